@@ -1,7 +1,7 @@
 //! The Python package `queens`: the crate `queens` with Python's types and errors.
 //!
-//! It deliberately knows nothing of how queens are counted, placed or drawn. The comments on what
-//! is public are the docstrings that Python's users read; `queens.pyi` has the types.
+//! It deliberately knows nothing of how queens are counted, placed or drawn. The comments on public
+//! items are the docstrings for Python's users. `queens.pyi` has the types.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use queens::{
 use queens_solve::board::squares::parse_squares;
 use queens_solve::draw::{Diagram, svg, text};
 
-/// A call works for about so long between two looks at Python's signals.
+/// The approximate time that a call works before it checks Python's signals again.
 const STEP: Duration = Duration::from_millis(20);
 
 /// The largest board that can be drawn.
@@ -101,7 +101,7 @@ fn count(
             if let Some(Amount(bytes)) = memory {
                 counting = counting.memory(bytes);
             }
-            // Nobody receives it after an interruption.
+            // Nobody receives the result after an interruption.
             let _ = sender.send(counting.run());
         }
     };
@@ -128,7 +128,7 @@ fn count(
                 report(1.0)?;
                 return Ok(count);
             }
-            // The counting threads end what they are at, and nobody waits for them.
+            // The counting threads finish their current tasks, and nobody waits for them.
             Err(RecvTimeoutError::Timeout) => {
                 heed_python().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
             }
@@ -279,13 +279,14 @@ impl Placement {
         self.0.squares().map(|square| square.to_string()).collect()
     }
 
-    /// "no symmetry", "half turn" or "quarter turn": which rotation leaves the placement as it is.
+    /// "no symmetry", "half turn" or "quarter turn": the rotation that leaves the placement
+    /// unchanged.
     #[getter]
     fn symmetry(&self) -> &'static str {
         self.0.symmetry_class().name()
     }
 
-    /// The placements that turns and reflections make of this one, each once, in order.
+    /// The placements that rotations and reflections make of this one, each once, in order.
     fn orbit(&self) -> Vec<Placement> {
         self.0.orbit().into_iter().map(Placement).collect()
     }
@@ -322,7 +323,7 @@ impl Placement {
 }
 
 impl Placement {
-    /// What is drawn, unless the board is too small or too large for it.
+    /// The drawing of the placement, unless the board is too small or too large for it.
     fn diagram(&self) -> Option<Diagram> {
         let n = self.0.n();
         let queens = || self.0.squares().collect();
@@ -341,10 +342,10 @@ impl Listing {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Placement>> {
-        /// About ten milliseconds.
+        /// The number of steps of the search, which take about ten milliseconds.
         const STEPS: u64 = 2_000_000;
         loop {
-            // Nor does `list` look at signals.
+            // Python's `list` does not check signals, so this is done here.
             py.check_signals()?;
             if let Poll::Ready(placement) = py.detach(|| self.0.next_within(STEPS)) {
                 return Ok(placement.map(Placement));
@@ -372,7 +373,7 @@ impl<'py> FromPyObject<'_, 'py> for Size {
     }
 }
 
-/// How much of something a count may use: 1 or more.
+/// A limit of threads or memory for a count: 1 or more.
 struct Amount(u64);
 
 impl<'py> FromPyObject<'_, 'py> for Amount {
@@ -416,7 +417,7 @@ fn problem_named(name: &str, Size(n): Size) -> PyResult<Problem> {
     })
 }
 
-/// A problem, and what its placements have to have.
+/// A problem, and the squares that its placements must and must not have.
 fn start(n: Size, problem: &str, given: &Squares, blocked: &Squares) -> PyResult<(Problem, Start)> {
     let problem = problem_named(problem, n)?;
     let rules = match problem {
@@ -443,7 +444,7 @@ fn value_error(reason: impl fmt::Display) -> PyErr {
     PyValueError::new_err(reason.to_string())
 }
 
-/// Python's error, but a number that is negative or too large is a ValueError for this reason.
+/// Python's error. If a number is negative or too large, it becomes a ValueError with this reason.
 fn value_error_if_overflow(py: Python<'_>, error: PyErr, reason: impl FnOnce() -> String) -> PyErr {
     match error.is_instance_of::<PyOverflowError>(py) {
         true => value_error(reason()),

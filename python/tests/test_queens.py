@@ -221,7 +221,8 @@ def test_an_interrupted_iterator_goes_on():
 def test_the_type_hints_are_those_of_the_module():
     assert pathlib.Path(queens.__file__).with_name("py.typed").exists()
     stubtest = [sys.executable, "-m", "mypy.stubtest", "queens", "--ignore-missing-stub"]
-    # Elsewhere than here, where mypy would leave a folder and find the stubs a second time.
+    # The folder is a temporary one. Here, mypy would leave a folder and find the stubs a second
+    # time.
     with tempfile.TemporaryDirectory() as folder:
         found = subprocess.run(stubtest, cwd=folder, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout

@@ -1,5 +1,5 @@
-//! Counts one range of the tasks of a problem, as a worker of a farm does: the ranges of all workers
-//! together make the total.
+//! Counts one range of the tasks of a problem, as a worker of a farm does. The counts of all ranges
+//! add up to the total.
 //!
 //! ```sh
 //! cargo run --release --example task_range -- 18 0 2500
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |place: usize, usual: u64| words.get(place).map_or(Ok(usual), |it| it.parse());
     let problem = Problem::Total { n: u32::try_from(number(0, 16)?)? };
 
-    // All parts of a count must cut the problem by the same method.
+    // All parts of a count must divide the problem by the same method.
     let choice = MethodChoice::suggested(problem);
     let method = choice.for_problem(problem);
     let index = PlanIndex::new(problem, method)?;

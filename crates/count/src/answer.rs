@@ -17,31 +17,32 @@ pub struct Answer {
     pub census: Option<Census>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// The placements that rotations fix are not counted on a board so large.
+    /// The board is too large to count the placements that rotations fix.
     #[error(
         "a board of size {n}: placements that rotations fix are counted for sizes from 0 to {most}"
     )]
     BoardTooLarge {
         /// The size of the board.
         n: u32,
-        /// The largest one of this problem.
+        /// The size of the largest board that is possible for this problem.
         most: u32,
     },
     /// Not all symmetries keep the given queens in place.
     #[error("completions are not counted up to symmetry: count them one by one")]
     Completions,
-    /// The sum is not that of the problem.
+    /// The sum is not possible for the problem.
     #[error(transparent)]
     Census(#[from] CensusError),
 }
 
 impl Answer {
-    /// The answer to `problem`, whose tasks have the sum `placements`. For a problem that counts orbits
-    /// it searches for the placements that rotations fix: see [`Answering::new`].
+    /// The answer to `problem`, if the counts of its tasks have the sum `placements`. For a problem
+    /// that counts orbits, it searches for the placements that rotations fix (see
+    /// [`Answering::new`]).
     ///
     /// ```
     /// use queens_count::{Answer, board::Problem};
@@ -53,12 +54,13 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// [`AnswerError`], if the board is too large or the sum is wrong.
+    /// [`AnswerError`] if the board is too large or the sum is wrong.
     pub fn new(problem: Problem, placements: u128) -> Result<Answer, AnswerError> {
         Answering::new(problem)?.answer(placements)
     }
 
-    /// The one number that answers the problem: the orbits if it counts orbits, the placements otherwise.
+    /// The single number that answers the problem: the number of orbits if it counts orbits, and
+    /// otherwise the number of placements.
     #[must_use]
     pub fn count(&self) -> u128 {
         self.census.map_or(self.placements, |census| census.fundamental)
@@ -71,19 +73,20 @@ impl From<Census> for Answer {
     }
 }
 
-/// What the answer to a problem needs beside the sum over its tasks. It can be found before the tasks
-/// are counted, or while they are.
+/// The numbers that the answer to a problem needs in addition to the sum over its tasks. They can
+/// be found before the tasks are counted, or at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Answering {
     problem: Problem,
-    /// The numbers of placements that the half turn and the quarter turn fix, for a problem that counts
-    /// orbits.
+    /// The numbers of placements that the half turn and the quarter turn fix. `None` for a problem
+    /// that does not count orbits.
     fixed: Option<(u128, u128)>,
 }
 
 impl Answering {
-    /// Searches for the placements that rotations fix, if the problem counts orbits. That takes some
-    /// seconds at N = 26, and ten times as long for every second N beyond. Other problems need nothing.
+    /// Searches for the placements that rotations fix, if the problem counts orbits. The search
+    /// takes some seconds at N = 26, and ten times as long each time that N grows by two. No search
+    /// is needed for other problems.
     ///
     /// # Errors
     ///
@@ -96,9 +99,10 @@ impl Answering {
         }
     }
 
-    /// Searches for the placements that rotations fix, so that the answer is the number of orbits under the eight
-    /// symmetries of the square, also for tori and superqueens. For these it takes seconds at N = 20. Translations of a
-    /// torus are not among the eight.
+    /// Searches for the placements that rotations fix, so that the answer is the number of orbits
+    /// under the eight symmetries of the square. This also works for tori and superqueens, for
+    /// which the search takes seconds at N = 20. The translations of a torus are not among the
+    /// eight symmetries.
     ///
     /// ```
     /// use queens_count::{Answering, board::Problem};
@@ -110,7 +114,7 @@ impl Answering {
     ///
     /// # Errors
     ///
-    /// [`AnswerError::BoardTooLarge`], and [`AnswerError::Completions`].
+    /// [`AnswerError::BoardTooLarge`] and [`AnswerError::Completions`].
     pub fn up_to_symmetry(problem: Problem) -> Result<Answering, AnswerError> {
         let n = problem.n();
         let (most, fixed) = match problem {
@@ -125,11 +129,11 @@ impl Answering {
         Ok(Answering { problem, fixed: Some(fixed.ok_or(AnswerError::BoardTooLarge { n, most })?) })
     }
 
-    /// The answer, where the problem's tasks have the sum `placements`.
+    /// The answer, if the counts of the problem's tasks have the sum `placements`.
     ///
     /// # Errors
     ///
-    /// [`AnswerError::Census`], if the placements do not make whole orbits, so that the sum is wrong.
+    /// [`AnswerError::Census`] if the placements do not make whole orbits. The sum is then wrong.
     pub fn answer(self, placements: u128) -> Result<Answer, AnswerError> {
         Ok(match self.fixed {
             Some((half_turn, quarter_turn)) => {

@@ -1,20 +1,20 @@
 //! AVX2: the search of [`levels`](crate::levels) in vectors of 32 bytes, eight lanes of 32 bits.
 //!
-//! AVX-512 has instructions that compress and expand lanes; here tables replace them. The signs of eight
-//! lanes, gathered as bits, are the index of a permutation that moves the chosen lanes together ([`PACK`])
-//! or spreads the first lanes over the chosen ones ([`SPREAD`]).
+//! AVX-512 has instructions that compress and expand lanes. Here, tables replace them. The signs of
+//! eight lanes are gathered as bits. These bits are the index of a permutation that moves the
+//! chosen lanes together ([`PACK`]) or spreads the first lanes over the chosen ones ([`SPREAD`]).
 //!
 //! A child is stored under the same conditions as in [`avx512`](crate::avx512).
 //!
-//! Measured on one core of a shared Zen 5 server, `rows`: 7.2e7 Q/s at N = 16
-//! and 6.5e7 at N = 18, 19 times the reference.
+//! On one core of a shared Zen 5 server, `rows` was measured at 7.2e7 Q/s for N = 16 and at 6.5e7
+//! Q/s for N = 18. The latter is 19 times the speed of the reference.
 
 use std::arch::x86_64::*;
 
 use crate::levels::{Below, States, Unit};
 use crate::remaining::Row;
 
-/// The lanes of a vector.
+/// The number of lanes of a vector.
 const LANES: usize = 8;
 
 /// The number of vectors of lanes that are processed in turn, to hide the latency of their refills.
@@ -44,7 +44,7 @@ impl Unit for Avx2 {
         next: &mut States<u32>,
     ) {
         let Below { rows, plain } = below;
-        // SAFETY: there is a `self`, so that `new` found the instructions that `expand` enables.
+        // SAFETY: `self` exists, so `new` has found the instructions that `expand` enables.
         unsafe {
             match (plain, rows.len()) {
                 (true, 5) => expand::<true, 4>(parents, start, rows, next),
@@ -59,7 +59,7 @@ impl Unit for Avx2 {
 
     fn finish(&self, parents: &States<u32>, start: usize, below: Below<'_>) -> u64 {
         let Below { rows, plain } = below;
-        // SAFETY: there is a `self`, so that `new` found the instructions that `finish` enables.
+        // SAFETY: `self` exists, so `new` has found the instructions that `finish` enables.
         unsafe {
             if plain {
                 finish::<true>(parents, start, rows)
@@ -70,8 +70,8 @@ impl Unit for Avx2 {
     }
 }
 
-/// Stores the children that leave a free square in each of the next `LOOK` rows. If `LOOK` is more than
-/// three, it is all rows that are left, and each column must have a free square too.
+/// Stores the children that leave a free square in each of the next `LOOK` rows. If `LOOK` is more
+/// than three, these are all rows that are left, and each column must have a free square, too.
 #[target_feature(enable = "avx2,popcnt")]
 fn expand<const PLAIN: bool, const LOOK: usize>(
     parents: &States<u32>,
@@ -126,7 +126,7 @@ fn finish<const PLAIN: bool>(parents: &States<u32>, start: usize, rows: &[Row]) 
     let rows = Rows::<PLAIN>::new(rows);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
-    // A lane's sum is at most the block's, which fits even 16 bits, as `levels` asserts.
+    // A lane's sum is at most that of the block, which even fits in 16 bits, as `levels` asserts.
     let mut found = _mm256_setzero_si256();
     loop {
         let mut untried = _mm256_setzero_si256();
@@ -155,7 +155,8 @@ const MOST_ROWS: usize = 6;
 struct Rows<const PLAIN: bool> {
     /// The columns that are closed in each row.
     closed: [__m256i; MOST_ROWS],
-    /// How far each row is below the children's row; for the first, how far the children's row is below it.
+    /// The distance of each row from the children's row. For the first row, the children's row is
+    /// below.
     apart: [__m256i; MOST_ROWS],
 }
 
@@ -224,7 +225,7 @@ impl Stream {
         Stream { states: Vectors { open: zero, left: zero, right: zero }, untried: zero }
     }
 
-    /// Gives the spent lanes the states from `at` on, and returns the place of the next state.
+    /// Gives the spent lanes the states from `at` on. Returns the place of the next state.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn refill<const PLAIN: bool>(
@@ -268,7 +269,7 @@ impl Stream {
     }
 }
 
-/// Appends the chosen lanes to the first `len` states, and returns the new number of states.
+/// Appends the chosen lanes to the first `len` states. Returns the new number of states.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn append(to: &mut States<u32>, len: usize, lanes: u8, states: Vectors) -> usize {
@@ -279,10 +280,10 @@ fn append(to: &mut States<u32>, len: usize, lanes: u8, states: Vectors) -> usize
     len + lanes.count_ones() as usize
 }
 
-/// The number of ways, at most 3! in each lane, to place the last three queens in the three columns
-/// that are open; an empty lane has none.
+/// The number of ways to place the last three queens in the three columns that are open. It is at
+/// most 3! in each lane, and 0 in an empty lane.
 ///
-/// It tries, for each column of the middle row's queen, both ways to place the other two.
+/// For each column of the middle row's queen, both ways to place the other two queens are tried.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i {
@@ -298,8 +299,9 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
     let high = _mm256_and_si256(upper, _mm256_add_epi32(upper, minus_one));
     let middle = _mm256_xor_si256(upper, high);
 
-    // If the rows are neighbours, the middle row's queen meets no diagonal of the others unless it stands
-    // beside an open column. Otherwise its diagonals are excluded for the others, column by column.
+    // If the rows are neighbours, the diagonals of the middle row's queen matter only if it stands
+    // beside an open column. Otherwise, its diagonals are excluded for the others, column by
+    // column.
     let b = if PLAIN {
         _mm256_andnot_si256(_mm256_or_si256(up::<1>(open), down::<1>(open)), b)
     } else {
@@ -309,7 +311,8 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
         _mm256_andnot_si256(_mm256_or_si256(up_by(queen, by), down_by(queen, by)), row)
     };
     let b_to_c = _mm256_sub_epi32(rows.apart[3], rows.apart[2]);
-    // In an empty lane no column is open, and the formula would count queens on no square.
+    // In an empty lane no column is open. Without this, the formula would count queens that have no
+    // square.
     let open = _mm256_or_si256(open, equal(open, _mm256_setzero_si256()));
     let mut ways = _mm256_setzero_si256();
     for [column, lower, upper] in [[low, middle, high], [middle, low, high], [high, low, middle]] {
@@ -334,8 +337,8 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
 /// All lanes.
 const ALL: u8 = u8::MAX;
 
-/// For each set of lanes, a byte for each place: the lane that goes there so that the lanes of the set come
-/// first, in order.
+/// The order that moves the lanes of a set to the front, for each set. Each byte is a place, and
+/// has the number of the lane that goes there.
 static PACK: [u64; 256] = {
     let mut table = [0; 256];
     let mut set = 0;
@@ -353,8 +356,8 @@ static PACK: [u64; 256] = {
     table
 };
 
-/// For each set of lanes, a byte for each place: the lane that goes there so that the first lanes come to the
-/// places of the set, in order.
+/// The order that moves the first lanes to the places of a set, for each set. Each byte is a place,
+/// and has the number of the lane that goes there.
 static SPREAD: [u64; 256] = {
     let mut table = [0; 256];
     let mut set = 0;

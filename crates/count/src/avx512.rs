@@ -1,20 +1,21 @@
 //! AVX-512: the search of [`levels`](crate::levels) in vectors of 64 bytes.
 //!
-//! A mask takes 16 bits if the board is at most 16 wide, and 32 otherwise, so a vector has 32 or 16 lanes.
-//! The same code serves both; the lane's type `L` (`u16`, `u32`) is its parameter. Refilling and appending
-//! take one instruction for each mask, expand and compress, between registers: compress to memory is slow
-//! on Zen 4.
+//! A mask takes 16 bits if the board is at most 16 wide, and 32 bits otherwise. So a vector has 32
+//! or 16 lanes. The same code serves both: the type `L` of a lane (`u16` or `u32`) is its
+//! parameter. Refilling and appending take one instruction for each mask, expand and compress. Both
+//! work between registers, because compressing to memory is slow on Zen 4.
 //!
-//! A child is stored only if each of its next three rows has a free square. With four or five rows left,
-//! every row *and* every column that is left must have one; of the children with four rows left at N = 16,
-//! that keeps 41% instead of 56%. The last three rows are counted in closed form ([`last_three`]).
+//! A child is stored only if each of its next three rows has a free square. With four or five rows
+//! left, every row *and* every column that is left must have one. Of the children with four rows
+//! left at N = 16, this keeps 41% instead of 56%. The last three rows are counted in closed form
+//! ([`last_three`]).
 //!
-//! Measured on one core of a shared Zen 5 server, `rows`: 3.0e8 Q/s at N = 16 and 1.45e8
-//! at N = 18, which are 78 and 43 times the reference, and 14 and 29 cycles for each solution.
-//! `LABBOOK.md` says what else was tried.
+//! On one core of a shared Zen 5 server, `rows` was measured at 3.0e8 Q/s for N = 16 and at 1.45e8
+//! Q/s for N = 18. This is 78 and 43 times the speed of the reference, or 14 and 29 cycles for each
+//! solution. `LABBOOK.md` describes other attempts.
 //!
-//! The instructions are those of Ice Lake (2019) and Zen 4 (2022): VBMI2 moves 16-bit lanes, and BITALG and
-//! VPOPCNTDQ count bits. Older AVX-512 processors run `avx2`.
+//! The instructions are those of Ice Lake (2019) and Zen 4 (2022): VBMI2 moves 16-bit lanes, and
+//! BITALG and VPOPCNTDQ count bits. Older AVX-512 processors run `avx2`.
 
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -28,8 +29,8 @@ const STREAMS: usize = 3;
 /// The right to execute these instructions, with lanes of type `L`.
 pub(crate) struct Avx512<L>(PhantomData<L>);
 
-/// Whether the processor has every instruction that the backend uses for any method. Skylake and Cascade Lake
-/// lack some of them, and count everything by AVX2.
+/// Whether the processor has every instruction that the backend uses for any method. Skylake and
+/// Cascade Lake lack some of them, so AVX2 counts everything there.
 pub(crate) fn is_available() -> bool {
     is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")
@@ -55,7 +56,7 @@ impl<L: Copy + Default + TryFrom<u32>> Unit for Avx512<L> {
 
     fn expand(&self, parents: &States<L>, start: usize, below: Below<'_>, next: &mut States<L>) {
         let Below { rows, plain } = below;
-        // SAFETY: there is a `self`, so that `new` found the instructions that `expand` enables.
+        // SAFETY: `self` exists, so `new` has found the instructions that `expand` enables.
         unsafe {
             match (plain, rows.len()) {
                 (true, 5) => expand::<L, true, 4>(parents, start, rows, next),
@@ -70,7 +71,7 @@ impl<L: Copy + Default + TryFrom<u32>> Unit for Avx512<L> {
 
     fn finish(&self, parents: &States<L>, start: usize, below: Below<'_>) -> u64 {
         let Below { rows, plain } = below;
-        // SAFETY: there is a `self`, so that `new` found the instructions that `finish` enables.
+        // SAFETY: `self` exists, so `new` has found the instructions that `finish` enables.
         unsafe {
             match plain {
                 true => finish::<L, true>(parents, start, rows),
@@ -80,8 +81,8 @@ impl<L: Copy + Default + TryFrom<u32>> Unit for Avx512<L> {
     }
 }
 
-/// Stores the children that leave a free square in each of the next `LOOK` rows. If `LOOK` is more than
-/// three, it is all rows that are left, and each column must have a free square too.
+/// Stores the children that leave a free square in each of the next `LOOK` rows. If `LOOK` is more
+/// than three, these are all rows that are left, and each column must have a free square, too.
 #[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
 fn expand<L, const PLAIN: bool, const LOOK: usize>(
     parents: &States<L>,
@@ -135,7 +136,7 @@ fn finish<L, const PLAIN: bool>(parents: &States<L>, start: usize, rows: &[Row])
     let rows = Rows::<PLAIN>::new::<L>(rows);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
-    // A lane's sum is at most the block's, which fits 16 bits, as `levels` asserts.
+    // A lane's sum is at most that of the block, which fits in 16 bits, as `levels` asserts.
     let mut found = _mm512_setzero_si512();
     loop {
         let mut untried = _mm512_setzero_si512();
@@ -166,7 +167,8 @@ const MOST_ROWS: usize = 6;
 struct Rows<const PLAIN: bool> {
     /// The columns that are closed in each row.
     closed: [__m512i; MOST_ROWS],
-    /// How far each row is below the children's row; for the first, how far the children's row is below it.
+    /// The distance of each row from the children's row. For the first row, the children's row is
+    /// below.
     apart: [__m512i; MOST_ROWS],
 }
 
@@ -246,7 +248,7 @@ impl Stream {
         Stream { states: Vectors { open: zero, left: zero, right: zero }, untried: zero }
     }
 
-    /// Gives the spent lanes the states from `at` on, and returns the place of the next state.
+    /// Gives the spent lanes the states from `at` on. Returns the place of the next state.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
     fn refill<L, const PLAIN: bool>(
@@ -282,7 +284,7 @@ impl Stream {
     }
 }
 
-/// Appends the chosen lanes to the first `len` states, and returns the new number of states.
+/// Appends the chosen lanes to the first `len` states. Returns the new number of states.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi2,popcnt")]
 fn append<L>(to: &mut States<L>, len: usize, chosen: u32, states: Vectors) -> usize {
@@ -292,8 +294,8 @@ fn append<L>(to: &mut States<L>, len: usize, chosen: u32, states: Vectors) -> us
     len + chosen.count_ones() as usize
 }
 
-/// The number of ways, at most 3! in each lane, to place the last three queens in the three columns
-/// that are open; an empty lane has none.
+/// The number of ways to place the last three queens in the three columns that are open. It is at
+/// most 3! in each lane, and 0 in an empty lane.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512bitalg,avx512vpopcntdq")]
 fn last_three<L, const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m512i {
@@ -311,8 +313,9 @@ fn last_three<L, const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m5
     let middle = _mm512_xor_si512(upper, high);
 
     if PLAIN {
-        // No two queens meet on a diagonal if the middle row's queen does not stand beside an open column
-        // and the other two are not two columns apart. Then any three different columns are a placement.
+        // No two queens meet on a diagonal if the middle row's queen does not stand beside an open
+        // column and the other two are not two columns apart. Then any three different columns are
+        // a placement.
         let b = _mm512_ternarylogic_epi32::<AND_NEITHER>(b, up::<L, 1>(open), down::<L, 1>(open));
         let b = remove::<L>(b, equal::<L>(up::<L, 2>(middle), high), low);
         let b = remove::<L>(b, equal::<L>(up::<L, 2>(low), middle), high);
@@ -338,8 +341,9 @@ fn last_three<L, const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m5
     ways
 }
 
-/// The number of ways to choose three different columns, one from each of the sets a, b and c, which have
-/// three columns in all. It is the permanent of a 3 x 3 matrix of bits, by inclusion and exclusion:
+/// The number of ways to choose three different columns, one from each of the sets a, b and c.
+/// Together the sets have three columns. The number is the permanent of a 3 x 3 matrix of bits,
+/// found by inclusion and exclusion:
 ///
 /// ```text
 ///   |a| |b| |c|  -  |a b| |c|  -  |a c| |b|  -  |b c| |a|  +  2 |a b c|

@@ -13,17 +13,18 @@ use crate::engine::Engine;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The recursive definition, many times slower than the others, which are tested against it.
+    /// The recursive definition. The other backends are many times faster, and are tested against
+    /// it.
     Reference,
     /// Level buffers in plain Rust, for every processor.
     Portable,
-    /// NEON, for every 64-bit ARM processor (AArch64): joins of `halves`. Searches are those of
-    /// [`Portable`](Backend::Portable). It is tested under an emulator only.
+    /// NEON, for every 64-bit ARM processor (AArch64). It has its own joins of `halves`. Searches
+    /// are those of [`Portable`](Backend::Portable). It is tested under an emulator only.
     Neon,
     /// AVX2, for x86-64 processors since Haswell (2013) and Excavator (2015).
     Avx2,
-    /// AVX-512 with the extensions of Ice Lake (2019) and Zen 4 (2022); older processors with AVX-512 lack
-    /// some of them.
+    /// AVX-512 with the extensions of Ice Lake (2019) and Zen 4 (2022). Older processors with
+    /// AVX-512 lack some of these extensions.
     Avx512,
 }
 
@@ -32,7 +33,7 @@ impl Backend {
     pub const ALL: &[Backend] =
         &[Backend::Reference, Backend::Portable, Backend::Neon, Backend::Avx2, Backend::Avx512];
 
-    /// The backends that this processor has, slowest first. There are always some.
+    /// The backends that this processor has, slowest first. There is always at least one.
     pub fn available() -> impl DoubleEndedIterator<Item = Backend> {
         Backend::ALL.iter().copied().filter(|backend| backend.is_available())
     }
@@ -53,12 +54,12 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`MissingBackend`], if it lacks the backend.
+    /// [`MissingBackend`] if the processor lacks the backend.
     pub fn require(self) -> Result<Backend, MissingBackend> {
         if self.is_available() { Ok(self) } else { Err(MissingBackend { backend: self }) }
     }
 
-    /// The name that a person chooses it by.
+    /// The name by which a person chooses the backend.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,7 +78,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// A name that no backend has.
+/// The error of a name that no backend has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[error("no backend is named {name:?}: give one of {}", list(Backend::available()))]
 pub struct UnknownBackend {
@@ -85,7 +86,7 @@ pub struct UnknownBackend {
     pub name: String,
 }
 
-/// A backend that this processor lacks.
+/// The error of a backend that this processor lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[error("this processor lacks what {backend} needs: give one of {}", list(Backend::available()))]
 pub struct MissingBackend {

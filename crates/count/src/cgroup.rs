@@ -1,8 +1,8 @@
-//! The memory that Linux's control groups allow this process.
+//! Reads the memory limits that Linux's control groups set for this process.
 //!
-//! A process is in one group of each hierarchy, and the limits of all groups above that one hold as well.
-//! Both versions of control groups are read, because a machine may have both mounted. A container may see
-//! only a part of a hierarchy:
+//! A process is in one group of each hierarchy. The limits of that group and of all groups above it
+//! hold. Both versions of control groups are read, because a machine may have both mounted. A
+//! container may see only a part of a hierarchy:
 //!
 //! ```text
 //!   hierarchy                  / ─── docker ─── 4f2e ─── batch      /proc/self/cgroup:    /docker/4f2e/batch
@@ -13,14 +13,15 @@
 use std::fs;
 use std::path::{Component, Path};
 
-/// The files of a version with limits in bytes. Beyond `memory.high` a process is not killed, but slowed down.
+/// The files of a version that have limits in bytes. Beyond `memory.high` a process is not killed,
+/// but it is slowed down.
 type Files = &'static [&'static str];
 
 const V1: Files = &["memory.limit_in_bytes"];
 const V2: Files = &["memory.max", "memory.high"];
 
-/// The least limit of memory, in bytes, of the groups that this process is in; `None` if there is no limit.
-/// Files are looked up below `root`, which is `/` except in tests.
+/// The lowest memory limit of the groups that this process is in, in bytes. `None` if there is no
+/// limit. Files are looked up below `root`, which is `/` except in tests.
 pub(super) fn memory_limit(root: &Path) -> Option<u64> {
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let groups = read(&root.join("proc/self/cgroup"));
@@ -40,9 +41,10 @@ pub(super) fn memory_limit(root: &Path) -> Option<u64> {
 struct Mount<'a> {
     /// The group that is visible at `point`.
     top: &'a Path,
-    /// Where it is mounted, without the leading slash.
+    /// The place where it is mounted, without the leading slash.
     point: &'a Path,
-    /// The controller whose groups it has; empty in version 2, which has one hierarchy for all.
+    /// The controller whose groups it has. It is empty in version 2, which has one hierarchy for
+    /// all controllers.
     controller: &'a str,
     files: Files,
 }
@@ -64,8 +66,8 @@ impl<'a> Mount<'a> {
         Some(Mount { top, point, controller, files })
     }
 
-    /// The group of this process as a path below the visible one, from the lines of `/proc/self/cgroup`.
-    /// `None` if it is not visible here.
+    /// The group of this process as a path below the visible group, from the lines of
+    /// `/proc/self/cgroup`. `None` if the group is not visible here.
     fn group(&self, groups: &'a str) -> Option<&'a Path> {
         let group = groups.lines().find_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -73,7 +75,7 @@ impl<'a> Mount<'a> {
             controllers.split(',').any(|name| name == self.controller).then_some(group)
         })?;
         let group = Path::new(group).strip_prefix(self.top).ok()?;
-        // "/../x" is a group outside of what this process may see.
+        // "/../x" is a group that this process cannot see.
         group.components().all(|part| part != Component::ParentDir).then_some(group)
     }
 }
@@ -87,9 +89,9 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
-    /// As on a machine of one hierarchy.
+    /// The mounts of a machine with one hierarchy.
     const UNIFIED: &str = "25 1 0:22 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw";
-    /// As on a machine where version 2 only knows the processes.
+    /// The mounts of a machine that uses version 2 only to track processes.
     const HYBRID: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
                           32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
                           35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
@@ -152,7 +154,8 @@ mod tests {
 
     #[test]
     fn a_container_reads_what_it_sees_of_its_groups() {
-        // Without a namespace the group has a path that is not below the mount, as Docker mounts version 1.
+        // Without a namespace, the group has a path that is not below the mount. Docker mounts
+        // version 1 like this.
         let inside = "1 1 0:32 /docker/4f2e /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory";
         let groups = "4:memory:/docker/4f2e/batch";
         let files = [
@@ -161,7 +164,7 @@ mod tests {
         ];
         assert_eq!(limit(inside, groups, &files), Some(200 * MIB));
         assert_eq!(limit(inside, groups, &files[..1]), Some(300 * MIB));
-        // With a namespace its own group is at the top, and others are outside.
+        // With a namespace, the process's own group is at the top, and other groups are outside.
         let max = [("sys/fs/cgroup/memory.max", "314572800")];
         for group in ["0::/", "0::/../neighbour"] {
             assert_eq!(limit(UNIFIED, group, &max), Some(300 * MIB), "{group}");

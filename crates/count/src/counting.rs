@@ -1,4 +1,4 @@
-//! A whole problem, counted on the threads of this process.
+//! Counts a whole problem on the threads of this process.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,11 +15,12 @@ use crate::{
     machine_memory, memory_needed, self_test,
 };
 
-/// The number that answers a problem, counted on all processors. A bare `n` is [`Problem::Total`]: Q(`n`), the
-/// number of ways to place `n` queens on an `n` x `n` board, none attacking another.
+/// The number that answers a problem, counted on all processors. A plain number `n` is
+/// [`Problem::Total`]: Q(`n`), the number of ways to place `n` queens on an `n` x `n` board so that
+/// none attacks another.
 ///
-/// Q(18) takes about a second on two cores with AVX-512, and every N beyond six to eight times as long.
-/// [`Counting`] reports progress and can be stopped.
+/// Q(18) takes about a second on two cores with AVX-512. Each increase of N by one multiplies the
+/// time by six to eight. [`Counting`] reports progress and can be stopped.
 ///
 /// ```
 /// use queens_count::{board::Problem, count};
@@ -32,16 +33,16 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`CountingError`], if the board is larger than [`Problem::max_n`], or this machine miscounts.
+/// [`CountingError`] if the board is larger than [`Problem::max_n`], or if this machine miscounts.
 pub fn count(problem: impl Into<Problem>) -> Result<u128, CountingError> {
     Ok(Counting::new(problem).run()?.answer.count())
 }
 
-/// Why a problem was not counted.
+/// The reason why a problem was not counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CountingError {
-    /// The problem cannot be cut by the method.
+    /// The method cannot divide the problem.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The backend cannot be used on this machine.
@@ -56,22 +57,22 @@ pub enum CountingError {
     /// The sum over all tasks gives no answer.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// Not even one thread can count within the memory that was allowed.
+    /// The allowed memory is too small for even one thread.
     #[error("a thread needs {needed} bytes of memory, and {allowed} are allowed")]
     TooLittleMemory {
-        /// What one thread needs, bytes.
+        /// The memory that one thread needs, in bytes.
         needed: u64,
-        /// What all threads together may take, bytes.
+        /// The memory that all threads together may take, in bytes.
         allowed: u64,
     },
-    /// The system does not give as many threads as were asked for.
+    /// The system refuses to start as many threads as were asked for.
     #[error("the system refuses thread {} of {wanted} ({reason}): ask for fewer", started + 1)]
     Threads {
-        /// The number of threads that there were, this one included.
+        /// The number of threads that were running, including this one.
         started: usize,
-        /// The number of threads that were to count.
+        /// The number of threads that were asked for.
         wanted: usize,
-        /// What the system says.
+        /// The reason that the system gives.
         reason: String,
     },
     /// The stop flag was set before the count was complete.
@@ -84,22 +85,22 @@ pub enum CountingError {
     },
 }
 
-/// How far a count has come.
+/// The progress of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The number of tasks that are counted.
+    /// The number of tasks that have been counted.
     pub tasks_done: u64,
-    /// The number of all tasks. Tasks differ in cost by large factors, so that the share of tasks done is
-    /// only roughly the share of time.
+    /// The number of all tasks. The costs of tasks differ by large factors, so the share of counted
+    /// tasks is only roughly the share of time.
     pub tasks: u64,
-    /// The sum over the tasks that are counted.
+    /// The sum over the counted tasks.
     pub placements: u128,
     /// The number of threads that count.
     pub threads: usize,
 }
 
-/// What a [`Counting`] has counted.
+/// The result of a [`Counting`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Counted {
@@ -127,7 +128,7 @@ pub struct Counted {
 /// # Ok::<(), queens_count::CountingError>(())
 /// ```
 ///
-/// A flag that another thread or a signal handler sets stops it:
+/// The count stops when another thread or a signal handler sets a flag:
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
@@ -148,8 +149,8 @@ pub struct Counting<'a> {
 }
 
 impl<'a> Counting<'a> {
-    /// A count of `problem` by the method that suits it, on all processors, by the fastest backend that
-    /// this processor has.
+    /// A count of `problem` by the method that suits it, on all processors, by the fastest backend
+    /// that this processor has.
     #[must_use]
     pub fn new(problem: impl Into<Problem>) -> Counting<'a> {
         let problem = problem.into();
@@ -170,46 +171,49 @@ impl<'a> Counting<'a> {
         Counting { backend, ..self }
     }
 
-    /// Counts on so many threads; 0 counts as 1, and 1 is the caller's own. There are fewer if the problem has
-    /// fewer tasks, or the memory is not enough for all: [`Progress`] and [`Counted`] have their number.
+    /// Counts on this number of threads, one of which is the caller's. 0 counts as 1. Fewer threads
+    /// count if the problem has fewer tasks, or if the memory is not enough for all. [`Progress`]
+    /// and [`Counted`] have their number.
     #[must_use]
     pub fn threads(self, threads: usize) -> Counting<'a> {
         Counting { threads: threads.max(1), ..self }
     }
 
-    /// Takes at most so many bytes of memory for all threads together. If it is not called, there is room for
-    /// all of them, up to half of what the machine has or the control group of this process allows; one thread
-    /// takes what it needs.
+    /// Takes at most this many bytes of memory for all threads together. The default leaves room
+    /// for all threads, up to half of the memory that the machine has or that the control group of
+    /// this process allows. One thread always takes what it needs.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Counting<'a> {
         Counting { memory: Some(bytes), ..self }
     }
 
-    /// Calls `report` from the counting threads, one at a time, each time that some tasks are counted:
-    /// about twenty times a second for each thread, or more rarely if single tasks take longer. The
-    /// threads wait for it, so it should return soon.
+    /// Calls `report` from the counting threads whenever some tasks have been counted, one call at
+    /// a time. Each thread makes about twenty calls a second, or fewer if single tasks take longer.
+    /// The threads wait for `report`, so it should return soon.
     #[must_use]
     pub fn on_progress(self, report: impl FnMut(Progress) + Send + 'a) -> Counting<'a> {
         Counting { on_progress: Some(Box::new(report)), ..self }
     }
 
-    /// Ends with [`CountingError::Stopped`] soon after `flag` is set: each thread finishes the tasks that it has begun.
-    /// Its first task makes tables too, which can take some seconds from N = 22 on. The search for placements that
-    /// rotations fix, of a problem that counts orbits, does not look at the flag; it takes less than a second up to N = 22.
+    /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Each thread first finishes
+    /// the tasks that it has begun. The first task of a thread also makes tables, which can take
+    /// some seconds from N = 22 on. If the problem counts orbits, the search for placements that
+    /// rotations fix does not look at the flag. This search takes less than a second up to N = 22.
     #[must_use]
     pub fn stop(self, flag: &'a AtomicBool) -> Counting<'a> {
         Counting { stop: Some(flag), ..self }
     }
 
-    /// Counts.
+    /// Runs the count.
     ///
     /// # Errors
     ///
-    /// [`CountingError`]. What was counted so far is lost.
+    /// [`CountingError`]. The counts so far are then lost.
     ///
     /// # Panics
     ///
-    /// If what [`on_progress`](Counting::on_progress) was given panics. The threads stop soon.
+    /// Panics if the function given to [`on_progress`](Counting::on_progress) panics. The other
+    /// threads then stop soon.
     pub fn run(self) -> Result<Counted, CountingError> {
         self_test(self.backend, [self.method])?;
         let method = self.method.for_problem(self.problem);
@@ -274,30 +278,30 @@ impl fmt::Debug for Counting<'_> {
     }
 }
 
-/// The same count with another method, which serves to check one method by another.
+/// The same count by another method. It is used to check one method by another.
 #[must_use]
 pub fn with_method(counting: Counting<'_>, method: MethodChoice) -> Counting<'_> {
     Counting { method, ..counting }
 }
 
-/// The most tasks that a thread takes for itself at a time: neighbours share work.
+/// The largest number of tasks that a thread takes at a time. Neighbouring tasks share work.
 const MOST_PIECE: u64 = 4096;
 
-/// About how long a thread counts before it reads the stop flag again.
+/// The approximate time that a thread counts before it reads the stop flag again.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Whether time can be measured. Without a clock each task is a step.
 const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<'a> {
     index: &'a PlanIndex,
-    /// Tasks that a thread takes at a time.
+    /// The number of tasks that a thread takes at a time.
     piece: u64,
     /// The first task that no thread has taken.
     next: AtomicU64,
     stop: Option<&'a AtomicBool>,
-    /// A thread has failed or panicked, and the others need not go on.
+    /// Whether a thread has failed or panicked, so that the others can stop.
     failed: AtomicBool,
     done: Mutex<(Progress, Option<Report<'a>>)>,
 }
@@ -305,7 +309,7 @@ struct Shared<'a> {
 type Report<'a> = Box<dyn FnMut(Progress) + Send + 'a>;
 
 impl Shared<'_> {
-    /// Does what `work` does. If it fails or panics, the other threads stop soon.
+    /// Calls `work`. If it fails or panics, the other threads stop soon.
     fn or_stop_others<T>(
         &self,
         work: impl FnOnce() -> Result<T, CountingError>,
@@ -322,7 +326,7 @@ impl Shared<'_> {
         Ok(done)
     }
 
-    /// Counts pieces until none is left, or the count is to end.
+    /// Counts pieces until none is left, or until the count has to end.
     fn count(&self, kernel: &mut Kernel) -> Result<(), CountingError> {
         let tasks = self.index.len();
         let mut step = 1;
@@ -340,7 +344,8 @@ impl Shared<'_> {
                 let step_end = end.min(start + step);
                 let count = kernel.count_range(self.index, start..step_end)?;
                 self.note(step_end - start, count)?;
-                // Half and double, so that a step takes from half of STEP to STEP wherever the plan is.
+                // The number of tasks is halved or doubled, so that a step takes between half of
+                // STEP and STEP in every part of the plan.
                 match begun.map(|begun| begun.elapsed()) {
                     Some(took) if took > STEP => step = (step / 2).max(1),
                     Some(took) if took < STEP / 2 => step = (2 * step).min(self.piece),

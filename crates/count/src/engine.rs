@@ -1,4 +1,5 @@
-//! The counting loops behind the backends' names. Only here is one chosen by its name.
+//! The counting loops behind the backends' names. This is the only file that chooses a loop by its
+//! name.
 
 use board::TaskSlice;
 
@@ -27,8 +28,8 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// A loop for boards of at most so many columns and rows left. `None` if the processor lacks the
-    /// backend.
+    /// A loop for boards with at most this many columns and rows left. `None` if the processor
+    /// lacks the backend.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         expect(unused_variables, reason = "only AVX-512 has lanes for boards of few columns")
@@ -55,8 +56,8 @@ impl Engine {
         }
     }
 
-    /// The number of completions of all `tasks`, without weights. The tasks are states of the first row of
-    /// `remaining`.
+    /// The number of completions of all `tasks`, without weights. The tasks are states of the first
+    /// row of `remaining`.
     pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         match self {
             Engine::Reference(reference) => reference.completions(remaining, tasks),
@@ -70,8 +71,8 @@ impl Engine {
         }
     }
 
-    /// The number of states stored so far, without those of tasks; `None` for the reference, which stores
-    /// none.
+    /// The number of states stored so far, without those of tasks. `None` for the reference, which
+    /// stores none.
     pub(crate) fn nodes(&self) -> Option<u64> {
         match self {
             Engine::Reference(_) => None,
@@ -96,9 +97,9 @@ mod tests {
     use super::*;
     use crate::remaining::Row;
 
-    /// Columns, rows and states at random. Few of them belong to a board, but each has a count.
+    /// Random columns, rows and states. Few of them belong to a board, but each has a count.
     fn grounds() -> impl Strategy<Value = (u32, Vec<Row>, Vec<Prefix>)> {
-        // Masks have a quarter of their bits set; with more, nothing would be left to count.
+        // A quarter of the bits of a mask are set. With more, nothing would be left to count.
         let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);
         (1..=30_usize, 0..=7_usize, 0..=1_u32).prop_flat_map(move |(size, rows, margin)| {
             let rows = rows.min(size);

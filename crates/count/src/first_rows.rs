@@ -1,6 +1,8 @@
-//! Problems that are cut by their first rows: a torus, superqueens, completions.
+//! Counts the tasks of problems that are divided by their first rows: a torus, superqueens,
+//! completions.
 //!
-//! A task names queens ([`board::first_rows`]). The rows below them are searched in one of these ways:
+//! A task names queens ([`board::first_rows`]). The rows below them are searched in one of these
+//! ways:
 //!
 //! ```text
 //!   reference     any of them by the rules, square by square
@@ -25,7 +27,7 @@ use self::superqueens::Superqueens;
 use self::torus::Torus;
 use crate::Backend;
 
-/// A counting loop for one problem whose tasks fill `rows` rows.
+/// The counting loop for a problem whose tasks fill `rows` rows.
 pub(crate) struct FirstRows {
     problem: Problem,
     rows: u32,
@@ -48,7 +50,8 @@ struct OpenRow {
 }
 
 impl FirstRows {
-    /// A loop for the tasks of a problem that is not the total. `None` if the processor lacks the backend.
+    /// A loop for the tasks of a problem that is not the total. `None` if the processor lacks the
+    /// backend.
     pub(crate) fn new(backend: Backend, problem: Problem, rows: u32) -> Option<FirstRows> {
         let search = match problem {
             _ if backend == Backend::Reference => Search::Rules,
@@ -65,7 +68,7 @@ impl FirstRows {
         Some(FirstRows { problem, rows, search })
     }
 
-    /// The number of completions of all `tasks`, each of which is one of this problem.
+    /// The number of completions of all `tasks`. Each task must be one of this problem.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
         let n = problem.n();

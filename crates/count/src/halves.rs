@@ -22,9 +22,9 @@
 //!   reference   the definition
 //! ```
 //!
-//! `code::diagonals` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how
-//! often a pair counts. The join instead of a search, the use of transposing in it, and the figures
-//! by which it was chosen are this project's own. The nearest relative is Kluev's count by
+//! `code::diagonals` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares)
+//! how often a pair counts. The join instead of a search, the use of transposing in it, and the
+//! figures by which it was chosen are this project's own. The nearest relative is Kluev's count by
 //! quadrants.
 //!
 //! The table shows the cycles of each step for one solution, with AVX-512 on one core of Granite Rapids
@@ -82,18 +82,19 @@ pub(crate) struct Halves {
     tasks: Box<dyn CountTasks>,
 }
 
-/// Counts tasks of one board, in the instructions of one backend.
+/// Counts tasks of one board with the instructions of one backend.
 trait CountTasks: Send + Sync {
     /// Adds the shares of the boards of one task to `sum`.
     fn count(&mut self, split: Split, sum: &mut Sum);
 
-    /// Which blocks are joined; the reference has none.
+    /// The choice of blocks that are joined. The reference has no blocks.
     fn draws(&mut self) -> Option<&mut Draws>;
 }
 
 impl Halves {
-    /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at
-    /// least; the reference takes what its lists take. `None` if the processor lacks the backend.
+    /// The method for boards of size `n`. It takes at most `memory` bytes, but at least what it
+    /// [`needs`]. The reference takes as much as its lists need. `None` if the processor lacks the
+    /// backend.
     pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
         let room = Room::within(memory, n);
         let tasks: Box<dyn CountTasks> = match backend {
@@ -124,7 +125,7 @@ impl Halves {
         sum.get().ok_or(CountError::Overflow)
     }
 
-    /// Which blocks are joined; the reference has none.
+    /// The choice of blocks that are joined. The reference has no blocks.
     pub(crate) fn draws(&mut self) -> Option<&mut Draws> {
         self.tasks.draws()
     }

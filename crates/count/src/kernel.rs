@@ -1,4 +1,5 @@
-//! The kernel, the counting loop for one board and method. It checks tasks before and sums after counting.
+//! The kernel, which is the counting loop for one board and method. It checks tasks before it
+//! counts them, and sums afterwards.
 
 mod sampled;
 
@@ -18,24 +19,24 @@ use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant, split_search};
 
-/// Why there is no kernel.
+/// The reason why there is no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// The method does not cut the problem.
+    /// The method does not divide the problem.
     #[error("{problem} cannot be cut by {method}")]
     Problem {
-        /// What was to be counted.
+        /// The problem.
         problem: Problem,
-        /// How it was to be cut.
+        /// The method.
         method: Method,
     },
     /// The variant does not count tasks of the method.
     #[error("tasks of the method {method} cannot be counted by {variant}")]
     Variant {
-        /// How the problem is cut.
+        /// The method.
         method: Method,
-        /// How its tasks were to be counted.
+        /// The variant.
         variant: Variant,
     },
     /// The processor lacks the backend.
@@ -43,12 +44,12 @@ pub enum KernelError {
     Backend(#[from] MissingBackend),
 }
 
-/// Why a block of tasks has no count.
+/// The reason why a block of tasks has no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CountError {
-    /// A record is not a task of this problem and method: masks that pass the board or hold another
-    /// number of queens than rows, queens that attack each other, or no split.
+    /// A record is not a task of this problem and method. Its masks exceed the board or hold
+    /// another number of queens than rows, its queens attack each other, or it is no split.
     #[error(
         "task {index} of the block is no task of {problem} N={n} by {method}: count it under the \
          plan that it was made for"
@@ -56,11 +57,11 @@ pub enum CountError {
     BadTask {
         /// The place of the task in the block.
         index: usize,
-        /// What is counted, its [name](Problem::name).
+        /// The [name](Problem::name) of the problem.
         problem: &'static str,
         /// The size of the board.
         n: u32,
-        /// How it was cut.
+        /// The method.
         method: Method,
     },
     /// The plan does not have the range of tasks.
@@ -91,14 +92,14 @@ pub struct Kernel {
     problem: Problem,
     method: Method,
     kind: TaskKind,
-    /// Whether it counts the mirror images of problem and tasks.
+    /// Whether it counts the mirror images of the problem and its tasks.
     is_mirrored: bool,
     work: Work,
     /// The block of a range that is being counted.
     block: Tasks,
 }
 
-/// What is done with tasks.
+/// The way in which tasks are counted.
 enum Work {
     /// Searches the same rows below every task.
     Rows(Engine, Vec<Row>),
@@ -112,12 +113,13 @@ enum Work {
     SplitSearch,
 }
 
-/// The bytes that one [`Kernel`] takes, where that is worth planning for: by `halves`. 0 otherwise.
+/// The memory that one [`Kernel`] takes, in bytes, if it is large enough to plan for it: by
+/// `halves`. Otherwise it is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemoryNeed {
-    /// With less it cannot count.
+    /// A kernel cannot count with less memory.
     pub least: u64,
-    /// With more it counts no faster.
+    /// A kernel counts no faster with more memory.
     pub most: u64,
 }
 
@@ -132,13 +134,13 @@ pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     }
 }
 
-/// The most tasks of a range that are made at a time: few enough to stay in the cache, and enough
-/// neighbours to share work.
+/// The most tasks of a range that are made at a time. They are few enough to stay in the cache, and
+/// enough neighbours to share work.
 const BLOCK: u64 = 4096;
 
 impl Kernel {
-    /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), cut by `method`. It
-    /// takes as much memory as is of use.
+    /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), divided by
+    /// `method`. It takes as much memory as is useful.
     ///
     /// # Errors
     ///
@@ -147,14 +149,14 @@ impl Kernel {
         Kernel::with_memory(u64::MAX, variant, Problem::Total { n }, method)
     }
 
-    /// A kernel for the tasks of `problem`, cut by `method`, that takes at most `memory` bytes, or the
-    /// [`least`](MemoryNeed::least) that it needs if that is more. A [`Backend`] is a variant:
-    /// [`Straight`](Variant::Straight).
+    /// A kernel for the tasks of `problem`, divided by `method`. It takes at most `memory` bytes,
+    /// or the [`least`](MemoryNeed::least) that it needs if that is more. A [`Backend`] is a
+    /// variant: [`Straight`](Variant::Straight).
     ///
     /// # Errors
     ///
-    /// [`KernelError`], if the problem cannot be cut by the method ([`Method::cuts`]), the variant
-    /// does not count its tasks ([`Variant::suits`]), or the processor lacks the backend
+    /// [`KernelError`] if the method cannot divide the problem ([`Method::cuts`]), if the variant
+    /// does not count its tasks ([`Variant::suits`]), or if the processor lacks the backend
     /// ([`Backend::require`]).
     pub fn with_memory(
         memory: u64,
@@ -178,12 +180,11 @@ impl Kernel {
         Ok(Kernel { problem, method, kind, is_mirrored, work, block: Tasks::new() })
     }
 
-    /// The sum of weight times completions over the tasks of `cut` whose ordinals are in `range`.
-    ///
+    /// The sum of weight times completions over the tasks of `index` whose ordinals are in `range`.
     /// # Errors
     ///
-    /// The errors of [`count`](Kernel::count), and [`CountError::Range`], if the cut does not have the
-    /// range.
+    /// The errors of [`count`](Kernel::count), and [`CountError::Range`] if the index does not have
+    /// the range.
     pub fn count_range(&mut self, index: &PlanIndex, range: Range<u64>) -> Result<u64, CountError> {
         let mut sum = 0;
         self.blocks(index, range, |kernel, block| {
@@ -193,13 +194,13 @@ impl Kernel {
         Ok(sum)
     }
 
-    /// Calls `each` with the weight times completions of every task of `cut` whose ordinal is in
+    /// Calls `each` with the weight times completions of every task of `index` whose ordinal is in
     /// `range`, in order.
     ///
     /// # Errors
     ///
-    /// The errors of [`count_each`](Kernel::count_each), and [`CountError::Range`], if the cut does not
-    /// have the range.
+    /// The errors of [`count_each`](Kernel::count_each), and [`CountError::Range`] if the index
+    /// does not have the range.
     pub fn count_each_of_range(
         &mut self,
         index: &PlanIndex,
@@ -216,7 +217,8 @@ impl Kernel {
         range: Range<u64>,
         mut count: impl FnMut(&mut Kernel, TaskSlice<'_>) -> Result<(), CountError>,
     ) -> Result<(), CountError> {
-        // The check of the whole range comes first, so that a range in part beyond the end counts nothing.
+        // The whole range is checked first, so that nothing is counted if a part of it is beyond
+        // the end.
         let mut block = std::mem::take(&mut self.block);
         let mut result = index.check(&range).map_err(CountError::from);
         let mut start = range.start;
@@ -233,18 +235,18 @@ impl Kernel {
 
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
-    /// Completions are added up in u64. A search meets them a few at a time, at most 10^10 a second,
-    /// so that it takes more than fifty years to reach 2^64 of them. A join's sum is checked by its
+    /// Completions are added up in a u64. A search finds at most 10^10 of them a second, a few at a
+    /// time, so it takes more than fifty years to reach 2^64. A join's sum is checked by its
     /// residue. Multiplications by weights and the additions after them are checked.
     ///
-    /// A completion is a way to place queens in all rows that are left; by `halves` it counts as
+    /// A completion is a way to place queens in all rows that are left. By `halves` it counts as
     /// often as its share says ([`board::halves::Shares`]). Neighbouring tasks of one weight are
-    /// counted together, so that a block with long runs of equal weights goes fastest.
+    /// counted together, so blocks with long runs of equal weights are the fastest.
     ///
     /// # Errors
     ///
-    /// [`CountError::BadTask`] for the first task that is not one of this problem and method, in which
-    /// case nothing is counted, and [`CountError::Overflow`].
+    /// [`CountError::BadTask`] for the first task that does not belong to this problem and method;
+    /// nothing is counted then. [`CountError::Overflow`] if the sum is too large.
     pub fn count(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = 0;
         self.count_runs(tasks, u8::eq, |count| {
@@ -259,7 +261,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`CountError::BadTask`] before the first call, and [`CountError::Overflow`] instead of the call
+    /// [`CountError::BadTask`] before the first call. [`CountError::Overflow`] instead of the call
     /// for a task whose count is too large.
     pub fn count_each(
         &mut self,
@@ -276,8 +278,9 @@ impl Kernel {
         )
     }
 
-    /// Calls `each` with the weight times completions of all tasks of every run, in order. Neighbours
-    /// belong to one run if `are_together` says so of their weights, which must then be equal.
+    /// Calls `each` with the weight times completions of all tasks of every run, in order.
+    /// Neighbours belong to one run if `are_together` returns `true` for their weights. The weights
+    /// must then be equal.
     fn count_runs(
         &mut self,
         tasks: TaskSlice<'_>,
@@ -335,9 +338,9 @@ impl Kernel {
         }
     }
 
-    /// The number of states that the searches have stored so far, without those of tasks. It is what
-    /// look-ahead leaves of the search tree, without its last rows. `None` for a kernel that stores no
-    /// states: the reference, a join, and the search of splits.
+    /// The number of states that the searches have stored so far, without those of tasks. These are
+    /// the nodes of the search tree that remain with look-ahead, without its last rows. `None` for
+    /// a kernel that stores no states: the reference, a join, and the search of splits.
     #[must_use]
     pub fn nodes(&self) -> Option<u64> {
         match &self.work {

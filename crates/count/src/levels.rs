@@ -1,9 +1,9 @@
 //! The search of the vector backends: level buffers, and lanes that are never idle.
 //!
-//! The recursive search is bound by mispredicted branches, because nothing predicts whether a row has one
-//! more free square. Here each row has a buffer of states, and a vector unit places one queen in every lane
-//! at a time. A lane holds a state and the free squares of its next row that were not tried yet; when they
-//! are used up, the lane takes the next state of the buffer.
+//! The recursive search is limited by mispredicted branches, because nothing predicts whether a row
+//! has one more free square. Here each row has a buffer of states, and a vector unit places one
+//! queen in every lane at a time. A lane holds a state and the free squares of its next row that
+//! have not been tried yet. When they are used up, the lane takes the next state of the buffer.
 //!
 //! ```text
 //!   row r     [ s s s s s s s s s s s 0 0 0 0 ]        a block, and empty states after its end
@@ -19,21 +19,24 @@
 //!                                                      closed form for three rows, never stored
 //! ```
 //!
-//! A step has no branch but that of its loop. It takes as long as the latency from one refill to the next
-//! (count the spent lanes, advance, load, spread). Each unit therefore runs several vectors of lanes over
-//! the same block, so that their refills overlap: three are almost twice as fast as one.
+//! A step has no branch but that of its loop. It takes as long as the latency from one refill to
+//! the next (count the spent lanes, advance, load, spread). So each unit runs several vectors of
+//! lanes over the same block, so that their refills overlap. Three vectors are almost twice as fast
+//! as one.
 //!
 //! The search goes depth first over blocks of at most [`BLOCK`] states, so that the buffers in use
-//! stay in the caches nearest to the core. A block is taken from a buffer's end and cut so that
-//! blocks are equally long: a short one has idle lanes in its last steps. A buffer has room for the
-//! most children that a block can have: 1 MB in all at N = 16, and at most 13 MB (N = 32). Pages that are
-//! never used take no memory.
+//! stay in the caches nearest to the core. A block is taken from a buffer's end. The buffer is
+//! divided into equally long blocks, because a short block has idle lanes in its last steps. A
+//! buffer has room for the most children that a block can have. All buffers take 1 MB at N = 16,
+//! and at most 13 MB (N = 32). Pages that are never used take no memory.
 //!
-//! If rows are neighbours and no square is closed ([`Below::plain`]), shifts are constants. Otherwise each
-//! row has its own shift and mask, and the closed form for the last three rows is longer.
+//! If rows are neighbours and no square is closed ([`Below::plain`]), shifts are constants.
+//! Otherwise, each row has its own shift and mask, and the closed form for the last three rows is
+//! longer.
 //!
-//! Invariants: a stored state has a free square in its next row; it has as many open columns as rows left,
-//! and therefore at most as many children; a buffer is empty before the search returns to the row above.
+//! Three invariants hold. A stored state has a free square in its next row. It has as many open
+//! columns as rows left, and therefore at most as many children. A buffer is empty before the
+//! search returns to the row above.
 
 use board::TaskSlice;
 
@@ -46,21 +49,23 @@ pub(crate) const BLOCK: usize = 2048;
 /// The fewest rows left that are searched with buffers.
 const FEWEST_ROWS: usize = 4;
 
-// A state with four rows left has at most 4! completions, so units may add up those of a block in u16.
+// A state with four rows left has at most 4! completions, so units may add up those of a block in a
+// u16.
 const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
 
-/// A vector unit: the steps of the search.
+/// A vector unit, which has the steps of the search.
 ///
-/// Blocks are the states of `parents` from `start` on. After them lie [`LANES`](Unit::LANES) states
-/// without a column, which keep lanes empty that are refilled from there.
+/// Blocks are the states of `parents` from `start` on. [`LANES`](Unit::LANES) states without a
+/// column follow them. Lanes that are refilled from there stay empty.
 pub(crate) trait Unit {
     /// The integer that holds a mask.
     type Lane: Copy + Default + TryFrom<u32>;
 
-    /// The lanes of one vector.
+    /// The number of lanes of one vector.
     const LANES: usize;
 
-    /// Fills `next` with the children of a block, less those that look-ahead shows to have no completion.
+    /// Fills `next` with the children of a block. Children that look-ahead shows to have no
+    /// completion are left out.
     fn expand(
         &self,
         parents: &States<Self::Lane>,
@@ -76,14 +81,14 @@ pub(crate) trait Unit {
 /// The row that a block fills, and the rows below it.
 #[derive(Clone, Copy)]
 pub(crate) struct Below<'a> {
-    /// The rows, four or more.
+    /// The rows. There are at least four.
     pub(crate) rows: &'a [Row],
     /// Whether each of them is [`Row::OPEN`].
     pub(crate) plain: bool,
 }
 
-/// States as structure-of-arrays. The first `len` are in use; after them there is room for one more vector,
-/// which stores may overwrite.
+/// States as a structure of arrays. The first `len` are in use. After them there is room for one
+/// more vector, which stores may overwrite.
 pub(crate) struct States<Lane> {
     /// The columns without a queen.
     pub(crate) open: Box<[Lane]>,
@@ -94,7 +99,8 @@ pub(crate) struct States<Lane> {
 
 impl<Lane: Copy + Default> States<Lane> {
     fn new(capacity: usize, lanes: usize) -> States<Lane> {
-        // The pages of a Vec of zeros take no memory until they are used, and few ever are.
+        // The pages of a Vec of zeros take no memory until they are used. Few of them are ever
+        // used.
         let plane = || vec![Lane::default(); capacity + lanes].into_boxed_slice();
         States { open: plane(), left: plane(), right: plane(), len: 0 }
     }
@@ -103,9 +109,9 @@ impl<Lane: Copy + Default> States<Lane> {
 /// The counting loop, with its buffers.
 pub(crate) struct Levels<U: Unit> {
     unit: U,
-    /// The buffers, from that of the most rows left down to that of four.
+    /// The buffers, from the one with the most rows left to the one with four.
     levels: Vec<States<U::Lane>>,
-    /// Searches fewer rows.
+    /// The search for fewer rows.
     few_rows: Portable,
     nodes: u64,
 }
@@ -124,7 +130,7 @@ impl<U: Unit> Levels<U> {
     ///
     /// # Panics
     ///
-    /// If more rows are left than there are levels for.
+    /// Panics if more rows are left than there are levels for.
     pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         let Levels { unit, levels, few_rows, nodes } = self;
         let rows_left = remaining.rows.len();
@@ -150,7 +156,7 @@ impl<U: Unit> Levels<U> {
     }
 }
 
-/// Fills an empty buffer with the tasks that have a free square, of at most [`BLOCK`] tasks.
+/// Fills an empty buffer with the tasks that have a free square. There are at most [`BLOCK`] tasks.
 fn load<Lane: Copy + TryFrom<u32>>(
     remaining: Remaining<'_>,
     tasks: TaskSlice<'_>,

@@ -5,24 +5,25 @@
 //! # Ok::<(), queens_count::CountingError>(())
 //! ```
 //!
-//! The crate `queens` has the best of this one and of `queens-solve`: begin there. This one has what a farm
-//! needs, too, and changes with the program `queens`.
+//! Most programs should begin with the crate `queens`, which has the best of this crate and of
+//! `queens-solve`. This crate also has what a farm needs, and changes with the program `queens`.
 //!
-//! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend, number of threads and
-//! bound of memory; it reports progress, and a flag stops it. Whoever shares the work among machines uses
-//! [`Kernel`], which counts any range of the tasks that a [`board::PlanIndex`] makes.
+//! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend, number of
+//! threads and memory limit; it reports progress, and a flag stops it. Programs that share the work
+//! among machines use [`Kernel`], which counts any range of the tasks that a [`board::PlanIndex`]
+//! makes.
 //!
 //! ```text
 //!   Backend::detect()  ---->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
 //! ```
 //!
-//! This crate knows how tasks are counted. It deliberately knows nothing of leases, of other machines
-//! and of the machines that count. It reads how much memory the machine has, and does no other I/O.
+//! This crate knows how tasks are counted. It deliberately knows nothing of leases and of other
+//! machines. It reads how much memory the machine has, and does no other I/O.
 //!
 //! # How it counts
 //!
-//! Two methods search. They search the remaining board below a task: the rows below a
-//! prefix, or the inner rows between the queens of a `ring`. Each backend searches any remaining board:
+//! Two methods search the remaining board below a task: the rows below a prefix, or the inner rows
+//! between the queens of a `ring`. Each backend searches any remaining board:
 //!
 //! ```text
 //!   reference    the recursion
@@ -30,12 +31,12 @@
 //!   levels       level buffers in vectors, with the instructions of  avx2  or  avx512
 //! ```
 //!
-//! The third method, `halves`, lists and joins half-boards, and has the same backends, and `neon`, which
-//! searches as `portable` does. Tests compare every backend with [`Backend::Reference`], which reads like
-//! the definition.
+//! The third method, `halves`, lists and joins half-boards. It has the same backends, and also
+//! `neon`, which searches as `portable` does. Tests compare every backend with
+//! [`Backend::Reference`], which reads like the definition.
 //!
-//! The count of one [`Variant`] can be checked by another: by the mirror images of the tasks on another
-//! backend, or, for `halves`, by a join in other instructions or by a search.
+//! One [`Variant`] can check the count of another. It counts the mirror images of the tasks on
+//! another backend. For `halves`, it joins with other instructions, or searches.
 //!
 //! # Features
 //!
@@ -43,10 +44,10 @@
 //!
 //! # Unsafe code
 //!
-//! It is allowed only in the files of the instruction sets, for two purposes: to load a vector from a
-//! slice of its length or store it to one, and to enter code for an instruction set. The latter is a
-//! method of a type that exists only where the processor has the instructions, because its constructor
-//! returns `None` elsewhere.
+//! Unsafe code is allowed only in the files of the instruction sets, for two purposes: to load a
+//! vector from a slice of its length or store it to one, and to enter code for an instruction set.
+//! The latter is a method of a type that exists only if the processor has the instructions, because
+//! its constructor returns `None` otherwise.
 
 #![deny(unsafe_code)]
 #![warn(missing_debug_implementations)]

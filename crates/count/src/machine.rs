@@ -1,7 +1,7 @@
-//! How much memory the machine has.
+//! Reads how much memory the machine has.
 
-/// The bytes of memory that this process may use: what the machine has, or less if a control group of this
-/// process allows less. Where neither can be known, as in a browser, it is 2 GiB.
+/// The memory that this process may use, in bytes. It is the machine's memory, or less if a control
+/// group of this process allows less. If neither is known, as in a browser, it is 2 GiB.
 #[must_use]
 pub fn machine_memory() -> u64 {
     has().unwrap_or(2 << 30)
@@ -9,7 +9,7 @@ pub fn machine_memory() -> u64 {
 
 #[cfg(target_os = "linux")]
 fn has() -> Option<u64> {
-    // In kB, as proc_meminfo(5) says; they are KiB.
+    // The number is in kB, as proc_meminfo(5) says, but these are KiB.
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let total: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -1,23 +1,23 @@
-//! NEON: vectors of 16 bytes, as four lanes of 32 bits, and how chosen lanes are moved together. The joins
-//! of `halves` use them.
+//! NEON: vectors of 16 bytes as four lanes of 32 bits, and the move of chosen lanes to the front.
+//! The joins of `halves` use them.
 
 use std::arch::aarch64::*;
 
-/// The lanes of a vector.
+/// The number of lanes of a vector.
 pub(crate) const LANES: usize = 4;
 
 /// A set of lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen {
-    /// The set as bits, the first lane as the lowest.
+    /// The set as bits. The first lane is the lowest bit.
     pub(crate) set: usize,
     /// The number of lanes.
     pub(crate) len: usize,
 }
 
 impl Chosen {
-    /// The lanes whose bits are all set; the others have none. The lower four bits of one sum say which they are,
-    /// and how many, in the bits above.
+    /// The lanes whose bits are all set. The bits of the others must all be clear. The lower four
+    /// bits of one sum are the set, and the bits above are the number of lanes.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(crate) fn of(lanes: uint32x4_t) -> Chosen {
@@ -26,7 +26,8 @@ impl Chosen {
     }
 }
 
-/// For each set of lanes, the byte that goes to each place so that the lanes of the set come first, in order.
+/// The order that moves the lanes of a set to the front, for each set. Each byte is a place, and
+/// has the number of the byte that goes there.
 static PACK: [[u8; 16]; 1 << LANES] = {
     let mut table = [[0; 16]; 1 << LANES];
     let mut set = 0;

@@ -1,10 +1,11 @@
 //! Level buffers in plain Rust: a search without unpredictable branches.
 //!
-//! The recursive search is bound by branch mispredictions, not by arithmetic, because nothing predicts
-//! whether a row has one more free square. Here each row has a buffer of states instead. A step takes the
-//! newest [`BLOCK`] states of one buffer, places a queen on the lowest free square of each, and appends the
-//! boards that can still be completed to the next row's buffer. Every board is written to the buffer's end,
-//! and the end moves only if the board can be completed; this needs no branch.
+//! The recursive search is limited by branch mispredictions, not by arithmetic, because nothing
+//! predicts whether a row has one more free square. Here each row has a buffer of states instead. A
+//! step takes the newest [`BLOCK`] states of one buffer and places a queen on the lowest free
+//! square of each. It appends the boards that can still be completed to the next row's buffer.
+//! Every board is written to the buffer's end, and the end moves only if the board can be
+//! completed. This needs no branch.
 //!
 //! ```text
 //!   row r      [ s s s s s | s s s s ]   take a block, peel one free square off each state;
@@ -15,18 +16,20 @@
 //!   row N-3    [ . . . ]                 the last two rows are counted, never stored
 //! ```
 //!
-//! Invariants: a stored state has a free square; a buffer has room for a block before it is
-//! appended to; a buffer is empty before the search returns to the row above. Buffers are
-//! structures-of-arrays without aliasing, so that the compiler turns the loops over `u32` into the
-//! vector instructions that every processor of its target has (SSE2, NEON); only moving states together
-//! stays scalar. Because the search goes depth first over small blocks, the buffers in use stay in the
-//! first-level cache.
+//! Three invariants hold. A stored state has a free square. A buffer has room for a block before it
+//! is appended to. A buffer is empty before the search returns to the row above.
 //!
-//! Measured on one core of a shared Zen 5 server at N = 16, M = 4: 2.1e7 Q/s, 5.3 times the reference in
-//! the same run. On tasks with five rows left (N = 14, M = 9) it is 5 times the reference in large blocks
-//! and 1.9 times in blocks of ten. No block from 32 to 256 in buffers from
-//! 128 to 1,024 was clearly better than 64 in 512. Looking three rows ahead gains 5% over two. States
-//! stored as records, which the compiler keeps scalar, ran at 3 times the reference.
+//! Buffers are structures of arrays without aliasing. So the compiler turns the loops over `u32`
+//! into the vector instructions that every processor of its target has (SSE2, NEON). Only moving
+//! states together stays scalar. The search goes depth first over small blocks, so the buffers in
+//! use stay in the first-level cache.
+//!
+//! On one core of a shared Zen 5 server at N = 16, M = 4, it was measured at 2.1e7 Q/s, which is
+//! 5.3 times the speed of the reference in the same run. On tasks with five rows left (N = 14 and
+//! M = 9) it is 5 times as fast as the reference in large blocks and 1.9 times in blocks of ten. No
+//! block size from 32 to 256 in buffers from 128 to 1,024 was clearly better than 64 in 512.
+//! Looking three rows ahead gains 5% over two. States stored as records, which the compiler keeps
+//! scalar, ran at 3 times the speed of the reference.
 
 use std::ops::Range;
 
@@ -34,10 +37,10 @@ use board::TaskSlice;
 
 use crate::remaining::{Remaining, Row};
 
-/// The most states that a step takes.
+/// The largest number of states that a step takes.
 const BLOCK: usize = 64;
 
-/// The most states in a row's buffer, which takes 8 KiB.
+/// The largest number of states in a row's buffer, which takes 8 KiB.
 const CAPACITY: usize = 512;
 
 /// The fewest rows left that are searched with buffers.
@@ -45,13 +48,13 @@ const FEWEST_ROWS: usize = 3;
 
 /// The counting loop, with its buffers.
 pub(crate) struct Portable {
-    /// The buffers, from that of the most rows left down to that of three.
+    /// The buffers, from the one with the most rows left to the one with three.
     levels: Vec<States<CAPACITY>>,
     children: Box<States<BLOCK>>,
     nodes: u64,
 }
 
-/// States as structure-of-arrays; the first `len` are in use.
+/// States as a structure of arrays. The first `len` are in use.
 ///
 /// The arrays lie in one struct, where the compiler can see that they do not overlap.
 struct States<const ROOM: usize> {
@@ -92,7 +95,7 @@ impl Portable {
     ///
     /// # Panics
     ///
-    /// If more rows are left than there are levels for.
+    /// Panics if more rows are left than there are levels for.
     pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         match *remaining.rows {
             [] => tasks.len() as u64,
@@ -121,7 +124,7 @@ impl Portable {
     }
 }
 
-/// What all levels of a search have in common.
+/// The parameters that all levels of a search have in common.
 struct Search<'a> {
     columns: u32,
     children: &'a mut States<BLOCK>,
@@ -129,8 +132,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Counts the completions of the states of the first of `levels`, which fill the first of
-    /// `rows`, and leaves all levels empty.
+    /// Counts the completions of the states in the first of `levels`, which fill the first of
+    /// `rows`. Leaves all levels empty.
     fn drain(&mut self, rows: &[Row], levels: &mut [States<CAPACITY>]) -> u64 {
         let (parents, lower) = levels.split_first_mut().expect("there is one of three rows left");
         let mut found = 0;
@@ -155,7 +158,8 @@ impl Search<'_> {
     }
 }
 
-/// Fills an empty buffer with the tasks that have a free square, of at most [`CAPACITY`] tasks.
+/// Fills an empty buffer with the tasks that have a free square. There are at most [`CAPACITY`]
+/// tasks.
 fn load(remaining: Remaining<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
     let [left, down, right, free] = states.range(0..tasks.len());
     left.copy_from_slice(tasks.left);
@@ -168,8 +172,8 @@ fn load(remaining: Remaining<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPA
     states.len = keep_unfinished(left, down, right, free);
 }
 
-/// Places one queen for each of the newest parents, and appends the boards that can still be completed to
-/// `next`.
+/// Places one queen for each of the newest parents, and appends the boards that can still be
+/// completed to `next`.
 fn expand(
     columns: u32,
     rows: &[Row],
@@ -233,7 +237,7 @@ fn finish(columns: u32, rows: &[Row], parents: &mut States<CAPACITY>) -> u32 {
     found
 }
 
-/// Moves the states that have squares left together, in order, and returns their number.
+/// Moves the states that have squares left together, in order. Returns their number.
 fn keep_unfinished(
     left: &mut [u32],
     down: &mut [u32],
@@ -252,8 +256,8 @@ fn keep_unfinished(
     kept
 }
 
-/// The number of ways to place the last two queens in the two columns that are `open`, where `left`
-/// and `right` are the diagonals that the `first` of the two rows sees: 0, 1 or 2.
+/// The number of ways to place the last two queens in the two columns that are `open`: 0, 1 or 2.
+/// `left` and `right` are the diagonals that the `first` of the two rows sees.
 fn last_two(open: u32, left: u32, right: u32, first: Row, second: Row) -> u32 {
     let upper = open & !(left | right | first.closed);
     let lower = open & !(left << second.step | right >> second.step | second.closed);

@@ -1,4 +1,5 @@
-//! The definition, as a plain recursion. It is slow on purpose: the other backends are tested against it.
+//! The definition, as a plain recursion. It is slow on purpose, because the other backends are
+//! tested against it.
 
 use board::{Prefix, TaskSlice};
 
@@ -22,7 +23,7 @@ impl Reference {
 
 /// The number of ways to place `rows_left` more queens below `prefix` on a board of size `n`.
 ///
-/// It fits u64, because no computer has the time to visit 2^64 completions one by one.
+/// The number fits in a u64, because no computer has the time to visit 2^64 completions one by one.
 fn completions(n: u32, prefix: Prefix, rows_left: usize) -> u64 {
     if rows_left == 0 {
         return 1;

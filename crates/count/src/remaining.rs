@@ -1,8 +1,9 @@
-//! The part of a board that is left to search: some columns, some rows, and the squares closed in them.
+//! The part of a board that is left to search: some columns, some rows, and the squares that are
+//! closed in them.
 //!
-//! If all queens so far stand in the rows above, as in the method `rows`, the rows left are neighbours, and
-//! only the states' own masks close squares. Queens that stand elsewhere, as in the method `ring`, take
-//! rows out of the search and close squares of other rows:
+//! If all queens so far stand in the rows above, as in the method `rows`, the remaining rows are
+//! neighbours, and only the states' own masks close squares. Queens that stand elsewhere, as in the
+//! method `ring`, remove rows from the search and close squares of other rows:
 //!
 //! ```text
 //!                . . x . . .     rows[0]   step 1 (not looked at: states are those of this row)
@@ -12,25 +13,26 @@
 //!                . x . . . .     rows[3]   step 1, closed: x
 //! ```
 
-/// A row to fill; what it says holds for every state of the row.
+/// A row to fill. Its fields are the same for every state of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Columns that no queen may take in any state.
     pub(crate) closed: u32,
-    /// How many rows it is below the row that is filled before it, 1 or more. Diagonals move by as many
+    /// The distance from the row that is filled before it, at least 1. Diagonals move by as many
     /// columns.
     pub(crate) step: u32,
 }
 
 impl Row {
-    /// A row directly below the one before, with nothing closed.
+    /// A row directly below the one before, without closed squares.
     pub(crate) const OPEN: Row = Row { closed: 0, step: 1 };
 }
 
-/// What is searched below some states. It has as many rows as each state has columns without a queen.
+/// The board that is searched below some states. It has as many rows as each state has columns
+/// without a queen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Remaining<'a> {
-    /// All columns, of which a state has taken some.
+    /// All columns. A state has taken some of them.
     pub(crate) columns: u32,
     /// The rows to fill, from the top.
     pub(crate) rows: &'a [Row],

@@ -1,7 +1,7 @@
 //! The method `ring`: the search of the inner rows, between the queens that stand in the rings.
 //!
-//! Tasks that differ only in their top rows are neighbours in a plan, and are searched together. Their other
-//! queens attack the same squares, which are a constant mask of each row.
+//! Tasks that differ only in their top rows are neighbours in a plan, and are searched together.
+//! Their other queens attack the same squares, which are a constant mask of each row.
 //!
 //! ```text
 //!   N = 6, width 1           0 1 2 3 4 5
@@ -24,7 +24,7 @@ use board::{Prefix, TaskSlice, Tasks, full_mask};
 use crate::engine::Engine;
 use crate::remaining::{Remaining, Row};
 
-/// The method for one board, with what is made anew for each group of tasks.
+/// The method for one board, with the data of the present group of tasks.
 pub(crate) struct Ring {
     n: u32,
     width: u32,
@@ -33,7 +33,8 @@ pub(crate) struct Ring {
     states: Tasks,
 }
 
-/// What tasks that differ only in their top rows have in common. It is kept for the next block.
+/// The data that tasks have in common if they differ only in their top rows. It is kept for the
+/// next block.
 #[derive(Default)]
 struct Group {
     sides: Option<[u32; 3]>,
@@ -55,7 +56,7 @@ impl Ring {
         (n - 2, n - 2 * width)
     }
 
-    /// The number of completions of all `tasks`, each of which is one of this board.
+    /// The number of completions of all `tasks`. Each task must be one of this board.
     pub(crate) fn completions(&mut self, engine: &mut Engine, tasks: TaskSlice<'_>) -> u64 {
         let Ring { n, width, .. } = *self;
         let sides = |i: usize| [tasks.left[i], tasks.right[i], tasks.down[i] >> 16];
@@ -76,13 +77,13 @@ impl Ring {
         found
     }
 
-    /// Makes the states of tasks of the group.
+    /// Makes the states of the group's tasks.
     fn see(&mut self, tasks: TaskSlice<'_>) {
         let Ring { n, width, group: Group { first_row, taken, .. }, .. } = *self;
         self.states.clear();
         for down in tasks.down {
             let mut state = Prefix { down: taken, ..Prefix::EMPTY };
-            // `Preplacement` shows the record, which was checked before.
+            // `Preplacement` documents the record. It was checked before.
             let top = down.to_le_bytes();
             for (row, column) in (0..width).zip(top) {
                 let queen = Queen { row, column: column.into() };
@@ -96,7 +97,7 @@ impl Ring {
 }
 
 impl Group {
-    /// The group of a task.
+    /// Makes the group of a task.
     fn set(&mut self, sides: [u32; 3], task: Prefix, n: u32, width: u32) {
         self.sides = Some(sides);
         let task = Preplacement::unpack(task, n, width).expect("the tasks were checked");
@@ -137,7 +138,7 @@ impl Queen {
     }
 }
 
-/// The bit of a board's column, if masks have it.
+/// The bit of a board's column, or 0 if masks do not have the column.
 fn bit(n: u32, column: Option<u32>) -> u32 {
     column.filter(|column| (1..n - 1).contains(column)).map_or(0, |column| 1 << (column - 1))
 }

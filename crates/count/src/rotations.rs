@@ -1,9 +1,9 @@
-//! The numbers of placements that rotations fix: P(N) for the half turn (OEIS A032522) and R(N) for the
-//! quarter turn (A033148). Each is counted by a search of its own, which places all queens of an orbit
-//! at a time.
+//! The numbers of placements that rotations fix: P(N) for the half turn (OEIS A032522) and R(N) for
+//! the quarter turn (A033148). Each is counted by its own search, which places all queens of an
+//! orbit at a time.
 //!
-//! A reflection fixes no placement. By Burnside's lemma there are therefore (Q + P + 2R) / 8 orbits of
-//! placements for N >= 2: see [`Census`](board::Census).
+//! A reflection fixes no placement. So, by Burnside's lemma, there are (Q + P + 2R) / 8 orbits of
+//! placements for N >= 2 (see [`Census`](board::Census)).
 
 use board::{Problem, Square};
 
@@ -15,12 +15,12 @@ pub const QUARTER_TURN_MAX: u32 = 64;
 /// R(`n`), the number of placements that the quarter turn fixes. It is 0 unless N mod 4 is 0 or 1.
 /// `None` beyond [`QUARTER_TURN_MAX`].
 ///
-/// With rows and columns counted from the middle, a queen on (r, c) implies queens on (c, -r), (-r, -c)
-/// and (-c, r). This orbit occupies the rows and columns +-r and +-c, and the diagonals c - r and c + r
-/// of both directions and signs. Its mirror image occupies the same lines, so each orbit can be reflected
-/// independently of the others. R is therefore 2 to the power of the number of orbits, times the number
-/// of ways to match the rows' distances from the middle in pairs such that all their sums and differences
-/// differ.
+/// If rows and columns are counted from the middle, a queen on (r, c) implies queens on (c, -r),
+/// (-r, -c) and (-c, r). This orbit occupies the rows and columns +-r and +-c, and the diagonals
+/// c - r and c + r of both directions and signs. Its mirror image occupies the same lines, so each
+/// orbit can be reflected independently of the others. So R is 2 to the power of the number of
+/// orbits, times the number of matchings. A matching joins the rows' distances from the middle in
+/// pairs such that all sums and differences of the pairs differ.
 #[must_use]
 pub fn quarter_turn(n: u32) -> Option<u128> {
     match n {
@@ -30,8 +30,8 @@ pub fn quarter_turn(n: u32) -> Option<u128> {
     }
 }
 
-/// The number of ways to match the folded rows in `free` (row i stands for i and n - 1 - i) in pairs so
-/// that no two pairs share a diagonal and none has one of `diagonals`.
+/// The number of ways to match the folded rows in `free` in pairs such that no two pairs share a
+/// diagonal and none has one of `diagonals`. The folded row i stands for the rows i and n - 1 - i.
 fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
     if free == 0 {
         return 1;
@@ -50,16 +50,17 @@ fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
         .sum()
 }
 
-/// P(`n`), the number of placements that the half turn fixes; the quarter turn may fix them too. `None`
-/// beyond [`HALF_TURN_MAX`].
+/// P(`n`), the number of placements that the half turn fixes. The quarter turn may fix them, too.
+/// `None` beyond [`HALF_TURN_MAX`].
 ///
-/// It visits a fixed share of the placements that it counts. That takes 10 s at N = 26, and ten times
-/// as long for every second N beyond.
+/// The search visits a fixed share of the placements that it counts. It takes 10 s at N = 26, and
+/// ten times as long each time that N grows by two.
 ///
-/// Queens are placed in pairs, first that of row 0, then from the middle outwards. Reflections and the
-/// exchange of rows and columns take what is found to other such placements. The search therefore visits
-/// only placements where the queen of row 0 stands in the left half, and no nearer to the middle than the
-/// queens of the outer columns. If they are equally near, a placement counts twice, otherwise four times.
+/// Queens are placed in pairs: first the pair of row 0, then the others from the middle outwards.
+/// Reflections and the exchange of rows and columns turn a found placement into other such
+/// placements. So the search only visits placements whose queen in row 0 stands in the left half,
+/// and is no nearer to the middle than the queens of the outer columns. If they are equally near, a
+/// placement counts twice, and otherwise four times.
 #[must_use]
 pub fn half_turn(n: u32) -> Option<u128> {
     match n {
@@ -69,8 +70,8 @@ pub fn half_turn(n: u32) -> Option<u128> {
     }
 }
 
-/// The number of placements whose queen of row 0 stands in column `first` or its mirror image, together
-/// with their images under the exchange of rows and columns.
+/// The number of placements whose queen of row 0 stands in column `first` or its mirror image,
+/// together with their images under the exchange of rows and columns.
 fn pairs_by_first(n: u32, first: u32) -> u128 {
     let search = Pairs { n };
     let mut start = Occupied::default();
@@ -82,14 +83,14 @@ fn pairs_by_first(n: u32, first: u32) -> u128 {
     // Rows near the middle come first, because queens there attack the most squares.
     let inner_rows = (1..n / 2).rev();
 
-    // Placements whose queens of the outer columns are further in than that of row 0.
+    // First, the queens of the outer columns are further in than that of row 0.
     let rows: Vec<Row> = inner_rows
         .clone()
         .map(|row| search.row(row, if row <= first { !sides } else { !0 }))
         .collect();
     let strict = search.count(&rows, start);
 
-    // Placements where they are as far in: only one square for that is not attacked by row 0's queen.
+    // Then, they are equally far in. Row 0's queen leaves only one square for this.
     let tied = if search.row(first, !0).free(start) & 1 << (n - 1) == 0 {
         0
     } else {
@@ -105,7 +106,8 @@ struct Pairs {
     n: u32,
 }
 
-/// The lines that hold a queen: columns, diagonals by row + column, and diagonals by column - row + N - 1.
+/// The lines that hold a queen: columns, diagonals by row + column, and diagonals by column - row +
+/// N - 1.
 #[derive(Clone, Copy, Default)]
 struct Occupied {
     columns: u64,
@@ -161,18 +163,19 @@ impl Pairs {
 /// The largest board of [`fixed_by_rules`].
 pub const FIXED_BY_RULES_MAX: u32 = 22;
 
-/// The numbers of placements of a problem without given queens that the half turn and the quarter turn fix. `None` beyond
-/// [`FIXED_BY_RULES_MAX`].
+/// The numbers of placements of a problem without given queens that the half turn and the quarter
+/// turn fix. `None` beyond [`FIXED_BY_RULES_MAX`].
 ///
-/// All queens of an orbit are placed at a time, in the first row without one, and looked at pair by pair. It takes
-/// seconds at N = 20.
+/// All queens of an orbit are placed at a time, in the first row without a queen, and compared pair
+/// by pair. It takes seconds at N = 20.
 #[must_use]
 pub fn fixed_by_rules(problem: &Problem) -> Option<(u128, u128)> {
     let fixed = |turns| fixed_by_turns(problem, turns, &mut Vec::new());
     (problem.n() <= FIXED_BY_RULES_MAX).then(|| (fixed(2), fixed(1)))
 }
 
-/// The number of ways to add queens to `queens` until all rows have one, such that so many quarter turns fix all.
+/// The number of ways to add queens to `queens` until all rows have one, such that `turns` quarter
+/// turns fix the placement.
 fn fixed_by_turns(problem: &Problem, turns: u32, queens: &mut Vec<Square>) -> u128 {
     let n = problem.n();
     let filled = queens.iter().fold(0_u64, |rows, queen| rows | 1 << queen.row);

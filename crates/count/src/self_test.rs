@@ -7,11 +7,11 @@ use thiserror::Error;
 
 use crate::{Backend, CountError, Kernel, KernelError};
 
-/// The size of the board: large enough for every step of the search and of the join, and counted in
-/// about a millisecond.
+/// The size of the board. It is large enough for every step of the search and of the join, and is
+/// counted in about a millisecond.
 const N: u32 = 10;
 
-/// Why a backend must not be used here.
+/// The reason why a backend must not be used here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum SelfTestError {
@@ -26,21 +26,22 @@ pub enum SelfTestError {
     Miscount {
         /// The backend.
         backend: Backend,
-        /// How the board was cut.
+        /// The method.
         method: Method,
-        /// What the backend counted.
+        /// The count of the backend.
         found: Result<u64, CountError>,
-        /// What the reference counts.
+        /// The count of the reference.
         expected: Result<u64, CountError>,
     },
 }
 
-/// Counts a small board by each of `methods`, with `backend` and with the reference. Their parameters do not matter.
-/// What has passed in this process is not counted again.
+/// Counts a small board by each of `methods`, with `backend` and with the reference. The parameters
+/// of the methods do not matter. A backend and method that have passed in this process are not
+/// counted again.
 ///
 /// # Errors
 ///
-/// [`SelfTestError`], if the processor lacks the backend or the two counts differ.
+/// [`SelfTestError`] if the processor lacks the backend or the two counts differ.
 pub fn self_test(
     backend: Backend,
     methods: impl IntoIterator<Item = MethodChoice>,

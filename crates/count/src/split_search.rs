@@ -1,8 +1,9 @@
-//! A search that counts the tasks of `halves`. It shares nothing with the joins, which it checks.
+//! A search that counts the tasks of `halves`. It shares no code with the joins, so it can check
+//! them.
 //!
-//! It places the queens of each board of a split from the top row to the bottom row, each in the columns of
-//! its half, and counts complete boards as often as their [`Shares`] say. The queen of an odd board's centre
-//! row is given.
+//! The search places the queens of each board of a split from the top row to the bottom row, each
+//! in the columns of its half. It counts each complete board as often as the [`Shares`] say. The
+//! queen of an odd board's centre row is given.
 //!
 //! ```text
 //!   row 0        the split's columns   \  the upper half's number, from its highest bit on: it ends
@@ -15,8 +16,9 @@
 use board::halves::{Shares, Split};
 use board::{MAX_N, Prefix, full_mask};
 
-/// The count of a task of `halves`, of a board of size `n`: the sum of the shares of all its boards. A slice is
-/// known when the outer queens of its half are: the upper half's first, the lower half's last.
+/// The count of a task of `halves` on a board of size `n`: the sum of the shares of all its boards.
+/// A slice is known as soon as the outer queens of its half are placed. In the upper half these are
+/// placed first, and in the lower half last.
 pub(crate) fn completions(n: u32, split: Split) -> u64 {
     let Split { centre, columns, .. } = split;
     let half = n / 2;
@@ -37,15 +39,15 @@ pub(crate) fn completions(n: u32, split: Split) -> u64 {
 struct Search {
     n: u32,
     half: u32,
-    /// For each row the columns that its queen may take.
+    /// The columns that the queen of each row may take.
     open: [u32; MAX_N as usize],
     split: Split,
     shares: Shares,
 }
 
 impl Search {
-    /// The sum of the shares of all boards that begin with these `row` rows of the upper half. `number` is
-    /// the part of the upper half's number so far.
+    /// The sum of the shares of all boards that begin with these `row` rows of the upper half.
+    /// `number` is the part of the upper half's number so far.
     fn upper(&self, row: u32, prefix: Prefix, number: u32) -> u64 {
         let rows_left = self.half - row;
         let (least, window) = (number << rows_left, self.shares.upper);
@@ -72,8 +74,8 @@ impl Search {
         sum
     }
 
-    /// The sum of the shares of all boards with this complete upper half. `times` are the shares for a lower
-    /// half that is whole and for one that is a tie.
+    /// The sum of the shares of all boards with this complete upper half. `times` has the shares
+    /// for a lower half that is no tie and for one that is a tie.
     fn centre(&self, prefix: Prefix, times: [u64; 2]) -> u64 {
         if self.n.is_multiple_of(2) {
             return self.lower(0, prefix, 0, times);
@@ -83,8 +85,8 @@ impl Search {
         self.lower(0, prefix.place(self.n, centre), 0, times)
     }
 
-    /// The sum of the shares of all boards that begin with a complete upper half and `row` rows of the lower
-    /// one.
+    /// The sum of the shares of all boards that begin with a complete upper half and `row` rows of
+    /// the lower half.
     fn lower(&self, row: u32, prefix: Prefix, number: u32, times: [u64; 2]) -> u64 {
         if row == self.half - self.half / 2 {
             let (others, outer) = (self.split.others(self.n), full_mask(self.n) & !prefix.down);

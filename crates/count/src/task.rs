@@ -1,13 +1,13 @@
 //! Checks that a record is a task, and makes the mirror image of a task.
 //!
-//! A task may come from another machine. A malformed one would give a number that means nothing, so
-//! each is checked against the board's size and the number of placed rows before it is counted.
+//! A task may come from another machine. A malformed task would give a meaningless number. So each
+//! task is checked against the board's size and the number of placed rows before it is counted.
 
 use board::halves::Split;
 use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
-/// Whether a record is a task of this problem, of this kind.
+/// Whether a record is a task of this problem and of this kind.
 pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool {
     let n = problem.n();
     let Prefix { left, down, right } = record;
@@ -21,7 +21,7 @@ pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool
     }
 }
 
-/// The image of a problem, the columns reversed.
+/// The mirror image of a problem: its columns are reversed.
 pub(crate) fn mirrored_problem(problem: Problem) -> Problem {
     let Some(given) = problem.given() else { return problem };
     let queens: Vec<Square> =
@@ -31,7 +31,7 @@ pub(crate) fn mirrored_problem(problem: Problem) -> Problem {
     Problem::Completions(image)
 }
 
-/// The image of a task of this problem and kind ([`is_task`]). It is a task of the
+/// The mirror image of a task of this problem and kind ([`is_task`]). It is a task of the
 /// [image](mirrored_problem) of the problem.
 pub(crate) fn mirrored(problem: &Problem, kind: TaskKind, task: Prefix) -> Prefix {
     let n = problem.n();

@@ -8,24 +8,26 @@ use thiserror::Error;
 
 use crate::Backend;
 
-/// A way to count the tasks of a plan. All variants come to the same counts.
+/// A way to count the tasks of a plan. All variants find the same counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Variant {
-    /// Counts the tasks themselves by the method's own algorithm, as farms do first.
+    /// Counts the tasks themselves by the method's own algorithm. Farms count with it first.
     Straight(Backend),
-    /// Counts the mirror images of the tasks, with the columns reversed. The masks are other ones, in another
-    /// order, so an error of a processor or of a loop is unlikely to repeat itself. It is not for `halves`,
-    /// where a canonical split stands for its mirror image and the shares are those of the canonical split.
+    /// Counts the mirror images of the tasks, with the columns reversed. The masks are different
+    /// and come in another order, so an error of a processor or of a loop is unlikely to repeat
+    /// itself. It is not possible for `halves`, where a canonical split stands for its mirror image
+    /// and the shares are those of the canonical split.
     Mirrored(Backend),
-    /// Counts by a plain search, row by row through all boards of a task, without vectors and therefore
-    /// without a backend. It is only for `halves`, and shares nothing with its lists and joins.
+    /// Counts by a plain search, row by row through all boards of a task, without vectors and
+    /// therefore without a backend. It is only for `halves`, and shares no code with its lists and
+    /// joins.
     Search,
 }
 
 impl Variant {
-    /// The name of what devices count, in evidence. It is not a variant, because no [`Kernel`](crate::Kernel) of this
-    /// crate counts so.
+    /// The name for the counts of devices in evidence. It is not a variant, because no
+    /// [`Kernel`](crate::Kernel) of this crate counts on a device.
     pub const DEVICE: &str = "gpu";
 
     /// All variants, of every processor.
@@ -34,7 +36,7 @@ impl Variant {
         Backend::ALL.iter().copied().flat_map(of).chain([Variant::Search])
     }
 
-    /// Whether it can count tasks that were cut by `method`.
+    /// Whether it can count tasks that were divided by `method`.
     #[must_use]
     pub const fn suits(self, method: Method) -> bool {
         match (self, method) {
@@ -52,8 +54,9 @@ impl Variant {
         }
     }
 
-    /// The variant by which this processor should recount what the variant named `first` has counted. It is
-    /// as different as it can be while it is still fast, and it is never `first` itself.
+    /// The variant with which this processor should recount the count of the variant named `first`.
+    /// It differs from `first` as much as possible while it is still fast, and it is never `first`
+    /// itself.
     ///
     /// ```text
     ///   first                  halves                           rows and ring
@@ -65,9 +68,9 @@ impl Variant {
     ///   (1) the search, if there is no other      (2) on the same, if there is no other
     /// ```
     ///
-    /// The reference is too slow to be chosen. `by_search` asks for the search of `halves`, unless that is
-    /// `first`. The search is slower than a join, by a factor that grows with the board. `None` if
-    /// `by_search` is set for another method, which has no such search.
+    /// The reference is too slow to be chosen. `by_search` asks for the search of `halves`, unless
+    /// `first` is the search. The search is slower than a join, by a factor that grows with the
+    /// board. `None` if `by_search` is set for another method, which has no such search.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_search: bool) -> Option<Variant> {
         let by_device = first == Variant::DEVICE;
@@ -117,7 +120,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// A name that no variant has.
+/// The error of a name that no variant has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[error(
     "no way to count is named {name:?}: it is a backend's name, `{SEARCH}`, or such as `avx2{MIRRORED}`"

@@ -1,5 +1,5 @@
-//! A kernel keeps to the memory that it is given: every byte that it asks for is counted, touched or
-//! not. A test of its own process, because the allocator counts for all threads.
+//! Tests that a kernel stays within its memory. Every byte that it allocates is counted, used or
+//! not. The test has its own process, because the allocator counts for all threads.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use queens_count::{Backend, Kernel, memory_needed};
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What a kernel counts, and the bytes that it took at most.
+/// The count of a kernel, and the largest number of bytes that it allocated.
 fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
     let before = ALLOCATOR.current_usage() as u64;
     ALLOCATOR.reset_peak_usage();
@@ -23,16 +23,16 @@ fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
 
 #[test]
 fn a_kernel_stays_within_its_memory_and_counts_parts_alike() {
-    // The last of the most even splits: it leaves no half-board out.
+    // The last of the most even splits leaves no half-board out.
     for (n, ordinal) in [(16, 1259), (19, 226_790), (20, 16_001)] {
         agree(n, ordinal..ordinal + 1, memory_needed(Problem::Total { n }, Method::Halves).most);
     }
-    // With room for all lists that tasks beside the centre share, and for one.
+    // There is room for all lists that tasks beside the centre share, and then for one list.
     let need = memory_needed(Problem::Total { n: 19 }, Method::Halves);
     assert!(need.least < need.most * 3 / 4, "{need:?}");
     agree(19, 90_000..91_000, need.most);
     agree(19, 90_000..90_100, need.least);
-    // With room for all quarters, and without.
+    // There is room for all quarters, and then there is not.
     let need = memory_needed(Problem::Total { n: 22 }, Method::Halves);
     assert!(need.least < need.most / 4, "{need:?}");
     agree(22, 106_952..106_953, need.most);

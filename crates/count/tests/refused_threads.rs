@@ -1,5 +1,5 @@
-//! A system that gives no threads. The test is a process of its own without other threads, in which the stack
-//! of each new one is larger than any address space.
+//! Tests a system that gives no threads. The test is a process without other threads. The stack of
+//! each new thread would be larger than any address space.
 
 use queens_count::{Counting, CountingError};
 
@@ -11,7 +11,7 @@ fn main() {
     assert!(matches!(error, CountingError::Threads { started: 1, wanted: 2, .. }), "{error:?}");
     assert!(error.to_string().starts_with("the system refuses thread 2 of 2 ("), "{error}");
 
-    // One thread is the caller's own.
+    // The single thread is the caller's own.
     let counted = Counting::new(12).threads(1).run().expect("it counts");
     assert_eq!((counted.answer.count(), counted.threads), (vectors::total(12), 1));
 }

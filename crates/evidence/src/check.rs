@@ -35,12 +35,12 @@ pub struct Checked {
     pub state: JobState,
     /// The sum over all ranges.
     pub total: u128,
-    /// What is known about the total, and what the total therefore satisfies. Empty if the bundle
-    /// has no total.
+    /// The known facts about the total, all of which the total satisfies. The list is empty if the
+    /// bundle has no total.
     pub facts: Vec<Fact>,
     /// The content of the other lines.
     pub content: Content,
-    /// The cut of the plan, which yields its tasks again.
+    /// The index of the plan, which makes its tasks again.
     pub index: PlanIndex,
     /// The ranges to recount.
     pub drawn: Drawn,

@@ -1,4 +1,4 @@
-//! What the second counts of a bundle confirm.
+//! Sums up what the second counts of a bundle confirm.
 //!
 //! ```text
 //!   by another machine with another kernel    protects against broken hardware
@@ -32,7 +32,8 @@ impl Amount {
     }
 }
 
-/// What the second counts of a bundle confirm, as far as its names are true.
+/// The sums over the second counts of a bundle. They are correct if the bundle names owners and
+/// machines correctly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confirmations {
     /// Ranges that another machine confirmed with another kernel.
@@ -50,7 +51,7 @@ pub struct Confirmations {
 }
 
 impl Confirmations {
-    /// Adds a range. `is_agreed` says whether the bundle calls it counted twice, and `second` is
+    /// Adds a range. `is_agreed` says whether the bundle calls the range counted twice. `second` is
     /// the count that follows it.
     ///
     /// # Errors

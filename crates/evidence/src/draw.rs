@@ -1,4 +1,4 @@
-//! Which ranges are recounted: those that contain randomly drawn points.
+//! Chooses the ranges that are recounted: those that contain randomly drawn points.
 //!
 //! ```text
 //!   counted    |--- range 1 ---|-2-|---------- range 3 ----------|4|    each as long as its count
@@ -32,7 +32,7 @@ pub struct Sample<'a> {
     pub all: bool,
 }
 
-/// What the draws are derived from.
+/// The source of the draws.
 #[derive(Clone, Copy, Debug)]
 pub enum Seed<'a> {
     /// A number that the writer of the bundle could not know.

@@ -28,7 +28,7 @@ impl BundleError {
 )]
 pub(crate) struct UnknownFormat(pub(crate) u32);
 
-/// Why a bundle was not confirmed by counting ranges again.
+/// The reason why counting ranges again did not confirm a bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
     /// The memory is too small for even one thread.

@@ -35,7 +35,7 @@ pub struct StatedPolicy {
     pub share_ppm: u32,
     /// Whether the second count is by search, where the method does not search.
     pub by_search: bool,
-    /// What the second count must differ in.
+    /// The scope in which the second count must differ.
     #[serde(with = "ScopeName")]
     pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.
@@ -170,7 +170,7 @@ pub(super) struct DisputeLine {
     pub(super) row: RowText,
 }
 
-/// How a bundle spells an [`AuditScope`].
+/// The spelling of an [`AuditScope`] in a bundle.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "AuditScope", rename_all = "snake_case")]
 enum ScopeName {
@@ -178,7 +178,7 @@ enum ScopeName {
     Owners,
 }
 
-/// How a bundle spells a [`Check`].
+/// The spelling of a [`Check`] in a bundle.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Check", rename_all = "snake_case")]
 enum CheckName {
@@ -187,7 +187,7 @@ enum CheckName {
     Agreed,
 }
 
-/// How a bundle spells a [`DisputeState`].
+/// The spelling of a [`DisputeState`] in a bundle.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "DisputeState", rename_all = "snake_case")]
 enum DisputeName {

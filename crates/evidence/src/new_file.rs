@@ -76,13 +76,13 @@ impl NewFile {
         self.write_all(&text)
     }
 
-    /// Gives the file its name, once all of it is on the disk.
+    /// Gives the file its name once all of it is on the disk.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.complete()?;
         self.rename()
     }
 
-    /// Gives the file its name, if it is a bundle that does not contradict itself.
+    /// Gives the file its name if it is a bundle that does not contradict itself.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ pub fn compressed(text: &[u8]) -> Vec<u8> {
     block.write_all(text).and_then(|()| block.finish()).expect("memory takes it")
 }
 
-/// Why a received bundle was not kept.
+/// The reason why a received bundle was not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum NewFileError {
     /// It contradicts itself.

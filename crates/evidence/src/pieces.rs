@@ -1,6 +1,6 @@
-//! Chooses what is recounted for each draw. A small range is recounted as a whole. In a large
-//! range, it is the task that was hit, or a piece around it if the counts of tasks are not
-//! reported.
+//! Chooses the tasks that are recounted for each draw. A small range is recounted as a whole. In a
+//! large range, only the task that was hit is recounted. If the counts of tasks are not reported, a
+//! piece around this task is recounted instead.
 
 use farm::{CountResult, Range};
 
@@ -27,13 +27,13 @@ pub(super) struct Pieces {
     pub(super) of_draw: Vec<usize>,
 }
 
-/// The sizes of what is recounted, in tasks.
+/// The largest ranges and pieces that are recounted, in tasks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     /// The longest range that is counted as a whole, if its tasks are not reported.
     pub(super) whole: u64,
-    /// The longest piece of a longer range. In a longer range with reported tasks, one task is
-    /// counted.
+    /// The longest piece of a longer range. If the tasks of a longer range are reported, a single
+    /// task is counted.
     pub(super) piece: u64,
 }
 

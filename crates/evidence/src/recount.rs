@@ -49,13 +49,13 @@ pub struct RecountSums {
 /// The result of a recount that found no difference.
 #[derive(Clone, Debug)]
 pub struct Recounted {
-    /// How much was counted.
+    /// The amount that was counted.
     pub sums: RecountSums,
     /// The kernel that counted.
     pub kernel: KernelName,
     /// Whether the time was over before all drawn ranges were counted.
     pub is_cut_short: bool,
-    /// What follows for the bundle.
+    /// The verdict on the bundle.
     pub verdict: Verdict,
 }
 
@@ -109,10 +109,10 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     })
 }
 
-/// The seconds of a task that decide the sizes. They are the ones `stated` by the bundle, so that a
-/// seed chooses the same pieces whatever else this machine does. If they are far from the ones
-/// `measured` here, those are used, so that the writer of a bundle has little influence on what is
-/// recounted.
+/// The duration of a task, in seconds, that decides the sizes. It is the one `stated` by the
+/// bundle, so that a seed chooses the same pieces however busy this machine is. If that is far from
+/// the duration `measured` here, the measured one is used. So the writer of a bundle has little
+/// influence on what is recounted.
 fn usual(measured: f64, stated: f64) -> f64 {
     const FAR: f64 = 8.0;
     if (measured / FAR..=measured * FAR).contains(&stated) { stated } else { measured }
@@ -135,7 +135,7 @@ fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
     Sizes { whole, piece: tasks(each / 2.0).clamp(1, whole) }
 }
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Clone)]
 struct Work {
     plan: Plan,
@@ -203,7 +203,7 @@ impl Work {
                 }
                 unreachable!("the draws come again and again")
             };
-            // Nobody receives it if the time is over.
+            // Nobody receives the result if the time is over.
             let _ = sender.send(measure());
         });
         Ok(receiver.recv_timeout(time).ok().transpose()?)
@@ -284,7 +284,7 @@ impl Work {
                 checksum: checksum(&tasks),
                 busy,
             });
-            // Nobody receives it if the time is over.
+            // Nobody receives the result if the time is over.
             if sender.send((number, counted)).is_err() {
                 return;
             }

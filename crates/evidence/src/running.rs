@@ -24,7 +24,7 @@ const MOST_AUTHORS: usize = 100_000;
 const MOST_POLICIES: usize = 1000;
 
 /// The time of one thread that counts took, according to the bundle. Contradicted and invalidated
-/// counts are not included. The sums are limited to the largest [`Duration`].
+/// counts are left out. A sum is at most the largest [`Duration`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Busy {
     /// The counts that make the total.
@@ -40,7 +40,7 @@ pub struct Content {
     pub policies: Vec<StatedPolicy>,
     /// The principals that the farm distrusted, or trusted again, the oldest first.
     pub trust: Vec<TrustChange>,
-    /// What the second counts confirm.
+    /// The sums over the second counts.
     pub confirmations: Confirmations,
     /// Number of tasks whose counts are reported.
     pub tasks_reported: u64,
@@ -48,7 +48,7 @@ pub struct Content {
     pub busy: Busy,
     /// The authors, by their numbers.
     pub authors: Vec<StatedAuthor>,
-    /// What each author has counted, by its number.
+    /// The ranges and counts of each author, by its number.
     pub counted_by: BTreeMap<u32, Amount>,
 }
 
@@ -240,7 +240,7 @@ impl Running {
         )
     }
 
-    /// Checks what has to hold at the end of a job in this state.
+    /// Checks the conditions that must hold at the end of a bundle whose job is in this state.
     pub(super) fn close(&mut self, state: JobState) -> Result<()> {
         self.settle(None)?;
         if state != JobState::Done {

@@ -1,5 +1,5 @@
-//! What random draws say about a whole. This module only computes; `SAMPLING.md` derives the
-//! formulas.
+//! Derives statements about a whole from random draws. This module only computes; `SAMPLING.md`
+//! derives the formulas.
 //!
 //! ```text
 //!   n draws, w of them wrong    the share that is wrong is at most p, where p solves

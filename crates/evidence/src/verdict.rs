@@ -1,4 +1,5 @@
-//! What recounts say about a bundle: an estimate of its total, and how much of it may be wrong.
+//! Derives the verdict on a bundle from recounts: an estimate of its total, and how much may be
+//! wrong.
 //!
 //! ```text
 //!   draw ──► a whole range,
@@ -41,7 +42,7 @@ pub(super) enum Outcome {
     Counted(u128),
 }
 
-/// What the recounts say about a bundle.
+/// The statements about a bundle that follow from recounts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Whether every range was counted again.
@@ -172,7 +173,7 @@ impl Verdict {
     }
 }
 
-/// What the probability of a draw is computed from.
+/// The sums from which the probability of a draw is computed.
 struct Shares {
     counted: f64,
     tasks: f64,

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::driver::{ALLOCATING, DeviceError, Queue};
 use crate::job::{Fits, Job};
 
-/// Why tasks have no count.
+/// The reason why tasks have no count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The device failed.

@@ -1,4 +1,4 @@
-//! What a driver provides: memory, kernels and a queue. Both drivers are loaded at run time.
+//! The interface of a driver: memory, kernels and a queue. Both drivers are loaded at run time.
 //!
 //! A queue executes its commands one after the other. All calls but [`read`](Queue::read) return
 //! without waiting for them.

@@ -39,8 +39,8 @@ static jmp_buf scheduler, places[MOST_THREADS];
 static char stacks[MOST_THREADS][STACK];
 static u32 fiber, group, ended, begun, before;
 
-// The values that threads exchange. Two places take turns, so that a value does not replace the one
-// before while that is still to be read.
+// The values that threads exchange. Two places alternate, so that a new value does not replace the
+// previous one before all threads have read it.
 static u32 exchanged[2][MOST_THREADS], turns[MOST_THREADS];
 
 static u32 *from_all(u32 value) {

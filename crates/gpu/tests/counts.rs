@@ -1,5 +1,5 @@
 //! Compares the counts of the first OpenCL device with the processor's kernels, task by task. With
-//! PoCL the device is the processor itself. Without a device, the tests say that they were left
+//! PoCL, the device is the processor itself. Without a device, the tests print that they were left
 //! out.
 
 use std::ops::{Range, RangeInclusive};
@@ -93,7 +93,7 @@ fn uneven_splits_of_the_largest_boards() {
 
 #[test]
 #[ignore = "takes minutes by PoCL: CI runs it"]
-fn what_has_no_room_is_counted_in_parts() {
+fn jobs_without_room_are_counted_in_parts() {
     let Some(device) = device() else { return };
     // The smallest room is a million half-boards of one split.
     for (n, range) in [(18, 9_000..9_040), (21, 100_000..100_040), (24, 300_000..300_001)] {

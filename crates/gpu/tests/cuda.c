@@ -1,6 +1,6 @@
 // A driver of CUDA without a device, for tests of the calls in `driver/cuda.rs`. Memory is the
-// host's, and kernels run as plain C. It has one device, refuses handles that it has not given out,
-// and demands that a context is current.
+// host's, and kernels run as plain C. It shows one device, refuses handles that it has not
+// returned, and requires a current context.
 #include "../src/emulate.c"
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-//! Checks the calls of CUDA's driver against a driver without a device, `cuda.c`. Another process
+//! Checks the calls of CUDA's driver against `cuda.c`, a driver without a device. Another process
 //! loads it as its `libcuda.so`.
 #![cfg(target_os = "linux")]
 
@@ -12,7 +12,7 @@ use gpu::{Counter, Device, Driver};
 const CHILD: &str = "QUEENS_TEST_OF_CUDA";
 
 #[test]
-fn a_driver_of_cuda_is_called_as_it_demands() {
+fn the_cuda_driver_is_called_correctly() {
     if std::env::var_os(CHILD).is_some() {
         return counts_by_the_driver();
     }
@@ -32,7 +32,7 @@ fn a_driver_of_cuda_is_called_as_it_demands() {
     let status = Command::new("cc").args(options).arg(&library).arg(source).status();
     assert!(status.expect("there is a C compiler").success());
     let this = std::env::current_exe().expect("it runs");
-    let arguments = ["--exact", "a_driver_of_cuda_is_called_as_it_demands", "--nocapture"];
+    let arguments = ["--exact", "the_cuda_driver_is_called_correctly", "--nocapture"];
     let child = Command::new(this)
         .args(arguments)
         .env(CHILD, "1")

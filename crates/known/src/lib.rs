@@ -1,13 +1,14 @@
-//! What is known about a count in advance: published totals, symmetry and bounds.
+//! Facts that are known about a count in advance: published totals, symmetry and bounds.
 //!
-//! Farms, and readers of ledgers and bundles, compare reports and totals with it. This crate knows
-//! where the numbers come from. It deliberately does not know what follows from a contradiction.
+//! Farms and readers of ledgers and bundles compare reports and totals with these facts. This crate
+//! knows where the numbers come from. It deliberately does not know what follows from a
+//! contradiction.
 #![forbid(unsafe_code)]
 
 use board::{most_per_task, symmetry};
 use farm::{Fact, Known, Plan, Problem, Question, Slice};
 
-/// What is known about a slice of a plan, except for the memory that it takes.
+/// The known facts about a slice of a plan, without the memory that it takes.
 #[must_use]
 pub fn of(plan: &Plan, slice: Slice) -> Known {
     Known {
@@ -18,7 +19,7 @@ pub fn of(plan: &Plan, slice: Slice) -> Known {
     }
 }
 
-/// What the sum over a plan says about a problem.
+/// The question about a problem that the sum over a plan answers.
 #[must_use]
 pub fn question(problem: Problem) -> Question {
     let n = problem.n();

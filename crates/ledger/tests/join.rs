@@ -1,4 +1,4 @@
-//! Joining ledgers: what comes of it does not depend on the order in which they are named.
+//! Tests that the result of joining ledgers does not depend on their order.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use farm::{
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
 
-/// What happens to a ledger of six ranges, of which a liar has counted the first one.
+/// An event of a ledger of six ranges. A liar has counted the first range.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
-    /// Somebody else counts a range, if it is free.
+    /// Another worker counts a range, if it is free.
     Counts(u64, char),
-    /// Two others prove the liar wrong, if its count is still there.
+    /// Two workers prove the liar wrong, if its count is still there.
     Settles,
-    /// Somebody decides whom to trust.
+    /// An operator distrusts a principal.
     Distrusts(char),
     Trusts(char),
 }
@@ -44,7 +44,8 @@ fn provenance(who: char) -> Provenance {
     Provenance { principal, worker: "worker".into(), build: "1.2.3".into() }
 }
 
-/// The ledger of a farm to which all of this has happened. Returns whether it was said there that the liar is one.
+/// Writes the ledger of a farm with these events. Returns whether this farm knows that the liar is
+/// one.
 fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
     let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
     let range = |number: u64| Range::new(number * 10, number * 10 + 10).expect("it has ten tasks");
@@ -101,7 +102,7 @@ fn lie(range: Range) -> Report {
     Report { checked_count: lie.expect("it is one count"), ..report(range) }
 }
 
-/// How many rows a ledger has of its job.
+/// The number of rows that a ledger has of its job.
 fn rows(path: &Path) -> usize {
     let mut rows = 0;
     let count = |record| {
@@ -112,7 +113,7 @@ fn rows(path: &Path) -> usize {
     rows
 }
 
-/// The parties that a ledger distrusts.
+/// The principals that a ledger distrusts.
 fn distrusted(path: &Path) -> Distrusted {
     Evidence::open(path).expect("it is sound").distrusted().clone()
 }
@@ -120,8 +121,8 @@ fn distrusted(path: &Path) -> Distrusted {
 const JOB: JobId = JobId(1);
 const TASKS: u64 = 60;
 
-/// A ledger of a process that counted: where its ranges end, and which of them it had counted when it was
-/// stopped.
+/// A ledger of a process that counted: the ends of its ranges, and the ranges that it had counted
+/// when it was stopped.
 #[derive(Clone, Debug)]
 struct Counted {
     ends: Vec<u64>,
@@ -141,7 +142,7 @@ fn plan() -> Plan {
     Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: TASKS }
 }
 
-/// Every task counts what its ordinal says.
+/// The report of a range in which every task counts its ordinal.
 fn report(range: Range) -> Report {
     let fingerprint = plan().fingerprint();
     let checked_count = (range.start()..range.end())
@@ -193,14 +194,14 @@ impl Counted {
     }
 }
 
-/// The ranges that are missing once the parts are joined, in the order of their names.
+/// The ranges that are missing after the parts are joined in this order.
 fn missing(folder: &Path, parts: &[PathBuf], into: &str) -> Vec<Range> {
     let joined = join_ledgers(parts, &folder.join(into)).expect("they agree");
     joined.missing.iter().collect()
 }
 
 #[test]
-fn a_count_that_was_taken_back_stays_so_although_its_principal_was_reinstated() {
+fn an_invalidated_count_stays_invalid_after_a_reinstatement() {
     use Happening::{Counts, Distrusts, Trusts};
     for counted in [&[][..], &[Counts(0, 'a')]] {
         let folder = tempfile::tempdir().expect("a temporary directory");
@@ -227,9 +228,10 @@ fn a_ledger_that_is_named_twice_is_one_part() {
     assert_eq!((joined.parts.len(), joined.tasks_done), (1, 10));
 }
 
-/// A row grows with each report of its lease, and copies of a ledger have it as it was.
+/// A row grows with each report of its lease. A copy of a ledger has the row as it was at that
+/// time.
 #[test]
-fn a_row_that_was_taken_back_stays_so_where_a_copy_has_it_shorter_or_longer() {
+fn an_invalidated_row_stays_so_beside_other_copies_of_it() {
     let range = |start, end| Range::new(start, end).expect("it is not empty");
     let provenance = provenance(LIAR);
     let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
@@ -302,9 +304,9 @@ proptest! {
         prop_assert!(!is_one_complete || left == 0);
     }
 
-    /// Copies of a farm's ledger that went on apart, as after a restore that should not have been.
+    /// Copies of a farm's ledger that were used separately, as after a wrong restore.
     #[test]
-    fn no_copy_undoes_what_another_has_settled_or_decided(
+    fn no_copy_undoes_a_settlement_or_decision_of_another(
         before in prop::collection::vec(happening(), 0..6),
         after in prop::collection::vec(prop::collection::vec(happening(), 0..6), 2..4),
         order in prop::collection::vec(any::<prop::sample::Index>(), 4),
@@ -320,10 +322,10 @@ proptest! {
         for (place, other) in order.iter().enumerate().take(paths.len()) {
             shuffled.swap(place, other.index(paths.len()));
         }
-        // In one go, in another order, and one after the other.
+        // The parts are joined in one step, in another order, and one after the other.
         let (straight, other, steps) = (path("straight.db"), path("other.db"), path("steps.db"));
         let joined = join_ledgers(&paths, &straight);
-        // What lost its second count waits for another one first.
+        // Rows that lost their second count first need another one.
         prop_assume!(!matches!(joined, Err(JoinError::Unsettled { .. })));
         let joined = joined.expect("nothing conflicts");
         join_ledgers(&shuffled, &other).expect("nothing conflicts");

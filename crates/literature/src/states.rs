@@ -61,7 +61,7 @@ pub struct TooLittleMemory {
     pub n: u32,
     /// The row that could not be finished, counted from 1.
     pub row: u32,
-    /// The bytes that this row needs to go on. Later rows can need more.
+    /// The bytes that this row needs before it can continue. Later rows can need more.
     pub needed: u64,
     /// The bytes that were allowed.
     pub given: u64,

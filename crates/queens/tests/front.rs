@@ -1,4 +1,4 @@
-//! What the front page promises, against known counts, by the names of this crate alone.
+//! Tests the promises of the front page against known counts, by the names of this crate alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

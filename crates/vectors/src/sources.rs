@@ -39,16 +39,16 @@ pub struct Figure {
     pub take: String,
     /// A second JSON pointer. The value is then the quotient of the first by the second.
     pub over: Option<String>,
-    /// The factor by which a measured value may differ and still agrees. Figures without it are
-    /// exact, and so are those with `at_most`.
+    /// The factor by which a measured value may differ from the source's and still agree. A figure
+    /// without a factor is exact, and so is one with `at_most`.
     pub within: Option<f64>,
     /// Whether the source says only that the value is at most this.
     #[serde(default)]
     pub at_most: bool,
     /// The value here, if it is known to differ. Then `why` explains it.
     pub ours: Option<String>,
-    /// The reason why the value differs here, or may differ if it is measured, in one sentence that
-    /// was checked.
+    /// The reason why the value differs here, or may differ if it is measured. It is one sentence
+    /// that was checked.
     pub why: Option<String>,
     /// Whether it takes longer than a second or two.
     #[serde(default)]

@@ -401,7 +401,7 @@ impl TryFrom<v1::Plan> for Plan {
 impl TryFrom<v1::Problem> for Problem {
     type Error = WireError;
 
-    /// Whether the board is too large for the problem is found out later, by its cut.
+    /// The plan's index checks later whether the board is too large for the problem.
     fn try_from(problem: v1::Problem) -> Result<Self, WireError> {
         use v1::problem::Kind;
         let n = problem.n;

@@ -26,7 +26,7 @@ fn shards_add_up_after_requeueing_and_preemption() {
     let counted = |part: u32| cluster.accepted(&format!("part-{part}-of-4.db"));
     wait_for("all shards to be in the middle", || (1..=4).all(|part| counted(part) > 0));
 
-    // When one is requeued by hand, and one is preempted
+    // When one shard is requeued by hand, and another is preempted
     cluster.scontrol(&["requeue", &format!("{parts}_1")]);
     let last = cluster.tasks(&parts).pop().expect("there are parts");
     cluster.preempt(&last.node.expect("it runs"));
@@ -114,13 +114,13 @@ fn a_farm_is_exact_if_its_coordinator_moves() {
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn workers_wait_in_the_queue_while_the_coordinator_does() {
-    // Given a coordinator that waits for its turn, again
+    // Given a coordinator that waits in the queue again
     let cluster = Cluster::start();
     let coordinator =
         cluster.submit(&["--hold", "coordinator.sbatch", &SMALL.to_string(), "--method", "rows"]);
     std::fs::write(cluster.path("farm.job"), &coordinator).expect("a new file");
 
-    // When workers get nodes, then they leave them.
+    // When workers get nodes, then they leave them because there is no coordinator.
     let workers = cluster.submit(&["--array=1-3", "worker.sbatch"]);
     let are_back = || cluster.tasks(&workers).iter().all(|worker| worker.restarts == 1);
     wait_for("the workers to be in the queue again", are_back);
@@ -128,7 +128,7 @@ fn workers_wait_in_the_queue_while_the_coordinator_does() {
         !cluster.path("join").exists() && !cluster.read("worker-1.log").contains("worker starts")
     );
 
-    // When the coordinator has its turn, then they come back.
+    // When the coordinator starts, then the workers come back.
     cluster.scontrol(&["release", &coordinator]);
     cluster.wait_for_all();
     assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(SMALL)));
@@ -158,13 +158,14 @@ fn a_farm_grows_and_shrinks_by_itself() {
     let states = || run(cluster.command("squeue").args(["--noheader", "--format=%T"])).success();
     let count = |state: &str| states().lines().filter(|line| *line == state).count();
 
-    // When nothing can run, it ends.
+    // When no job can run, then autoscale ends.
     let nowhere = run(&mut autoscale(&["--partition=nowhere"]));
     assert!(nowhere.code == Some(19) && nowhere.stderr.contains("nowhere"), "{nowhere:?}");
     let unwritten = run(&mut autoscale(&["--output=/nonexistent/%j.log"]));
     assert_eq!(unwritten.code, Some(19), "{unwritten:?}");
 
-    // When it can, the farm grows, also by a second process and while the coordinator comes back.
+    // When jobs can run, then the farm grows. A second process and a restart of the coordinator do
+    // not disturb this.
     let first = Process::start(&mut autoscale(&[]), cluster.path("first.log"));
     wait_for("all nodes to work, and a job to wait", || {
         count("RUNNING") == 3 && count("PENDING") == 1

@@ -47,7 +47,7 @@ fn systemd_understands_the_units() {
     let Outcome { code, stderr, .. } =
         run(verify.args(["queens-backup.service", "queens-backup.timer"]));
 
-    // For lines that it does not know, it only warns.
+    // systemd-analyze only warns of lines that it does not know.
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
 }
 
@@ -116,7 +116,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
 
 #[test]
 #[ignore = "needs the built program: .ci/nightly systemd"]
-fn there_is_no_copy_of_what_is_no_ledger() {
+fn a_file_that_is_no_ledger_is_not_copied() {
     let scratch = Scratch::new();
     let outcome = copy(&scratch.path("missing.db"), &scratch.path("copies"));
 

@@ -208,7 +208,7 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Sub
     assert_eq!(reported(store), (JobState::Done, 3, 0, 1));
     store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("no audit demands it");
 
-    // A count that contradicts is no audit: the total is disputed.
+    // A contradicting count is no audit. The total is disputed.
     write(store, &[ask(ALL), dispute(JOB, "c", 50, 100, 9)]);
     assert_eq!(restored(store, JOB).state, JobState::Running);
 }
@@ -307,7 +307,7 @@ fn rows_that_differ_in_nothing_are_joined(store: &mut impl Subject) {
     }
     let restored = restored(store, JOB);
     assert_eq!((restored.total, restored.accepted), (450, set(&[(0, 100)])));
-    // The current policy may choose the rows that would result.
+    // The current policy may choose the rows that the join would make.
     write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
@@ -335,7 +335,8 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
     let hours = store.restored().hours;
-    // Between one part and the next it is a job that was cancelled, and somebody else may take its name.
+    // Until the last part is removed, the job is a cancelled one, and another job may take its
+    // name.
     let mut rows_left = set(&[(0, 100)]);
     while store.apply(&[remove(OTHER)]) == Ok(vec![LedgerAnswer::Removed { is_whole: false }]) {
         let left = restored(store, OTHER);

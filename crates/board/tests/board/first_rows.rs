@@ -1,4 +1,4 @@
-//! The tasks of problems that are cut by their first rows.
+//! Tests of the tasks of problems that are divided by their first rows.
 
 use queens_board::first_rows::{FirstRowsError, MAX_ROWS, queens, suggested_rows};
 use queens_board::squares::parse_squares;
@@ -13,7 +13,7 @@ fn tasks(problem: Problem, rows: u32) -> Tasks {
     let plan =
         PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
-    // In two pieces, which must join.
+    // The plan is read in two pieces, which must join.
     let middle = plan.len() / 3;
     plan.fill(0..middle, &mut tasks).expect("the plan has the range");
     plan.fill(middle..plan.len(), &mut tasks).expect("the plan has the range");
@@ -56,7 +56,7 @@ fn weights_stand_for_every_way_to_fill_the_first_rows() {
 }
 
 #[test]
-fn a_task_is_read_as_it_was_written_and_nothing_else_is_one() {
+fn a_task_is_read_as_written_and_other_records_are_refused() {
     for problem in
         [completions(50, "ax1,a5"), Problem::Toroidal { n: 13 }, Problem::Superqueens { n: 12 }]
     {
@@ -89,7 +89,7 @@ fn a_torus_without_placements_has_no_tasks() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_refused() {
+fn impossible_plans_are_refused() {
     let refused =
         |problem, rows| PlanIndex::new(problem, Method::Rows { rows }).expect_err("it is refused");
     let too_large = Problem::Superqueens { n: u32::MAX };

@@ -1,4 +1,4 @@
-//! The tasks of `halves` against the symmetries of the square, and against closed forms.
+//! Compares the tasks of `halves` with the symmetries of the square, and with closed forms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ fn all(n: u32) -> Tasks {
     tasks
 }
 
-/// A board: the column of each row's queen.
+/// A board as the column of each row's queen.
 type Queens = Vec<u32>;
 
 /// All boards of `n` queens that do not attack each other.
@@ -33,7 +33,7 @@ fn boards(n: u32) -> Vec<Queens> {
     found
 }
 
-/// The eight images of a board, equal ones as often as they occur.
+/// The eight images of a board. Equal images are repeated.
 fn images(queens: &Queens) -> Vec<Queens> {
     let n = queens.len();
     let transposed = |queens: &Queens| {
@@ -52,7 +52,7 @@ fn images(queens: &Queens) -> Vec<Queens> {
     images
 }
 
-/// The record of the task that a board belongs to, if that task is one of the plan.
+/// The record of the task that a board belongs to. `None` if that task is not in the plan.
 fn record(queens: &Queens) -> Prefix {
     let (n, half) = (queens.len(), queens.len() / 2);
     let centre = if n % 2 == 1 { 1 << queens[half] } else { 0 };
@@ -60,12 +60,12 @@ fn record(queens: &Queens) -> Prefix {
     Prefix { left: centre, down, right: centre }
 }
 
-/// A half-board's number, from the columns of its queens, the edge's first.
+/// A half-board's number, from the columns of its queens, beginning at the edge.
 fn number(columns: u32, queens: impl Iterator<Item = u32>) -> u32 {
     queens.fold(0, |number, column| number << 1 | (columns >> column & 1))
 }
 
-/// How often a board counts in the sum over all tasks.
+/// The number of times that a board counts in the sum over all tasks.
 fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
     let (n, half) = (queens.len(), queens.len() / 2);
     let record = record(queens);
@@ -122,12 +122,12 @@ fn every_task_is_a_split() {
     }
 }
 
-/// Orbits of splits under reversal and complement, with nothing to choose from but symmetry.
+/// The number of orbits of splits under reversal and complement, derived from symmetry alone.
 fn orbits(n: u32) -> u64 {
     let choose =
         |from: u64, chosen: u64| (0..chosen).fold(1, |ways, i| ways * (from - i) / (i + 1));
     let half = u64::from(n / 2);
-    // By Burnside: a split may equal its mirror image, or that image's complement.
+    // By Burnside's lemma: a split may equal its mirror image, or that image's complement.
     let palindromes = if half.is_multiple_of(2) { choose(half, half / 2) } else { 0 };
     let central = (choose(2 * half, half) + palindromes + (1 << half)) / 4;
     let beside = if n % 2 == 1 { half * choose(2 * half - 1, half - 1) } else { 0 };
@@ -171,9 +171,11 @@ fn tasks_of_an_odd_board_share_columns_with_their_neighbours() {
     }
 }
 
-/// What tasks are ordered by: the size of the sides, the west and the east; beside the centre, which
-/// comes first, the columns on the right, their number before them, those on the left and the square;
-/// on large boards the square and the columns; on the largest the slices in the end.
+/// The sort key of a task. Tasks whose queen is beside the centre come first. They are ordered by
+/// the number of columns on the right, these columns, those on the left, and the queen's square. On
+/// larger boards, they are ordered by the square and the columns. All other tasks are ordered by
+/// the size of the sides, the west and the east. On the largest boards, the slices are the last
+/// key.
 fn place_in_order(n: u32, task: Prefix) -> impl Ord {
     let split = Split::unpack(n, task).expect("it is a task");
     let slices = (split.upper.code(), split.lower.code());
@@ -199,7 +201,7 @@ fn ordinals_are_in_order_up_to_the_largest_boards() {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
-        // Runs of neighbours all over the plan, to its end.
+        // The runs of neighbours are from all over the plan, to its end.
         let runs = 4000.min(plan.len() / 8);
         for run in 0..runs {
             let start = plan.len() / runs * run;

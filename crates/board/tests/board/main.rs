@@ -1,4 +1,4 @@
-//! The tasks of each method, against symmetries, closed forms and enumerations of another kind.
+//! Compares the tasks of each method with symmetries, closed forms and other enumerations.
 
 mod first_rows;
 mod halves;

@@ -1,5 +1,5 @@
-//! The `ring` plan against known task numbers, against all preplacements found square by square,
-//! and against itself from elsewhere.
+//! Compares the `ring` plan with known numbers of tasks, with all preplacements found square by
+//! square, and with ranges of itself.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,7 +19,7 @@ fn filled(plan: &PlanIndex, range: Range<u64>) -> Tasks {
     tasks
 }
 
-/// Every task of a plan, read back, and its weight.
+/// Every task of a plan, read back, with its weight.
 fn all(n: u32, width: u32) -> Vec<(Preplacement, u8)> {
     let plan = plan(n, width);
     let tasks = filled(&plan, 0..plan.len());
@@ -30,7 +30,7 @@ fn all(n: u32, width: u32) -> Vec<(Preplacement, u8)> {
     (0..tasks.len()).map(read).collect()
 }
 
-/// The boards small enough to be looked at square by square.
+/// The boards that are small enough to be examined square by square.
 fn small_boards() -> impl Iterator<Item = (u32, u32)> {
     (1..=2).flat_map(|width| (2 * width..=9).map(move |n| (n, width)))
 }
@@ -38,8 +38,8 @@ fn small_boards() -> impl Iterator<Item = (u32, u32)> {
 /// Queens as (row, column), sorted.
 type Queens = Vec<(u32, u32)>;
 
-/// Every way to give each of the outer rows and columns its queen: line by line, each square of it
-/// is tried, unless the line has its queen from an earlier one.
+/// Every way to give each of the outer rows and columns its queen. Each square of a line is tried
+/// in turn, unless the line has a queen from an earlier line.
 fn placements(n: u32, width: u32) -> Vec<Queens> {
     let outer = (0..width).chain(n - width..n);
     let rows = outer.clone().map(|row| (0..n).map(|column| (row, column)).collect::<Queens>());
@@ -70,7 +70,8 @@ fn images(n: u32, queens: &Queens) -> [Queens; 8] {
     let mut image = queens.clone();
     std::array::from_fn(|number| {
         for (row, column) in &mut image {
-            // Reflections in a diagonal and in the vertical axis, in turn, run through all eight.
+            // Reflections in a diagonal and in the vertical axis alternate, and so give all eight
+            // images.
             if number % 2 == 0 {
                 std::mem::swap(row, column);
             } else {

@@ -1,5 +1,4 @@
-//! The `rows` plan against closed forms, against an enumeration written another way, and against
-//! itself from elsewhere.
+//! Compares the `rows` plan with closed forms, with another enumeration, and with ranges of itself.
 
 use proptest::prelude::*;
 use queens_board::rows::{MAX_TASKS, RowsError, RowsPlan, suggested_rows};
@@ -20,8 +19,8 @@ fn all(plan: &RowsPlan) -> Vec<(Prefix, u8)> {
     (0..tasks.len()).map(|i| tasks.get(i)).collect()
 }
 
-/// Every placement of the first `rows` rows as the queens' columns, in lexicographic order: all
-/// lists of columns are tried, and each pair of queens is looked at.
+/// Every placement of the first `rows` rows as the queens' columns, in lexicographic order. All
+/// lists of columns are tried, and each pair of queens is compared.
 fn placements(n: u32, rows: u32) -> Vec<Vec<u32>> {
     let mut lists = vec![vec![]];
     for row in 0..rows {
@@ -66,7 +65,7 @@ fn prefixes_are_all_placements_of_the_first_rows_in_order() {
             let index =
                 PlanIndex::new(Problem::Fundamental { n }, method).expect("there are such rows");
             let mut tasks = Tasks::new();
-            // In two parts, which must join.
+            // The plan is read in two parts, which must join.
             let middle = index.len() / 3;
             index.fill(0..middle, &mut tasks).expect("the plan has the range");
             index.fill(middle..index.len(), &mut tasks).expect("the plan has the range");

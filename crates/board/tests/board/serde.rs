@@ -1,4 +1,4 @@
-//! Problems and methods as stored by serde.
+//! Tests how serde stores problems and methods.
 
 use queens_board::{Given, Method, MethodChoice, Problem, Square};
 use serde_json::{from_str, to_string};
@@ -43,7 +43,7 @@ fn methods_are_read_as_they_were_written() {
 }
 
 #[test]
-fn queens_that_cannot_stand_so_are_not_read() {
+fn queens_that_attack_each_other_are_not_read() {
     for text in [
         r#"{"problem":"completions","n":8,"given":["a1","b2"]}"#,
         r#"{"problem":"completions","n":8,"given":["i1"]}"#,

@@ -1,4 +1,4 @@
-//! Completions on boards of up to 64 columns: the row with the fewest free squares first.
+//! Completions on boards of up to 64 columns. The row with the fewest free squares is filled first.
 
 use board::{Given, Square};
 
@@ -46,8 +46,8 @@ impl Open {
         }
     }
 
-    /// The number of ways to fill all rows. The row with the fewest free squares is filled first, so that a
-    /// row without any ends the search at once.
+    /// The number of ways to fill all rows. The row with the fewest free squares is filled first,
+    /// so a row without a free square ends the search at once.
     pub(super) fn count(&self) -> u64 {
         let rows = &self.rows[..self.len];
         let fewest = rows.iter().enumerate().min_by_key(|(_, open)| open.free.count_ones());

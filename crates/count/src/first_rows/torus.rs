@@ -4,8 +4,8 @@ use board::{MAX_N, Square, full_mask};
 
 use super::OpenRow;
 
-/// The rows of a torus to fill. Not only every row and column but every diagonal has exactly one queen. A
-/// line without a free square therefore ends the search, and a line with a single free square has no choice.
+/// The rows of a torus to fill. Every row, column and diagonal has exactly one queen. So a line
+/// without a free square ends the search, and a line with a single free square leaves no choice.
 #[derive(Clone, Copy)]
 pub(super) struct Torus {
     n: u32,
@@ -13,7 +13,7 @@ pub(super) struct Torus {
     rows: [OpenRow; MAX_N as usize],
 }
 
-/// Sets of lines of one kind: those with a free square, those with two or more, those with three or more.
+/// Three sets of lines of one kind: lines with at least one, two and three free squares.
 #[derive(Clone, Copy, Default)]
 struct Lines {
     any: u64,
@@ -28,7 +28,8 @@ impl Lines {
         self.any |= free;
     }
 
-    /// One of the lines with exactly `squares` free squares, 1 or 2, as a bit; 0 if there is none.
+    /// One of the lines with exactly `squares` free squares (1 or 2), as a bit. It is 0 if there is
+    /// none.
     fn with(self, squares: u32) -> u64 {
         let lines = if squares == 1 { self.any & !self.two } else { self.two & !self.three };
         lines & lines.wrapping_neg()
@@ -46,7 +47,7 @@ impl Torus {
         torus
     }
 
-    /// The columns shifted up by `by` around the torus; `by` is at most N.
+    /// The columns, shifted up by `by` around the torus. `by` is at most N.
     fn turn(&self, columns: u64, by: u32) -> u64 {
         (columns << by | columns >> (self.n - by)) & u64::from(full_mask(self.n))
     }
@@ -84,7 +85,7 @@ impl Torus {
             sums.see(self.turn(open.free, open.row));
             differences.see(self.turn(open.free, self.n - open.row));
         }
-        // Each kind of line needs at least as many lines with a free square as there are rows left.
+        // Each kind of line needs at least as many lines with a free square as rows are left.
         let dead = |lines: Lines| lines.any.count_ones() < self.len as u32;
         if fewest == 0 || dead(columns) || dead(sums) || dead(differences) {
             return 0;
@@ -104,8 +105,8 @@ impl Torus {
         found
     }
 
-    /// The number of placements, found by trying each free square of one line. Its `kind` is 0 for a column,
-    /// 1 for a diagonal by column + row, and 2 for a diagonal by column - row.
+    /// The number of placements, found by trying each free square of one line. `kind` is 0 for a
+    /// column, 1 for a diagonal by column + row, and 2 for a diagonal by column - row.
     fn count_line(&self, kind: usize, line: u64) -> u64 {
         let mut found = 0;
         for (at, open) in self.rows[..self.len].iter().enumerate() {

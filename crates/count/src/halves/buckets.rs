@@ -1,8 +1,8 @@
 //! Half-boards in buckets by the diagonals that are occupied most often.
 //!
-//! Halves whose buckets' numbers have a bit in common cannot fit, so most pairs are never compared.
-//! A counting sort moves the listed half-boards into buckets. It scatters only the remaining
-//! diagonals, at most 32 bits.
+//! An upper and a lower half whose bucket numbers have a bit in common cannot fit, so most pairs
+//! are never compared. A counting sort moves the listed half-boards into buckets. It moves only the
+//! remaining diagonals, at most 32 bits.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::halves::lists::records::Records;
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
-    /// The start of each bucket, and the end of the last.
+    /// The start of each bucket, and the end of the last one.
     first: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
     items: Box<[u32]>,
 }
 
-/// The half-boards of a list by bucket, wherever they are kept.
+/// The half-boards of a list by bucket, in whatever memory they are kept.
 #[derive(Clone, Copy)]
 pub(crate) struct Sorted<'a> {
-    /// The start of each bucket, and the end of the last.
+    /// The start of each bucket, and the end of the last one.
     pub(crate) starts: &'a [u32],
     /// The items, and at least [`STEP`] more at the end, whose values are unspecified.
     pub(crate) items: &'a [u32],
@@ -29,7 +29,7 @@ pub(crate) struct Sorted<'a> {
 /// Sorts half-boards into buckets.
 pub(crate) struct Sorter {
     bits: u32,
-    /// Where each stream puts the next half-board of each bucket.
+    /// The place where each stream puts the next half-board of each bucket.
     next: Vec<u32>,
 }
 
@@ -52,7 +52,7 @@ impl Sorter {
         Sorter { bits, next: vec![0; streams(bits) << bits] }
     }
 
-    /// The bytes of a sorter into buckets with numbers of so many bits.
+    /// The bytes of a sorter into buckets whose numbers have this many bits.
     pub(crate) fn bytes(bits: u32) -> u64 {
         (4 * streams(bits) as u64) << bits
     }
@@ -66,8 +66,8 @@ impl Sorter {
         }
     }
 
-    /// Sorts parts of the list side by side, each with its own counters: neighbours in the list
-    /// often belong to one bucket, and one would wait for the other's counter.
+    /// Sorts parts of the list side by side, each with its own counters. Neighbours in the list
+    /// often belong to one bucket, and one would wait for the counter of the other.
     fn sort_streams<const STREAMS: usize>(&mut self, records: &[u64], buckets: &mut Buckets) {
         let Buckets { first, items, .. } = buckets;
         assert!(records.len() + STEP <= items.len(), "more half-boards than there is room for");
@@ -109,7 +109,7 @@ impl Sorter {
     }
 }
 
-/// How many parts of a list are sorted side by side.
+/// The number of parts of a list that are sorted side by side.
 fn streams(bits: u32) -> usize {
     if 1 << bits <= FEW_BUCKETS { MANY } else { SOME }
 }
@@ -120,7 +120,7 @@ impl Buckets {
         Buckets { first: vec![0; (1 << bits) + 1], items: vec![0; room + STEP].into_boxed_slice() }
     }
 
-    /// The bytes of buckets with numbers of so many bits, beside their half-boards.
+    /// The bytes of buckets whose numbers have this many bits, without their half-boards.
     pub(crate) fn bytes(bits: u32) -> u64 {
         4 << bits
     }
@@ -130,7 +130,7 @@ impl Buckets {
         self.sorted().len()
     }
 
-    /// Leaves no half-board.
+    /// Removes all half-boards.
     pub(crate) fn clear(&mut self) {
         self.first.fill(0);
     }
@@ -140,7 +140,7 @@ impl Buckets {
         Sorted { starts: &self.first, items: &self.items }
     }
 
-    /// The start of each bucket, and the end of the last, to be replaced.
+    /// The start of each bucket and the end of the last one, to be replaced.
     pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
         &mut self.first
     }
@@ -185,7 +185,7 @@ impl Sorted<'_> {
         self.starts.len() as u32 - 1
     }
 
-    /// All items in groups, the last of which may go on beyond the list's end.
+    /// All items in groups. The last group may continue beyond the list's end.
     pub(crate) fn groups(&self) -> &[[u32; STEP]] {
         &self.items.as_chunks().0[..self.len().div_ceil(STEP)]
     }

@@ -1,4 +1,4 @@
-//! What depends on the size of a board: every threshold of the method.
+//! Every threshold of the method that depends on the size of a board.
 //!
 //! ```text
 //!   N                    4 .. 21              22 23              24 25      26 27      28 29
@@ -15,9 +15,9 @@
 //!   void diagonals       stay                                    are left out
 //! ```
 //!
-//! The sizes at which plans change, too, are known to [`board::halves`]: the largest board whose
-//! neighbours share lists, the largest whose quarters may all be kept, and the smallest whose
-//! splits are cut into slices.
+//! [`board::halves`] knows the sizes that also change plans: the largest board whose neighbours
+//! share lists, the largest board whose quarters may all be kept, and the smallest board whose
+//! splits are divided into slices.
 
 use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
 
@@ -37,13 +37,13 @@ impl CodeBits {
     }
 }
 
-/// Which quarters are kept.
+/// The quarters that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kept {
     /// All quarters of a board, placed once.
     All,
-    /// The quarters in the columns of one list, placed anew for each list. That is a third of the
-    /// time at N = 22, and a tenth at N = 24.
+    /// The quarters in the columns of one list, placed anew for each list. Placing them takes a
+    /// third of the time at N = 22, and a tenth at N = 24.
     OfList,
 }
 
@@ -62,8 +62,8 @@ impl Kept {
     }
 }
 
-/// The numbers of bits of the code of boards of size `n`. It has at least a bit for each diagonal
-/// for which an item has no room.
+/// The numbers of bits of the code of boards of size `n`. There are at least as many bits as
+/// diagonals for which an item has no room.
 ///
 /// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low
 /// bit multiplies the copies of an upper half by about 1.75. Trials at N = 18 to 22, 24, 26 and 28
@@ -98,7 +98,7 @@ pub(crate) fn has_common_code(n: u32, kept: Kept) -> bool {
     kept == Kept::All && n.is_multiple_of(2)
 }
 
-/// The number of splits that a sampled code serves, if they are alike.
+/// The number of similar splits that a sampled code serves.
 ///
 /// At N = 23 a sample takes a tenth of the time of a task, and neighbours in the plan mostly differ
 /// in two columns; a code for eight of them is hardly worse. On larger boards a sample takes too
@@ -123,14 +123,15 @@ pub(crate) fn sampled_choices(n: u32) -> usize {
     if n < 26 { 20 } else { 64 }
 }
 
-/// Whether diagonals are left out of a code on which no squares of both halves meet: on boards
-/// whose splits each have a code of their own.
+/// Whether diagonals on which no squares of both halves meet are left out of a code. This is done
+/// on boards whose splits each have a code of their own.
 ///
-/// There are two at least: on an even board one of the two outermost diagonals at each side,
-/// because their column belongs to one half. So at most 2N - 4 are left on an even board, and 2N -
-/// 8 on an odd one, whose centre row's queen has two more: at N = 28 and 29 the code needs 20 and
-/// 18 bits, with an item of 32. With N = 26 looked up in six chunks instead of seven, the join
-/// takes 1.16 times less.
+/// There are at least two such diagonals. On an even board, they are one of the two outermost
+/// diagonals at each side, because their column belongs to one half. So at most 2N - 4 diagonals
+/// are left on an even board. At most 2N - 8 are left on an odd board, where the centre row's queen
+/// removes two more. At N = 28 and 29 the code then needs 20 and 18 bits, with an item of 32 bits.
+/// At N = 26 items are looked up in six chunks instead of seven, which makes the join 1.16 times
+/// faster.
 pub(crate) fn leaves_out_void_diagonals(n: u32) -> bool {
     n >= 24
 }
@@ -141,18 +142,18 @@ pub(crate) fn shares_lists(n: u32) -> bool {
     n % 2 == 1 && n <= SHARED_LISTS_MAX_N
 }
 
-/// Which quarters are kept with the least memory: all of a board where they take little.
+/// The quarters that are kept with the least memory: all of a board if they take little.
 pub(crate) fn kept_at_least(n: u32) -> Kept {
     if n <= 21 { Kept::All } else { Kept::OfList }
 }
 
-/// Which quarters are kept with as much memory as is of use.
+/// The quarters that are kept with as much memory as is useful.
 pub(crate) fn kept_at_most(n: u32) -> Kept {
     if n <= KEPT_QUARTERS_MAX_N { Kept::All } else { Kept::OfList }
 }
 
-/// The number of sets of columns whose quarters are kept, if they are not those of all columns. The
-/// quarters of both halves are needed twice, for a sample and for the list, and from N = 28 on for
+/// The number of sets of columns whose quarters are kept, if not all of them are. The quarters of
+/// both halves are needed twice, for a sample and for the list. From N = 28 on they are needed for
 /// several tasks. At N = 26 and 27 placing them again takes a twentieth of the time, and keeping
 /// them would take a tenth of the memory.
 pub(crate) fn kept_sets(n: u32) -> usize {
@@ -166,8 +167,8 @@ pub(crate) fn places_once(n: u32) -> bool {
 }
 
 /// The number of choices of columns whose quarters are looked up before they are paired. On a large
-/// board pairing takes so long that looking up does not matter, and all half-boards of a batch need
-/// room.
+/// board pairing takes so long that the time for looking up does not matter. There, memory matters
+/// more, because all half-boards of a batch need room.
 pub(crate) fn choices_at_a_time(n: u32) -> usize {
     if n < 24 { 32 } else { 2 }
 }
@@ -211,8 +212,8 @@ const LONGEST: [usize; 14] = [
     520_000_000,
 ];
 
-/// An upper bound for the quarter-boards of so many rows that have their queens in some of so many
-/// columns.
+/// An upper bound for the number of quarter-boards with this many rows whose queens stand in some
+/// of this many columns.
 ///
 /// In five rows of 23 columns, two fifths of the ways to place rooks are placements of queens; in
 /// six or more rows a quarter are. In fewer columns the share is smaller.

@@ -1,4 +1,4 @@
-//! The code of a split: how keys of half-boards become records.
+//! The code of a split, which says how keys of half-boards become records.
 //!
 //! A [`View`] brings equal diagonals of both halves to the same bits of their *items*, and to
 //! corresponding bits of the numbers of their *buckets*. An upper and a lower half fit together if
@@ -31,28 +31,28 @@ use crate::halves::by_size::{self, CodeBits};
 use crate::halves::join::probe::Chunks;
 use crate::halves::shared::marks::Marks;
 
-/// How the keys of a split's half-boards become records.
+/// The rule by which the keys of a split's half-boards become records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// How the upper half's keys are read.
+    /// The rule for the upper half's keys.
     pub(crate) upper: View,
-    /// How the lower half's keys are read.
+    /// The rule for the lower half's keys.
     pub(crate) lower: View,
     /// The number of diagonals in an item.
     pub(crate) item_diagonals: u32,
-    /// How many chunks hold the diagonals of an item.
+    /// The number of chunks that hold the diagonals of an item.
     pub(crate) chunks: Chunks,
 }
 
 impl Code {
-    /// The diagonals of all splits of an odd board of size `n` whose halves' queens take columns of
-    /// `upper` and of `lower`, with [marks](super::shared::marks) of the half-boards, and a code
-    /// that suits these conflicts.
+    /// The code for all splits of an odd board of size `n` in which the queens of the halves stand
+    /// in the columns of `upper` and of `lower`. Its diagonals suit these conflicts, and its
+    /// records have [marks](super::shared::marks) of the half-boards.
     ///
-    /// Diagonals that one of the halves cannot have are left out. One of the two beside the last
-    /// column's is always among them, because each half has only a square of the last column on
-    /// them. Without it, item and marks fit into 32 bits. The lowest bits of the numbers of the
-    /// upper half's buckets are marks.
+    /// Diagonals that one of the halves cannot have are left out. One of the two diagonals beside
+    /// that of the last column is always among them, because each half has only a square of the
+    /// last column on them. Without it, item and marks fit into 32 bits. The lowest bits of the
+    /// numbers of the upper half's buckets are marks.
     pub(crate) fn shared(n: u32, upper: u32, lower: u32, conflicts: Conflicts) -> Code {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
         let mut diagonals = in_order(meetings);
@@ -162,9 +162,9 @@ mod tests {
         }
     }
 
-    /// Whatever columns the halves' queens take, the code has a bit for each diagonal for which
-    /// items have no room. Only the outermost columns decide which diagonals are void, so that the
-    /// others may be of both halves here.
+    /// In every pair of columns for the halves' queens, the code has a bit for each diagonal for
+    /// which items have no room. Only the outermost columns decide which diagonals are void, so the
+    /// other columns may belong to both halves here.
     #[test]
     fn items_and_codes_of_every_board_have_room() {
         const OUTER: u32 = 3;
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Looking six chunks up takes six sevenths of the time.
+    /// Looking up six chunks takes six sevenths of the time that seven take.
     #[test]
     fn items_of_most_boards_are_looked_up_in_six_chunks() {
         for n in 4..=29 {

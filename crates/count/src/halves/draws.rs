@@ -1,40 +1,40 @@
 //! Blocks that are drawn to stand for all blocks of a join.
 //!
 //! A join of a large board takes seconds, and has many thousands of blocks that are much alike.
-//! Every `k`-th of them is drawn, from a random one of the first `k` on, so that each has the
-//! probability `1/k`. So `k` times the sum over the drawn blocks has the sum over all of them as
-//! its mean: it is an estimate without a bias (systematic sampling: W. G. Cochran, "Sampling
-//! Techniques", 3rd edition, 1977, chapter 8). This is true of counts and of seconds alike. The
-//! block before a drawn one is joined too, and its time is not counted: a block takes up to a third
-//! longer if its lists are not in the caches.
+//! Every `k`-th of them is drawn, beginning with a random one of the first `k`, so each block is
+//! drawn with probability `1/k`. So `k` times the sum over the drawn blocks is an unbiased estimate
+//! of the sum over all blocks (systematic sampling: W. G. Cochran, "Sampling Techniques", 3rd
+//! edition, 1977, chapter 8). This holds for counts and for seconds. The block before a drawn one
+//! is joined, too, but its time is not counted: a block takes up to a third longer if its lists are
+//! not in the caches.
 
 use std::time::{Duration, Instant};
 
-/// Which blocks are joined: all of them, unless a sample is wanted.
+/// The choice of blocks that are joined: all of them, unless a sample is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
-    /// One of so many blocks is drawn.
+    /// One of this many blocks is drawn.
     every: u64,
-    /// The number of blocks until the next that is drawn.
+    /// The number of blocks before the next one that is drawn.
     until: u64,
     block: Drawn,
-    /// When the present block began.
+    /// The time at which the present block began.
     begun: Option<Instant>,
     /// The time of all blocks that were drawn.
     took: Duration,
-    /// The time of all blocks that were joined for nothing.
+    /// The time of all blocks that were joined only to warm up the caches.
     warmed_up: Duration,
 }
 
-/// What becomes of a block.
+/// The treatment of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drawn {
-    /// It is passed over.
+    /// The block is passed over.
     No,
-    /// It is joined for nothing, so that the next one finds the caches as it would among all
-    /// blocks.
+    /// The block is joined but not counted, so that the next one finds the caches as it would among
+    /// all blocks.
     WarmsUp,
-    /// It is joined and counted.
+    /// The block is joined and counted.
     Yes,
 }
 
@@ -54,7 +54,7 @@ impl Draws {
         Draws { every: every.into(), until: first.into(), ..Draws::ALL }
     }
 
-    /// One of so many blocks is drawn.
+    /// One of this many blocks is drawn.
     pub(crate) fn every(&self) -> u64 {
         self.every
     }
@@ -64,12 +64,12 @@ impl Draws {
         self.took
     }
 
-    /// The time of all blocks that were joined for nothing.
+    /// The time of all blocks that were joined only to warm up the caches.
     pub(crate) fn warmed_up(&self) -> Duration {
         self.warmed_up
     }
 
-    /// A block begins.
+    /// Begins a block.
     pub(crate) fn begin(&mut self) {
         if self.every == 1 {
             return;
@@ -86,13 +86,13 @@ impl Draws {
         self.begun = (self.block != Drawn::No).then(Instant::now);
     }
 
-    /// What becomes of the present block.
+    /// The treatment of the present block.
     #[inline]
     pub(crate) fn block(&self) -> Drawn {
         self.block
     }
 
-    /// A block ends.
+    /// Ends a block.
     pub(crate) fn end(&mut self) {
         if let Some(begun) = self.begun.take() {
             let sum = if self.block == Drawn::Yes { &mut self.took } else { &mut self.warmed_up };

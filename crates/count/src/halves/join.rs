@@ -1,7 +1,7 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! This is a hash join, with two half-boards fitting if they have no bit in common. The upper
-//! half-boards are its *build side*, which is tabulated in blocks, and the lower ones its *probe
+//! This is a hash join in which two half-boards fit if they have no bit in common. The upper
+//! half-boards are its *build side*, which is tabulated in blocks. The lower ones are its *probe
 //! side*, which is looked up.
 //!
 //! The number of a bucket has two parts, `high` and `low`. For each low part of the probes, the
@@ -16,16 +16,16 @@
 //!   probes' high = 10    looked up in block 0, and in lanes 0 to 200 of block 1
 //! ```
 //!
-//! Each bit of the low part multiplies the copies of an upper half by about 1.75. A block has for
-//! each chunk of five bits of an item, and each value of it, the set of lanes that have none of its
-//! bits. A lower half is looked up by its chunks; the intersection of the sets is the set of lanes
-//! that fit. Lanes with a bit of its high part are closed before ([`open`]), and
-//! blocks without an open lane are passed over: neighbours in the order of the high parts have most
-//! of their high bits in common.
+//! Each bit of the low part multiplies the copies of an upper half by about 1.75. An item is
+//! divided into chunks of five bits. For each chunk and each of its values, a block has the set of
+//! lanes that have none of the value's bits. A lower half is looked up by its chunks. The
+//! intersection of the sets is the set of lanes that fit. Lanes with a bit of its high part are
+//! closed before ([`open`]). Blocks without an open lane are passed over: neighbours in the order
+//! of the high parts have most of their high bits in common.
 //!
 //! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are
-//! looked up after the others of their bucket. Tied upper halves have blocks of their own, unless
-//! they are too few: then they are compared one by one.
+//! looked up after the others of their bucket. Tied upper halves have blocks of their own. If there
+//! are too few of them, they are compared one by one instead.
 
 pub(crate) mod build;
 pub(crate) mod open;
@@ -61,18 +61,19 @@ pub(crate) struct ProbeSide {
 pub(crate) struct Join<U: Unit> {
     unit: U,
     bits: CodeBits,
-    /// For each low part, the low parts that have no bit in common with it, as runs of neighbours.
+    /// The low parts that have no bit in common with each low part, as runs of neighbours.
     low_runs: Vec<Vec<Range<u32>>>,
     block: Block,
-    /// How many chunks of items are looked up.
+    /// The number of chunks of items that are looked up.
     chunks: Chunks,
     tables: Box<Tables>,
-    /// The probes of one low part: those of whole half-boards, then those of ties.
+    /// The probes of one low part: first those that are not ties, then the ties.
     probes: [Vec<Probe>; 2],
     runs: Runs,
 }
 
-/// So many tied upper halves, or more, are joined in blocks. With fewer, most lanes would be empty.
+/// The smallest number of tied upper halves that are joined in blocks. With fewer, most lanes would
+/// be empty.
 const MANY_TIES: usize = 300;
 
 impl BuildSide {
@@ -94,7 +95,7 @@ impl BuildSide {
 }
 
 impl<U: Unit> Join<U> {
-    /// Room to join lists of half-boards with a code of so many bits.
+    /// Room to join lists of half-boards with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits) -> Join<U> {
         Join {
             unit,
@@ -108,8 +109,8 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// The numbers of pairs that fit: `fits[upper is a tie][lower is a tie]`. They are estimates,
-    /// if not all blocks are drawn.
+    /// The numbers of pairs that fit: `fits[upper is a tie][lower is a tie]`. They are estimates if
+    /// not all blocks are drawn.
     pub(crate) fn count(
         &mut self,
         build: &BuildSide,
@@ -127,7 +128,7 @@ impl<U: Unit> Join<U> {
         [whole, ties]
     }
 
-    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    /// The numbers of pairs that fit: first with lower halves that are not ties, then with ties.
     fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, draws: &mut Draws) -> [u64; 2] {
         let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let starts = build.sorted().starts;
@@ -163,8 +164,8 @@ impl<U: Unit> Join<U> {
         fits.map(|fits| fits * draws.every())
     }
 
-    /// Fills lanes of the block with the upper halves at these places, for which there is room, if
-    /// the block is drawn.
+    /// Fills lanes of the block with the upper halves at these places, if the block is drawn. There
+    /// must be room for them.
     fn stream(&mut self, build: &Buckets, places: Range<usize>, high: u32, draws: &mut Draws) {
         if self.block.len == 0 {
             draws.begin();
@@ -175,7 +176,7 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// Joins the block, if it is drawn, and empties it.
+    /// Joins the block if it is drawn, and empties it.
     fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], draws: &mut Draws) {
         match draws.block() {
             Drawn::Yes => self.join_block(low, probe, fits),
@@ -201,7 +202,7 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    /// The numbers of pairs that fit: first with lower halves that are not ties, then with ties.
     fn one_by_one(&self, build: &Records, probe: &ProbeSide) -> [u64; 2] {
         let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let mut fits = [0; 2];

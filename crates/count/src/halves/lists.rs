@@ -1,7 +1,7 @@
 //! Lists the half-boards whose queens take a given set of columns.
 //!
-//! The set is divided between an upper and a lower quarter in every way. Each pair of quarters
-//! whose diagonals do not meet is a half-board; about one in twelve pairs is.
+//! The set is divided between an upper and a lower quarter in every way. A pair of quarters is a
+//! half-board if its diagonals do not meet. About one pair in twelve is a half-board.
 //!
 //! Only half-boards whose number is in a window of [`Shares`](board::halves::Shares) are listed:
 //! the pairs in a few [`rectangles`].
@@ -32,21 +32,21 @@ const CHUNK: usize = 4096;
 pub(crate) struct Lists {
     n: u32,
     kept: Kept,
-    /// The centre row's square, a bit or 0. Half-boards that attack it are left out. With 0,
+    /// The centre row's square, as a bit. Half-boards that attack it are left out. If it is 0,
     /// half-boards of an odd board have marks instead.
     centre: u32,
-    /// The columns that decide about numbers.
+    /// The columns that decide about a half-board's number.
     looked_at: u32,
-    /// The quarters of some columns, and which of these are replaced next.
+    /// The quarters of some columns. The next field says which of them are replaced next.
     placed: Vec<Placed>,
     next: usize,
     /// Room for quarters until they are counted, if they are placed only once.
     seen: Vec<Seen>,
     /// The choices of columns for the upper quarter, by their ranks in the set.
     choices: Vec<u32>,
-    /// Those of the slice that was listed last.
+    /// The choices of the slice that was listed last.
     sliced: (Slice, Vec<u32>),
-    /// How the quarters' keys were read, if they were.
+    /// The code by which the quarters' keys were read, if they were.
     code: Option<Code>,
 }
 
@@ -64,7 +64,7 @@ struct Table {
     quarters: Quarters,
 }
 
-/// Which half-boards are listed.
+/// The half-boards that are listed.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     /// The half of the board.
@@ -75,16 +75,16 @@ pub(crate) struct Wanted {
     pub(crate) window: Window,
     /// The slice that they belong to.
     pub(crate) slice: Slice,
-    /// Half-boards with all of these marks are left out, unless it is 0.
+    /// Half-boards with all of these marks are left out. With 0, none are.
     pub(crate) closed: u64,
-    /// How their keys are read, unless the quarters' are read already.
+    /// The view by which their keys are read, unless the quarters' keys were read already.
     pub(crate) view: View,
 }
 
 impl Lists {
     /// Tables for lists of half-boards that do not attack the square `centre` of the centre row, a
-    /// bit or 0, with numbers by the columns `looked_at`. For an odd board and no square the keys
-    /// have [marks](crate::halves::shared::marks).
+    /// bit or 0. The columns `looked_at` decide about numbers. If `centre` is 0 on an odd board,
+    /// the keys have [marks](crate::halves::shared::marks).
     pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
@@ -113,7 +113,7 @@ impl Lists {
         lists
     }
 
-    /// Reads the keys of all quarters, which must be kept: no split has a code of its own.
+    /// Reads the keys of all quarters. All of them must be kept, and all splits must have one code.
     pub(crate) fn read<U: Unit>(&mut self, unit: U, code: Code) {
         assert_eq!(self.kept, Kept::All, "quarters that are placed anew are not read");
         let (upper, lower) = (unit.reader(&code.upper), unit.reader(&code.lower));
@@ -124,18 +124,18 @@ impl Lists {
         self.code = Some(code);
     }
 
-    /// The centre row's square, a bit or 0.
+    /// The centre row's square, as a bit, or 0.
     pub(crate) fn centre(&self) -> u32 {
         self.centre
     }
 
-    /// How the keys of all quarters were read, if they were.
+    /// The code by which the keys of all quarters were read, if they were.
     pub(crate) fn code(&self) -> Option<Code> {
         self.code
     }
 
-    /// Places the quarters in the columns `set`, unless they are there, and returns their place in
-    /// `placed`.
+    /// Places the quarters in the columns `set`, unless they are there already. Returns their place
+    /// in `placed`.
     fn place(&mut self, set: u32) -> usize {
         if self.kept == Kept::All {
             return 0;
@@ -180,27 +180,29 @@ impl Lists {
             let choice = choices[i * stride % choices.len()];
             let (above, below) = columns.split(choice);
             let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
-            // Keys that are not read are those of either half.
+            // Keys that were not read are the same for both halves.
             let above = upper.quarters.of(above, Half::Upper);
             let below = lower.quarters.of(below, Half::Upper);
             for rectangle in &rectangles.whole {
                 let (upper, lower) = (above.get(&rectangle.upper), below.get(&rectangle.lower));
                 listed.pair(unit, &[Pair { upper, lower }]);
             }
-            // No choice is more than its part of the sample: half-boards of one choice are alike.
+            // No choice contributes more than its part of the sample, because half-boards of one
+            // choice are alike.
             sample.extend(thinned(listed.keys(), ENOUGH / wanted));
             listed.clear();
         }
         sample
     }
 
-    /// Lists what is `wanted` from the choice `from` of columns for the upper quarter on, as far as
-    /// there is room. Returns the choice from which on half-boards are left, if any are.
+    /// Lists the half-boards that are `wanted`, as far as there is room, beginning with the choice
+    /// `from` of columns for the upper quarter. Returns the first choice with half-boards that are
+    /// not listed, if there is one.
     ///
     /// # Panics
     ///
-    /// If there is too little room even for a chunk and the choices of columns that are paired at a
-    /// time.
+    /// Panics if there is too little room for a chunk and the choices of columns that are paired at
+    /// a time.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
@@ -272,7 +274,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Room for so many choices, each of which is in a few rectangles.
+    /// Room for this many choices, each of which is in a few rectangles.
     fn new(choices: usize) -> Self {
         Batch {
             sets: Vec::with_capacity(choices),
@@ -298,15 +300,15 @@ fn add_pairs<'a>(
 ) {
     for rectangle in rectangles {
         let pair = Pair { upper: upper.get(&rectangle.upper), lower: lower.get(&rectangle.lower) };
-        // Whether there are quarters is not predictable, so the pair is always added.
+        // It cannot be predicted whether there are quarters, so the pair is always added.
         let len = pairs.len() + usize::from(pair.upper.len.min(pair.lower.len) > 0);
         pairs.push(pair);
         pairs.truncate(len);
     }
 }
 
-/// Makes records of all keys if there is room, and drops these half-boards otherwise; returns
-/// whether there was room. Empty lists always have room.
+/// Turns all keys into records if there is room for them, and otherwise drops these half-boards.
+/// Returns whether there was room. Empty lists always have room.
 fn settle<U: Unit>(
     unit: U,
     closed: u64,

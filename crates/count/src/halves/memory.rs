@@ -1,4 +1,4 @@
-//! How much memory a board takes, and how lists and quarters share it.
+//! The memory that a board takes, and its division between lists and quarters.
 
 use crate::MemoryNeed;
 use crate::halves::buckets::{Buckets, Sorter};
@@ -9,17 +9,17 @@ use crate::halves::quarters::{Place, Seen};
 use crate::halves::shared::filter::Passed;
 use crate::halves::shared::marks::CLOSED_COLUMNS;
 
-/// What a thread has room for.
+/// The room that a thread has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Which quarters are kept.
+    /// The quarters that are kept.
     pub(crate) kept: Kept,
     /// The most half-boards of a list at a time that are not ties.
     pub(crate) whole: usize,
-    /// The most ties of a list at a time. There are few of them, except for one split all of whose
+    /// The most ties of a list at a time. There are few of them, except in one split, all of whose
     /// half-boards are ties.
     pub(crate) ties: usize,
-    /// The most half-boards of all lower lists that tasks share, or of one such list.
+    /// The most half-boards in all lower lists that tasks share, or in a single such list.
     pub(crate) shared: usize,
 }
 
@@ -33,14 +33,14 @@ impl Room {
         Room { shared: longest_shared_list(n), ..Room::new(by_size::kept_at_least(n), least(n)) }
     }
 
-    /// The most room that is of use.
+    /// The most room that is useful.
     fn most(n: u32) -> Room {
         let whole = longest_list(n).min(by_size::most_at_a_time(n));
         let shared = shared_lists(n) * longest_shared_list(n) / 3 * 2;
         Room { shared, ..Room::new(by_size::kept_at_most(n), whole) }
     }
 
-    /// The bytes of everything, for a board of size `n`.
+    /// The bytes of everything for a board of size `n`.
     fn bytes(self, n: u32) -> u64 {
         fixed(n, self.kept) + self.list_bytes(n) + self.shared as u64 * SHARED_BYTES
     }
@@ -57,11 +57,12 @@ impl Room {
         whole + ties
     }
 
-    /// As much room as is of use for a board of size `n` within `memory` bytes, and at least the
-    /// least.
+    /// The useful room for a board of size `n` within `memory` bytes. It is never less than the
+    /// least room.
     pub(crate) fn within(memory: u64, n: u32) -> Room {
         let (least, most) = (Room::least(n), Room::most(n));
-        // Quarters come first: only larger boards have lists in parts, and those cost little.
+        // Quarters come first, because only larger boards have lists in parts, and parts cost
+        // little.
         let kept = if memory >= most.bytes(n) { most.kept } else { least.kept };
         let lists = memory.saturating_sub(fixed(n, kept));
         let bytes = Room::new(kept, 1 << 20).list_bytes(n);
@@ -103,19 +104,20 @@ fn fixed(n: u32, kept: Kept) -> u64 {
         let bytes = keys * 8 * queens + 4 * sets + (2 + 4) * (sets << rows);
         (bytes, orders, queens)
     });
-    // Room for those of one place, in a vector that grows to twice the size.
+    // This is the room for the quarters of one place, in a vector that grows to twice the size.
     let seen = if kept.places_once(n) { 2 * size_of::<Seen>() as u64 * quarters[1].2 } else { 0 };
-    // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a
-    // sixth of those that rooks have, and for the half-boards of the choices before it.
+    // Where choices of columns are paired, a list has room for all pairs of their quarters and for
+    // the half-boards of the choices before them. The pairs are at most a sixth of those of
+    // placements of rooks.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let bits = by_size::code_bits(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
     let buckets = 4 * Buckets::bytes(bits.sum()) + Sorter::bytes(bits.sum());
-    // For each low part the runs of those without a bit in common with it, in vectors that grow to
-    // twice the size; the runs of a block.
+    // Each low part has the runs of low parts without a bit in common with it, in vectors that grow
+    // to twice the size. The runs of a block follow.
     let runs = 2 * 2 * 8 * 3_u64.pow(bits.low) + Runs::bytes(bits.high);
-    // For each shared list the starts of its buckets, in a vector that grows to twice the size, and
-    // its place in a map. More starts, and the items, of the upper one.
+    // Each shared list has the starts of its buckets, in a vector that grows to twice the size, and
+    // its place in a map. The upper list has more starts, and its items.
     let upper_bits = bits.sum() + CLOSED_COLUMNS;
     let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(bits.sum()) + 256)
         + Buckets::bytes(upper_bits)
@@ -129,14 +131,15 @@ fn fixed(n: u32, kept: Kept) -> u64 {
 /// The bytes of a half-board in a shared list.
 const SHARED_BYTES: u64 = 4;
 
-/// The most lists that tasks of a board of size `n` share at a time, the upper one among them.
+/// The largest number of lists, including the upper one, that tasks of a board of size `n` share at
+/// a time.
 fn shared_lists(n: u32) -> usize {
     if !by_size::shares_lists(n) {
         return 0;
     }
     let half = n as usize / 2;
-    // The lower lists differ in their columns on the left: at most as many as ways to choose half
-    // of these.
+    // The lower lists differ in their columns on the left. There are at most as many of them as
+    // ways to choose half of these columns.
     (1..=half / 2).fold(1, |ways, i| ways * (half + 1 - i) / i) + 1
 }
 

@@ -8,12 +8,12 @@
 //! ```
 //!
 //! Two quarters make a half-board if they share no column and no diagonal. Quarters are listed by
-//! their set of columns, so that only pairs with different columns are compared. For its diagonals
-//! each quarter has two keys (`left` in the lower 32 bits, `right` in the upper 32): the diagonals
-//! as row H sees them, where those of two quarters must not meet, and as row M sees them, where the
-//! half-board has those of both. Where all splits have one code, the keys as row M sees them are
-//! replaced by their records, which differ for the upper and the lower half: the record of a
-//! half-board has the bits of both quarters' records.
+//! their set of columns, so that only pairs with different columns are compared. Each quarter has
+//! two keys for its diagonals (`left` in the lower 32 bits, `right` in the upper 32). The first has
+//! the diagonals as row H sees them, where those of two quarters must not meet. The second has the
+//! diagonals as row M sees them, where the half-board has those of both. If all splits have one
+//! code, the second keys are replaced by their records, which differ for the upper and the lower
+//! half. The record of a half-board has the bits of both quarters' records.
 //!
 //! Quarters with equal columns are in the order of their *numbers*. A number has a bit for each
 //! row, the first row's highest, which is set if the row's queen stands in one of the columns that
@@ -58,20 +58,20 @@ pub(crate) struct Pair<'a> {
 pub(crate) struct Quarters {
     /// The number of quarters before each set of columns.
     first: Vec<u32>,
-    /// For each set and number, how many quarters of the set come before the number, and at the end
-    /// how many the set has. There are more of these entries than quarters; they are 16-bit words
+    /// The number of quarters of each set that come before each number, and the number of quarters
+    /// of the set at the end. There are more of these entries than quarters. They are 16-bit words,
     /// so that most of them stay in a cache.
     starts: Vec<u16>,
     /// The number of entries of a set in `starts`: one more than numbers.
     stride: usize,
-    /// For each set the diagonals as row H sees them, and then those as row M sees them.
+    /// The diagonals of each set as row H sees them, and then as row M sees them.
     keys: Vec<u64>,
     /// The records for lower halves of the diagonals as row M sees them, once these are read. The
-    /// records for upper halves are in the place of their keys then.
+    /// records for upper halves then replace the keys.
     lower_records: Vec<u64>,
 }
 
-/// Which half of the board a list is of.
+/// The half of the board that a list belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Upper,
@@ -81,7 +81,7 @@ pub(crate) enum Half {
 /// Quarter-boards with equal columns.
 #[derive(Clone, Copy)]
 pub(crate) struct ByNumber<'a> {
-    /// The number of quarters before each number, and at the end of all.
+    /// The number of quarters before each number, and the number of all quarters at the end.
     starts: &'a [u16],
     /// The diagonals as row H sees them, and padding.
     meet: &'a [u64],
@@ -89,7 +89,7 @@ pub(crate) struct ByNumber<'a> {
     far: &'a [u64],
 }
 
-/// Which rows of a half-board a quarter takes.
+/// The rows of a half-board that a quarter takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Upper,
@@ -119,7 +119,7 @@ struct Placing {
     back: u64,
 }
 
-/// A quarter-board that is not yet in its place.
+/// A quarter-board that has not been moved to its place yet.
 pub(crate) struct Seen {
     /// The number of its columns, followed by its own number.
     at: u32,
@@ -134,7 +134,7 @@ pub(crate) struct Area {
     pub(crate) n: u32,
     /// The columns that queens may take.
     pub(crate) columns: u32,
-    /// The centre row's square of an odd board, or 0: half-boards that attack it are left out.
+    /// The centre row's square of an odd board, or 0. Half-boards that attack it are left out.
     pub(crate) centre: u32,
     /// The columns that count for numbers.
     pub(crate) looked_at: u32,
@@ -143,11 +143,11 @@ pub(crate) struct Area {
 }
 
 impl Quarters {
-    /// The quarters in `area` at `place`, in the order of `numbering`. They take the memory of
-    /// `self`, which would otherwise be given back and cleared by the system again for each list.
+    /// The quarters in `area` at `place`, in the order of `numbering`. They take over the memory of
+    /// `self`. Otherwise, the system would take this memory back and clear it again for each list.
     ///
-    /// They are counted before they are put into their places. With `seen`, which is room for all
-    /// of them, they are kept there in between, and placed only once.
+    /// The quarters are counted before they are moved to their places. If `seen` is given, it has
+    /// room for all of them and keeps them in between, so that they are placed only once.
     pub(crate) fn replaced(
         self,
         area: Area,
@@ -177,7 +177,8 @@ impl Quarters {
         starts.reserve_exact(numbering.len() * ((1 << rows) + 1));
         for (columns, &first) in first[..numbering.len()].iter().enumerate() {
             let numbers = &next[columns << rows..=(columns + 1) << rows];
-            // There are at most as many as ways to place rooks in seven rows and columns: 5040.
+            // There are at most as many quarters as ways to place rooks in seven rows and columns:
+            // 5040.
             starts.extend(numbers.iter().map(|start| (start - first) as u16));
         }
         let room = 2 * len as usize + PADDING;
@@ -204,7 +205,7 @@ impl Quarters {
         Quarters { first, starts, stride: (1 << rows) + 1, keys, lower_records: Vec::new() }
     }
 
-    /// Replaces the diagonals as row M sees them by their records. Keys are read only once.
+    /// Replaces the diagonals as row M sees them by their records. This is done only once.
     pub(crate) fn read(&mut self, upper: &impl Reader, lower: &impl Reader) {
         assert!(self.lower_records.is_empty(), "the keys are read already");
         let len = self.first.last().map_or(0, |len| *len as usize);
@@ -246,7 +247,7 @@ impl<'a> ByNumber<'a> {
         Quarter { len: self.meet.len() - PADDING, meet: self.meet, far: self.far }
     }
 
-    /// The quarters with a number in `numbers`, at most 2^rows.
+    /// The quarters whose number is in `numbers`, at most 2^rows.
     #[inline]
     pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {
         let start = usize::from(self.starts[numbers.start as usize]);

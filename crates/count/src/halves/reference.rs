@@ -1,5 +1,5 @@
-//! The definition: it makes both lists row by row and compares every pair. The other backends are
-//! tested against it.
+//! The definition of the method. It makes both lists row by row and compares every pair. The other
+//! backends are tested against it.
 
 use board::Prefix;
 use board::halves::{Shares, Slice, Split};
@@ -41,7 +41,7 @@ fn completions(n: u32, split: Split) -> u64 {
         .sum()
 }
 
-/// Which half-boards are listed.
+/// The half-boards that are listed.
 struct Wanted {
     n: u32,
     /// The columns of their queens.
@@ -76,9 +76,9 @@ impl Wanted {
 /// Whether no diagonal of one half continues as a diagonal of the other or meets the centre's
 /// queen.
 fn fit(n: u32, centre: u32, upper: Prefix, lower: Prefix) -> bool {
-    // The lower half's diagonals in the row that the upper half's state is for, by the direction in
-    // which they lead downwards. A diagonal to lower columns upwards leads to higher columns
-    // downwards.
+    // These are the lower half's diagonals in the row that the upper half's state describes, by the
+    // direction in which they lead downwards. A diagonal that leads upwards to lower columns leads
+    // downwards to higher columns.
     let (left, right) =
         if n % 2 == 1 { (lower.right, lower.left) } else { (lower.right << 1, lower.left >> 1) };
     let attacked = upper.left | upper.right | lower.left | lower.right;

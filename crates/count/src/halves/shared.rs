@@ -1,12 +1,12 @@
-//! Lists that several tasks of an odd board share: tasks whose centre row's queen is left of the
-//! centre.
+//! Lists that several tasks of an odd board share. These are the tasks whose centre row's queen is
+//! left of the centre.
 //!
 //! Tasks with equal upper columns differ in the column of this queen, and so do tasks with equal
-//! lower columns; at N = 19 a list serves 4.5 tasks on average. Such a list is made and sorted once
-//! for all columns of the queen, and filtered for each task: about a third of its half-boards do
-//! not attack the queen. In the order of the plan, tasks whose upper halves have the same columns
-//! right of the centre follow one another. They differ only on the left. All their lower lists are
-//! kept as far as there is room, while an upper list is needed only for neighbours.
+//! lower columns. At N = 19 a list serves 4.5 tasks on average. Such a list is made and sorted once
+//! for all columns of the queen. It is then filtered for each task: about a third of its
+//! half-boards do not attack the queen. In the order of the plan, tasks whose upper halves have the
+//! same columns right of the centre follow one another. They differ only on the left. All their
+//! lower lists are kept as far as there is room. An upper list is needed only for neighbours.
 //!
 //! ```text
 //!   lists      an upper one and a lower one, with marks        once for 2 to 10 tasks
@@ -15,9 +15,9 @@
 //!   join                                                        /
 //! ```
 //!
-//! Half-boards carry [`marks`] of the squares that they attack. Those closed in every column that
-//! is left are not listed, about a quarter of them. The other marks go into items, on top of the
-//! diagonals, or number buckets that are merged when they are filtered.
+//! Half-boards carry [`marks`] of the squares that they attack. Half-boards that are closed in
+//! every column that is left are not listed. These are about a quarter of them. The other marks go
+//! into items, above the diagonals, or they number buckets that are merged when they are filtered.
 
 mod arena;
 pub(crate) mod filter;
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     n: u32,
     /// The tasks that the lists are for.
     block: Option<Block>,
-    /// The upper list of the task before, whose buckets are numbered by marks, too.
+    /// The upper list of the previous task. Its buckets are numbered by marks, too.
     upper: Buckets,
     sorter: Sorter,
     /// The lower lists of all tasks of the block.
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
 
 /// Tasks whose upper halves have the same columns right of the centre.
 struct Block {
-    /// These columns.
+    /// The columns right of the centre.
     right: u32,
     code: Code,
     /// The columns of the upper list, if there is one.
@@ -85,8 +85,8 @@ impl Shared {
         is_whole && centre < middle && columns & middle != 0
     }
 
-    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `work`, and returns
-    /// how many chunks their items have.
+    /// Puts the sorted lists of a task, which must [share lists](Shared::has), into `work`. Returns
+    /// the number of chunks of their items.
     pub(crate) fn list<U: Unit>(
         &mut self,
         split: Split,
@@ -157,14 +157,14 @@ fn list<U: Unit>(
     rest.map_or(Ok(()), |_| Err(TooLong))
 }
 
-/// With the centre row's queen next to the centre, where it attacks the centre column's queen or is
-/// nearer to the centre, no half-board counts.
+/// Whether the square `centre` is next to the centre. With the centre row's queen there, no
+/// half-board counts: the queen attacks the centre column's queen or is nearer to the centre.
 fn is_next_to_the_centre(n: u32, centre: u32) -> bool {
     centre << 1 == 1 << (n / 2)
 }
 
-/// The filter that leaves the upper half-boards of a shared list that count with the queen on the
-/// square `centre`, which is not next to the centre. Their items have so many diagonals.
+/// The filter for the upper half-boards of a shared list that count with the queen on the square
+/// `centre`, which is not next to the centre. Their items have `diagonals` diagonals.
 fn upper_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
     let column = centre.trailing_zeros();
     let keep = (1 << diagonals) - 1;
@@ -181,9 +181,9 @@ fn upper_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
     }
 }
 
-/// As [`upper_filter`], for lower half-boards.
+/// The same filter as [`upper_filter`], for lower half-boards.
 fn lower_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
-    // Of the first square's diagonals some do not touch the other half, so that no view has them.
+    // Some of the first square's diagonals do not touch the other half, so no view has them.
     let attacked = view.read(key(centre, centre) | u64::from(centre & 1) << n);
     Filter {
         numbers: view::bucket(attacked),

@@ -42,20 +42,20 @@ use crate::halves::shared::Shared;
 use crate::halves::sum::Sum;
 use crate::halves::units::Unit;
 
-/// Counts tasks in the instructions of one unit.
+/// Counts tasks with the instructions of one unit.
 pub(crate) struct TaskCounter<U: Unit> {
     n: u32,
     kept: Kept,
     /// The quarters for the last square of the centre row, or for every square.
     lists: Option<Lists>,
     last_code: LastCode,
-    /// The list of upper half-boards that the build side has.
+    /// The list of upper half-boards that the build side holds.
     built: Option<Built>,
     shared: Option<Shared>,
     work: Workspace<U>,
 }
 
-/// The half-boards of a build side that has all of them.
+/// The half-boards of a build side that holds all of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Built {
     centre: u32,
@@ -65,7 +65,7 @@ struct Built {
 }
 
 impl<U: Unit> TaskCounter<U> {
-    /// For boards of size `n`, with lists of at most `room` half-boards at a time.
+    /// A counter for boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> TaskCounter<U> {
         TaskCounter {
             n,
@@ -78,8 +78,8 @@ impl<U: Unit> TaskCounter<U> {
         }
     }
 
-    /// Steps 1 to 4 by lists that neighbours share. Returns how many chunks their items have;
-    /// `None` if the task shares none, or they do not fit.
+    /// Runs steps 1 to 4 with lists that neighbours share. Returns the number of chunks of their
+    /// items. `None` if the task shares no lists, or if they do not fit.
     fn share(&mut self, split: Split, shares: &Shares) -> Option<Chunks> {
         let TaskCounter { n, kept, lists, built, shared, work, .. } = self;
         let shared = shared.as_mut().filter(|shared| shared.has(split))?;
@@ -89,7 +89,7 @@ impl<U: Unit> TaskCounter<U> {
         shared.list(split, lists, work).ok()
     }
 
-    /// Steps 1 to 6 by lists of the task's own.
+    /// Runs steps 1 to 6 with lists of the task's own.
     fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut Sum) {
         let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
         let n = *n;
@@ -121,8 +121,8 @@ impl<U: Unit> TaskCounter<U> {
         let Split { centre, columns, upper: slice, .. } = split;
         let wanted = Built { centre, columns, slice, code };
         let is_built = built.take() == Some(wanted);
-        // 3 to 6. Both sides are listed, sorted and joined. A list that does not fit is joined in
-        // parts; the other list is made once more for each.
+        // Steps 3 to 6: both sides are listed, sorted and joined. A list that does not fit is
+        // joined in parts, and the other list is made once more for each part.
         let mut upper_from = Some(0);
         while let Some(from) = upper_from {
             upper_from = if is_built { None } else { work.list_upper(lists, upper, from) };
@@ -153,7 +153,7 @@ impl<U: Unit> CountTasks for TaskCounter<U> {
     }
 }
 
-/// Step 1: the quarters for a square of the centre row, or for every square. They are placed anew
+/// Step 1: the quarters for one square of the centre row, or for every square. They are placed anew
 /// if the last ones are for another square. If the board has one code, the quarters' keys are read
 /// once, too.
 fn quarters<'a, U: Unit>(
@@ -187,12 +187,12 @@ pub(crate) struct Workspace<U: Unit> {
     /// The lower half-boards.
     pub(crate) probe: ProbeSide,
     join: Join<U>,
-    /// Which blocks are joined.
+    /// The choice of blocks that are joined.
     draws: Draws,
 }
 
 impl<U: Unit> Workspace<U> {
-    /// Empty lists, for which there is `room`, with a code of so many bits.
+    /// Empty lists, for which there is `room`, with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
         let buckets = |room| Buckets::new(bits.sum(), room);
         Workspace {
@@ -211,15 +211,15 @@ impl<U: Unit> Workspace<U> {
         }
     }
 
-    /// Leaves no ties on either side.
+    /// Removes the ties of both sides.
     fn clear_ties(&mut self) {
         self.ties.clear();
         self.build.ties.clear();
         self.probe.ties.clear();
     }
 
-    /// Steps 3 and 4 for the build side: upper half-boards from the choice `from` on, as far as
-    /// there is room. Returns the choice from which on they are left.
+    /// Steps 3 and 4 for the build side: lists and sorts upper half-boards, beginning with the
+    /// choice `from`, as far as there is room. Returns the first choice that is left.
     fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
         let Workspace { unit, records, sorter, build, .. } = self;
         let rest = lists.list(*unit, wanted, from, records, &mut build.ties);
@@ -228,7 +228,7 @@ impl<U: Unit> Workspace<U> {
         rest
     }
 
-    /// Steps 3 and 4 for the probe side, as [`list_upper`](Workspace::list_upper).
+    /// Steps 3 and 4 for the probe side, like [`list_upper`](Workspace::list_upper).
     fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
         let Workspace { unit, records, ties, sorter, probe, .. } = self;
         let rest = lists.list(*unit, wanted, from, records, ties);
@@ -237,8 +237,8 @@ impl<U: Unit> Workspace<U> {
         rest
     }
 
-    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The fits of each
-    /// kind of pairs must be fewer than 2^64.
+    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The number of
+    /// pairs of each kind that fit must be less than 2^64.
     fn join(&mut self, chunks: Chunks, shares: &Shares, sum: &mut Sum) {
         let Workspace { build, probe, join, draws, .. } = self;
         let fits = join.count(build, probe, chunks, draws);
@@ -255,8 +255,8 @@ mod tests {
     use super::*;
     use crate::halves::units::portable::Portable;
 
-    /// Tasks of N = 21 have the largest items, and its centre column's queen stands further out
-    /// than marks can say.
+    /// Tasks of N = 21 have the largest items. Its centre column's queen can stand further out than
+    /// marks can say.
     #[test]
     fn tasks_that_share_lists_count_what_they_count_alone() {
         for (n, groups, some) in [(13, 12, 40), (19, 3, 10), (21, 2, 6)] {
@@ -264,7 +264,7 @@ mod tests {
                 PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
             let full = Room::within(u64::MAX, n);
             let mut together = TaskCounter::new(Portable, n, full);
-            // There is no room for a lower list.
+            // This leaves no room for a lower list.
             let mut alone = TaskCounter::new(Portable, n, Room { shared: 0, ..full });
             let mut total = 0;
             for group in 0..groups {
@@ -294,7 +294,7 @@ mod tests {
             let plan =
                 PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
             let mut tasks = Tasks::new();
-            // The last one of the most even splits leaves no half-board out.
+            // This is the last one of the most even splits, and leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
                 let mut counter = TaskCounter::new(Portable, n, room);

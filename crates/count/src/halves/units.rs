@@ -8,7 +8,7 @@ use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
 
-/// Steps of a unit by the functions of the same names, which enable its instructions.
+/// Implements steps of a unit by the functions of the same names, which enable its instructions.
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 macro_rules! by_functions {
     ($(
@@ -16,8 +16,7 @@ macro_rules! by_functions {
             $( -> $result:ty)?;
     )*) => {$(
         fn $step$(<const $constant: usize>)?(self, $($argument: $type),*)$( -> $result)? {
-            // SAFETY: there is a `self`, so that `new` found the instructions that the function
-            // enables.
+            // SAFETY: `self` exists, so `new` has found the instructions that the function enables.
             unsafe { $step$(::<$constant>)?($($argument),*) }
         }
     )*};
@@ -57,8 +56,8 @@ pub(crate) mod avx512;
 pub(crate) mod neon;
 pub(crate) mod portable;
 
-/// The right to execute some instructions: a value exists only where the processor has them. Steps
-/// that a unit does not have are those in plain Rust.
+/// The right to execute some instructions. A value exists only if the processor has them. The
+/// default of each step is plain Rust.
 pub(crate) trait Unit: Copy + Send + Sync + 'static {
     /// A view in the form in which the unit reads keys.
     type Reader: Reader;
@@ -79,14 +78,15 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
     /// Prepares a view.
     fn reader(self, view: &View) -> Self::Reader;
 
-    /// Moves the keys that lack a bit of `closed` to the start, and returns their number. The
-    /// contents after them are unspecified.
+    /// Moves the keys that lack a bit of `closed` to the start. Returns their number. The contents
+    /// after them are unspecified.
     fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
         leave_out_from(keys, 0, 0, closed)
     }
 
-    /// Writes the items that a filter lets through to the start of `to`, in order, if they may
-    /// pass, and notes which did. `to` has room for all of them and for a group more.
+    /// Writes the items that may pass and that a filter lets through to the start of `to`, in
+    /// order, and notes which items these are. `to` has room for all of them and for one more
+    /// group.
     fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
         let mut len = 0;
         let Passed { through, before } = passed;
@@ -96,7 +96,8 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
             let to = to[len..].first_chunk_mut::<STEP>().expect("room for all and a group");
             let mut passed = 0;
             for (i, &item) in items.iter().enumerate() {
-                // The item is always written, and the end moves only if it passes: no branch.
+                // The item is always written, and the end moves only if it passes. This avoids a
+                // branch.
                 to[passed % STEP] = item & rule.keep;
                 let passes =
                     u16::from(item <= rule.most) & u16::from(item & rule.bits == 0) & may >> i;
@@ -108,7 +109,7 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
         before[groups.len()] = len as u32;
     }
 
-    /// Writes for the first of every `step` places how many items before it passed.
+    /// Writes how many items before the first of every `step` places passed.
     fn ranks(self, places: &[u32], step: usize, passed: &Passed, to: &mut [u32]) {
         passed.ranks(places, step, to);
     }
@@ -130,7 +131,7 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
         }
     }
 
-    /// As [`probe`](Unit::probe), by so many chunks.
+    /// The same as [`probe`](Unit::probe), for a fixed number of chunks.
     fn look_up<const USED: usize>(self, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64;
 
     /// The number of `items` that have no bit in common with `item`.
@@ -139,13 +140,13 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
     }
 }
 
-/// Moves the keys from place `start` on that lack a bit of `closed` to place `len`, and returns
-/// where they end.
+/// Moves the keys that lack a bit of `closed` from place `start` on to place `len`. Returns where
+/// they end.
 #[inline(always)]
 fn leave_out_from(keys: &mut [u64], start: usize, mut len: usize, closed: u64) -> usize {
     for i in start..keys.len() {
         let key = keys[i];
-        // The key is always written, and the end moves only if it stays: no branch.
+        // The key is always written, and the end moves only if it stays. This avoids a branch.
         keys[len] = key;
         len += usize::from(key & closed != closed);
     }

@@ -1,4 +1,4 @@
-//! Estimates of counts and times of tasks, from a part of their work.
+//! Estimates counts and times of tasks from a part of their work.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -8,25 +8,25 @@ use board::TaskSlice;
 use super::{CountError, Kernel, Work};
 use crate::halves::Draws;
 
-/// What counting some tasks would give and take, by a part of the work.
+/// An estimate of the count of some tasks and of the time that it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampled {
     /// The sum of weight times completions.
     pub count: u64,
-    /// Seconds for all of the work.
+    /// The seconds for all of the work.
     pub seconds: f64,
-    /// Seconds of `seconds` that a sample has only a part of.
+    /// The part of `seconds` that is estimated from a sample.
     pub sampled_seconds: f64,
 }
 
 impl Kernel {
-    /// Estimates what [`count`](Kernel::count) would return for `tasks`, and how long it would take.
+    /// Estimates the result of [`count`](Kernel::count) for `tasks`, and the time that it takes.
     ///
-    /// By `halves` one of `every` blocks of a join is joined, beginning with number `first` from 0, and stands
-    /// for all of them. Lists are made as a whole. If `first` is random, from 0 to `every - 1` with equal
-    /// probability, the mean of the estimates is what `count` would return, and takes. A problem that is
-    /// counted by another method, by another variant than [`Straight`](crate::Variant::Straight) or by the reference
-    /// is counted as a whole.
+    /// By `halves`, one of `every` blocks of a join is joined, beginning with number `first` from
+    /// 0, and stands for all of them. Lists are made as a whole. If `first` is random, from 0 to
+    /// `every - 1` with equal probability, the estimates have the true count and time as their
+    /// means. Tasks are counted as a whole by another method, by another variant than
+    /// [`Straight`](crate::Variant::Straight), and by the reference.
     ///
     /// ```
     /// use std::num::NonZeroU32;
@@ -69,7 +69,8 @@ impl Kernel {
         Ok(Sampled { count: count?, seconds, sampled_seconds })
     }
 
-    /// Changes which blocks are joined. Returns what was joined before, if there are blocks.
+    /// Changes the choice of blocks that are joined. Returns the choice before, if there are
+    /// blocks.
     fn draw(&mut self, wanted: Draws) -> Option<Draws> {
         match &mut self.work {
             Work::Halves(halves) => halves.draws().map(|draws| std::mem::replace(draws, wanted)),
@@ -85,7 +86,8 @@ mod tests {
     use super::*;
     use crate::Backend;
 
-    /// Each block is drawn by one of the beginnings, so that their estimates add up to so many times the count.
+    /// Each block is drawn by one of the beginnings, so the sum of their estimates is the count
+    /// times their number.
     #[test]
     fn estimates_have_no_bias_and_leave_the_kernel_as_it_was() {
         for (n, ordinal) in [(18, 9_000), (19, 89_900)] {

@@ -1,4 +1,4 @@
-//! Every backend against the known totals, and against the reference where no total is known.
+//! Compares every backend with the known totals, and with the reference if no total is known.
 
 use std::ops::RangeInclusive;
 
@@ -83,7 +83,7 @@ impl Random {
         mask
     }
 
-    /// Masks set at will: not every one of them belongs to a board, every one has a count.
+    /// Random masks. Not all of them belong to a board, but each has a count.
     fn masks(&mut self, n: u32, rows: u32) -> Prefix {
         let attacked = 1 + self.below(n / 2);
         Prefix {
@@ -93,7 +93,8 @@ impl Random {
         }
     }
 
-    /// Queens on random free squares, row by row; masks set at will where that gets stuck.
+    /// Queens on random free squares, row by row. If no square is free, random masks are returned
+    /// instead.
     fn prefix(&mut self, n: u32, rows: u32) -> Prefix {
         let mut prefix = Prefix::EMPTY;
         for _ in 0..rows {
@@ -111,7 +112,8 @@ impl Random {
     }
 }
 
-/// Counts `blocks` blocks of random tasks with at most `rows_left` rows left on boards of `sizes`.
+/// Compares counts of `blocks` blocks of random tasks on boards of `sizes`, with at most
+/// `rows_left` rows left.
 fn backends_agree(seed: u64, blocks: u32, sizes: RangeInclusive<u32>, rows_left: u32) {
     let mut random = Random(seed);
     let mut blocks_with_completions = 0;

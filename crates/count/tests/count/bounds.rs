@@ -1,10 +1,10 @@
-//! What `board` says of counts before they are counted, against counts.
+//! Compares counts with the bounds and multiples that `board` predicts.
 
 use board::squares::Square;
 use board::{Given, Method, PlanIndex, Problem, most_per_task, symmetry};
 use queens_count::{Backend, Kernel, count};
 
-/// Enough for any kernel of a small board, bytes.
+/// The memory for a kernel, in bytes. It is enough for any small board.
 const MEMORY: u64 = 1 << 30;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whole problems, counted on threads: known counts, progress, and the flag that stops them.
+//! Tests whole problems that are counted on threads: known counts, progress, and the stop flag.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -74,7 +74,7 @@ fn a_count_ends_when_its_flag_is_set() {
     assert!(0 < tasks_done && tasks_done < tasks);
 }
 
-/// The number of threads that count, by the first report.
+/// The number of counting threads, according to the first report.
 fn threads_of(counting: Counting<'_>) -> usize {
     let (stop, threads) = (AtomicBool::new(false), AtomicUsize::new(0));
     let counting = counting.stop(&stop).on_progress(|progress| {
@@ -86,7 +86,7 @@ fn threads_of(counting: Counting<'_>) -> usize {
 }
 
 #[test]
-fn threads_are_as_many_as_asked_for_if_tasks_and_memory_are() {
+fn as_many_threads_run_as_asked_for_if_possible() {
     assert_eq!(threads_of(Counting::new(18).threads(8)), 8);
     let need = memory_needed(Problem::Total { n: 20 }, Method::Halves).least;
     assert_eq!(threads_of(Counting::new(20).threads(8).memory(3 * need - 1)), 2);
@@ -94,7 +94,7 @@ fn threads_are_as_many_as_asked_for_if_tasks_and_memory_are() {
     assert_eq!(threads_of(Counting::new(0).threads(100_000)), 1);
 }
 
-/// Those that are not stopped count for weeks.
+/// If the other threads did not stop, they would count for weeks.
 #[test]
 fn a_panic_of_one_thread_stops_the_others() {
     for threads in [1, 2, 3] {
@@ -112,7 +112,7 @@ fn a_panic_of_one_thread_stops_the_others() {
 }
 
 #[test]
-fn what_cannot_be_counted_is_an_error() {
+fn a_problem_that_cannot_be_counted_is_an_error() {
     for problem in [
         Problem::Total { n: 33 },
         Problem::Fundamental { n: u32::MAX },

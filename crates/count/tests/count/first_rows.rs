@@ -1,5 +1,5 @@
-//! Toroidal boards, superqueens and completions: against known counts, and every search against the
-//! rules, square by square.
+//! Compares counts of toroidal boards, superqueens and completions with known counts, and every
+//! search with the rules, square by square.
 
 use board::squares::parse_squares;
 use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Tasks};
@@ -35,7 +35,7 @@ fn known_counts_of_the_torus_and_of_superqueens() {
 }
 
 #[test]
-fn every_search_counts_what_the_rules_do() {
+fn every_search_agrees_with_the_rules() {
     for n in 0..=9 {
         for problem in [Problem::Toroidal { n }, Problem::Superqueens { n }] {
             let expected = count(Backend::Reference, problem, 0);
@@ -48,7 +48,7 @@ fn every_search_counts_what_the_rules_do() {
     }
 }
 
-/// All placements on a small board, by the rules.
+/// All placements on a small board, found by the rules.
 fn all_placements(n: u32) -> Vec<Vec<Square>> {
     let mut found = vec![Vec::<Square>::new()];
     for row in 0..n {
@@ -86,7 +86,7 @@ proptest! {
 }
 
 #[test]
-fn queens_that_leave_nothing_have_no_completion() {
+fn queens_that_close_a_whole_row_have_no_completion() {
     let completions = |n, squares: &str| {
         let queens = parse_squares(squares).expect("they are squares");
         let problem = Problem::Completions(Given::new(n, &queens).expect("they stand so"));
@@ -98,10 +98,10 @@ fn queens_that_leave_nothing_have_no_completion() {
     assert_eq!(completions(8, ""), [92, 92]);
 }
 
-/// All but ten of 64 rows filled: masks of 64 bits to the edge.
+/// All but ten of 64 rows are filled, so masks of 64 bits are used completely.
 #[test]
-fn the_largest_boards_are_counted_like_the_rules_say() {
-    // Knight's moves apart, in two strands.
+fn the_largest_boards_are_counted_as_the_rules_say() {
+    // The queens are a knight's move apart, in two strands.
     let placement: Vec<Square> = (0..64)
         .map(|row: u32| Square { column: if row < 32 { 2 * row + 1 } else { 2 * (row - 32) }, row })
         .collect();

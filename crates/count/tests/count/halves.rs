@@ -1,4 +1,4 @@
-//! Every backend of `halves` against the known totals, the definition, and the search by rows.
+//! Compares every backend of `halves` with the known totals, the definition, and a search by rows.
 
 use board::halves::{Shares, Slice, Split};
 use board::{Method, PlanIndex, Prefix, Problem, Tasks};
@@ -24,7 +24,7 @@ fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Tasks {
     tasks
 }
 
-/// Q(n) by `backend`.
+/// Q(n), counted by `backend`.
 fn total(backend: Backend, n: u32) -> u128 {
     let tasks = tasks(n, 0..plan(n).len());
     let mut kernel = kernel(backend, n);
@@ -56,7 +56,7 @@ fn the_fastest_backend_counts_boards_of_16() {
     assert_eq!(total(Backend::detect(), 16), vectors::total(16));
 }
 
-/// What one task counts, found by a search row by row for all its boards.
+/// The count of one task, found by a search row by row for all its boards.
 fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
     let split = Split::unpack(n, task).expect("it is a task");
     let search = Search { n, task, shares: Shares::new(n, split) };
@@ -70,8 +70,8 @@ struct Search {
 }
 
 impl Search {
-    /// The shares of all boards below `prefix`, of which `row` rows are placed: the halves' numbers
-    /// so far are `upper` and `lower`.
+    /// The shares of all boards below `prefix`, in which `row` rows are placed. `upper` and `lower`
+    /// are the halves' numbers so far.
     fn boards(&self, row: u32, prefix: Prefix, upper: u32, lower: u32) -> u64 {
         let Search { n, task, shares } = self;
         let half = n / 2;
@@ -101,7 +101,7 @@ impl Search {
 }
 
 #[test]
-fn the_reference_counts_what_a_search_counts() {
+fn the_reference_agrees_with_a_search() {
     for n in 4..=11 {
         let tasks = tasks(n, 0..plan(n).len());
         let mut reference = kernel(Backend::Reference, n);
@@ -113,7 +113,8 @@ fn the_reference_counts_what_a_search_counts() {
     }
 }
 
-/// Ordinals all over a plan, in no order (multiples of an odd number close to its golden section).
+/// Ordinals from all over a plan, in no order (multiples of an odd number close to its golden
+/// section).
 fn scattered(n: u32, count: u64) -> impl Iterator<Item = u64> {
     let len = plan(n).len();
     let stride = (len as f64 * 0.618) as u64 | 1;
@@ -132,8 +133,8 @@ fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     }
 }
 
-/// Every task of a split, whole or of one slice on either side, in an order in which neighbours have the upper
-/// slice in common, and then in another.
+/// Every task of a split, whole or of one slice on either side. In the first order, neighbours have
+/// the upper slice in common. The second order is different.
 fn sliced(n: u32, task: Prefix) -> Vec<Split> {
     let split = Split::unpack(n, task).expect("it is a task");
     let slices = || [1, 2, 4].into_iter().flat_map(Slice::modulo);
@@ -169,7 +170,8 @@ fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
                 }
                 assert_eq!(counts, expected, "{variant}, N = {n}, {record:?}");
             }
-            // Each row has the whole list, then both slices modulo 2, then the four modulo 4.
+            // Each row has the whole list, then both slices modulo 2, then the four slices modulo
+            // 4.
             for row in expected.chunks(7) {
                 assert_eq!(row[0], row[1..3].iter().sum::<u64>());
                 assert_eq!(row[0], row[3..].iter().sum::<u64>());
@@ -229,7 +231,7 @@ fn records_outside_of_the_plan_count_like_the_reference() {
 }
 
 #[test]
-fn what_a_board_takes_is_known() {
+fn the_memory_of_a_board_is_known() {
     assert!(
         memory_needed(Problem::Total { n: 24 }, Method::Halves).most < 1 << 30,
         "a gigabyte a thread"

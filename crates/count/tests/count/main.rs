@@ -1,4 +1,5 @@
-//! Every kernel on every backend, against known counts, the definition and each other.
+//! Compares every kernel on every backend with known counts, with the definition, and with each
+//! other.
 
 mod backends;
 mod bounds;
@@ -11,9 +12,10 @@ mod variants;
 use board::{Method, PlanIndex, Problem, Tasks};
 use queens_count::{Backend, Kernel};
 
-/// Q(n) by `backend`, from the tasks of `method`.
+/// Q(n), counted by `backend` from the tasks of `method`.
 fn total(backend: Backend, n: u32, method: Method) -> u128 {
-    /// More than the vector backends take at once, and no multiple of a group of `ring`.
+    /// This exceeds the number of tasks that the vector backends take at once, and is no multiple
+    /// of a group of `ring`.
     const BLOCK: u64 = 4_999;
     let problem = Problem::Total { n };
     let index = PlanIndex::new(problem, method).expect("the board can be cut so");

@@ -1,4 +1,4 @@
-//! The method `ring`: every backend against known totals, and task by task against the rules of
+//! Compares every backend of the method `ring` with known totals, and each task with the rules of
 //! the game.
 
 use board::ring::Preplacement;
@@ -31,7 +31,7 @@ fn every_backend_but_the_reference_counts_boards_of_12_and_13() {
     }
 }
 
-/// The completions of a preplacement by the rules: no square is attacked by a queen that stands.
+/// Counts the completions of a preplacement by the rules: no queen may attack another.
 struct Rules {
     n: u32,
     queens: Vec<(u32, u32)>,
@@ -90,7 +90,7 @@ proptest! {
         let plan = PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect("the board has such a ring");
         let start = at % plan.len();
         let mut tasks = Tasks::new();
-        // Those of width 1 are long on large boards.
+        // Tasks of width 1 take long on large boards.
         let most = if n > 15 && width == 1 { 1 } else { 40 };
         plan.fill(start..plan.len().min(start + most), &mut tasks).expect("the plan has the range");
         let method = Method::Ring { width };
@@ -107,7 +107,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_no_preplacement_of_the_board_is_refused() {
+fn a_record_that_is_no_preplacement_is_refused() {
     let plan = PlanIndex::new(Problem::Total { n: 8 }, Method::Ring { width: 1 })
         .expect("the board has such a ring");
     let mut good = Tasks::new();

@@ -1,4 +1,4 @@
-//! Every variant counts every task like the reference, one by one and together.
+//! Tests that every variant counts every task like the reference, one by one and together.
 
 use board::squares::parse_squares;
 use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Tasks};
@@ -21,9 +21,9 @@ fn completions(n: u32, queens: &str) -> Problem {
     Problem::Completions(Given::new(n, &queens).expect("they stand so"))
 }
 
-/// Ten rows of 64 are open.
+/// A board of 64 rows with ten open ones.
 fn largest() -> Problem {
-    // Knight's moves apart, in two strands.
+    // The queens are a knight's move apart, in two strands.
     let column = |row: u32| if row < 32 { 2 * row + 1 } else { 2 * (row - 32) };
     let queens = (0..64).map(|row| Square { column: column(row), row });
     let given: Vec<Square> = queens.filter(|queen| queen.row % 6 != 5).collect();
@@ -40,7 +40,7 @@ fn plan_index(problem: Problem, method: Method) -> PlanIndex {
     PlanIndex::new(problem, method).expect("it is cut so")
 }
 
-/// Holds all variants against `oracle`, which counts each task by itself.
+/// Compares all variants with `oracle`, which counts each task by itself.
 fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &Tasks) {
     let expected = {
         let mut oracle = kernel(oracle, problem, method);
@@ -123,7 +123,7 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
     ] {
         let index = plan_index(problem, method);
         let mut tasks = Tasks::new();
-        // Neighbours too, which may share work.
+        // The tasks include neighbours, which may share work.
         for _ in 0..count {
             let start = random.next() % index.len();
             let end = index.len().min(start + 1 + random.next() % 3);
@@ -136,7 +136,7 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
 }
 
 #[test]
-fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
+fn every_variant_refuses_a_bad_task_before_it_counts() {
     for (problem, method) in [
         (Problem::Total { n: 8 }, Method::Rows { rows: 2 }),
         (Problem::Total { n: 8 }, Method::Ring { width: 1 }),
@@ -159,7 +159,7 @@ fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
 }
 
 #[test]
-fn what_does_not_fit_together_makes_no_kernel() {
+fn a_kernel_is_refused_if_its_parts_do_not_match() {
     let refused = |variant: Variant, problem, method| {
         Kernel::with_memory(u64::MAX, variant, problem, method).expect_err("it does not fit")
     };

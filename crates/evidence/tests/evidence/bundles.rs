@@ -1,5 +1,5 @@
-//! Bundles as files, honest and forged. A forger writes any rows with the same code as everybody
-//! else.
+//! Tests of bundles as files, honest and forged. A forger writes arbitrary rows with the code that
+//! honest exporters use.
 
 use std::fs;
 use std::io;
@@ -160,7 +160,7 @@ const ROWS: Method = Method::Rows { rows: 3 };
 
 const REFERENCE: Variant = Variant::Straight(Backend::Reference);
 
-/// The fast variant that checks counts of the one that farms count with first.
+/// The fast variant that checks the counts of the variant with which farms count first.
 fn another_loop(method: Method) -> Variant {
     Variant::to_check(Backend::detect().name(), method, false).expect("there is one")
 }
@@ -239,8 +239,8 @@ fn reported(forge: impl Fn(&mut [u64])) -> Forger {
     forger
 }
 
-/// Times for a part of that range, of which the first suits an idle machine. A busy one takes longer for the whole,
-/// too.
+/// Time limits for a recount of a part of that range. The first one suits an idle machine. A busy
+/// machine also takes longer for the whole range, so longer limits follow.
 fn times() -> impl Iterator<Item = Duration> {
     (0..8).map(|doublings| Duration::from_millis(700 << doublings))
 }
@@ -326,8 +326,8 @@ fn task_counts_that_do_not_add_up_are_refused_without_counting() {
     assert!(refused.contains("the task 0 cannot count"), "{refused}");
 }
 
-/// A bundle once chose the algorithm of its recount: a bundle with the kernel "search" was
-/// recounted by a join.
+/// This tests that the recount does not take its algorithm from the bundle. Otherwise a bundle with
+/// the kernel "search" would be recounted by a join.
 #[test]
 fn a_bundle_does_not_choose_what_recounts_it() {
     let mut forger = Forger::honest(10, Method::Halves, 5);
@@ -343,7 +343,7 @@ fn a_bundle_does_not_choose_what_recounts_it() {
     }
 }
 
-/// The whole count takes much longer by the reference.
+/// The reference takes much longer than the limit for the whole count.
 #[test]
 fn the_time_is_kept_even_if_one_range_has_everything() {
     let forger = Forger::honest(16, Method::Rows { rows: 4 }, usize::MAX);

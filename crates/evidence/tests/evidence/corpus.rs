@@ -1,5 +1,5 @@
-//! The bundles in `verify/corpus`. `verify/check_corpus.py` checks the second verifier with the
-//! same bundles.
+//! Checks the bundles in `verify/corpus`. `verify/check_corpus.py` checks the second verifier with
+//! the same bundles.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

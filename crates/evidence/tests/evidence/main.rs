@@ -1,4 +1,4 @@
-//! Bundles: honest, forged, and those of the corpus.
+//! Tests of bundles: honest ones, forged ones, and those of the corpus.
 
 mod bundles;
 mod corpus;

@@ -1,4 +1,4 @@
-//! The worker's end of a session.
+//! Tests of the worker's end of a session.
 
 use farm::{
     Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
@@ -48,7 +48,7 @@ fn part(lease: Lease, start: u64, end: u64) -> Report {
     Report::new(&lease, range, checked_count, task_counts, kernel, 1)
 }
 
-/// The same of a range, which took a microsecond for each task.
+/// A report like that of [`part`], for a range in which each task took a microsecond.
 fn part_in(lease: Lease, range: Range) -> Report {
     Report { busy_us: range.len(), ..part(lease, range.start(), range.end()) }
 }
@@ -79,7 +79,7 @@ fn two_jobs_of_one_plan_are_acknowledged_separately() {
 }
 
 #[test]
-fn a_superseded_report_comes_again_in_its_parts() {
+fn a_superseded_report_is_sent_again_in_parts() {
     for (tasks, most) in [(3, 1), (16, 1), (100, 10)] {
         let mut agent = connected();
         let lease = lease(1, 1, tasks, false);
@@ -101,14 +101,14 @@ fn a_superseded_report_comes_again_in_its_parts() {
         assert!(parts.len() <= 16 && parts.iter().all(|part| part.len() <= most), "{parts:?}");
         assert!(parts.iter().flat_map(|part| part.start()..part.end()).eq(0..tasks), "{parts:?}");
 
-        // What is of no use by itself does not come again.
+        // A part that is useless by itself is not sent again.
         parts.into_iter().for_each(|part| agent.acked(&superseded(part)));
         assert!(agent.is_settled());
     }
 }
 
 #[test]
-fn a_report_waits_twice_as_long_each_time_it_is_sent_again_until_there_is_another_session() {
+fn the_resend_delay_of_a_report_doubles_until_a_new_session() {
     let mut agent = connected();
     let lease = lease(1, 1, 4, false);
     agent.leased(lease);
@@ -129,18 +129,19 @@ fn a_report_waits_twice_as_long_each_time_it_is_sent_again_until_there_is_anothe
 
 #[test]
 fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
-    // Given: the coordinator was replaced, and the new one leases a number that is in use here.
+    // Given: the coordinator was replaced, and the new one makes a lease with a number that is in
+    // use here.
     let mut agent = connected();
     let (old, new) = (lease(1, 1, 4, false), lease(1, 1, 6, false));
     agent.leased(old);
     agent.revoked(old.id);
     agent.leased(new);
 
-    // When neighbouring parts of both are finished
+    // When neighbouring parts of both leases are finished
     agent.finished(Millis(0), part(old, 0, 2));
     agent.finished(Millis(0), part(new, 2, 4));
 
-    // Then each is reported for its own plan.
+    // Then each part is reported for its own plan.
     let mut reports = reports(agent.poll(Millis(500)));
     reports.sort_by_key(|report| report.range);
     let reported: Vec<_> =
@@ -150,8 +151,8 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
 }
 
 #[test]
-fn a_number_that_a_restored_coordinator_gives_again_is_another_lease_of_the_same_job() {
-    // Given: the second lease follows the first one, and nothing but range and token tells them apart.
+fn a_lease_number_given_again_after_a_restore_is_another_lease() {
+    // Given: the second lease follows the first one. Only range and token distinguish them.
     let mut agent = connected();
     let leased = |start, end, mac| {
         let token = LeaseToken { range: range(start, end), kind: LeaseKind::Count, mac: [mac; 16] };
@@ -161,7 +162,7 @@ fn a_number_that_a_restored_coordinator_gives_again_is_another_lease_of_the_same
     agent.leased(old);
     agent.leased(new);
 
-    // When neighbouring parts of both are reported, and then held in a new session
+    // When neighbouring parts of both leases are reported, and then held in a new session
     agent.finished(Millis(0), part(old, 1, 3));
     agent.finished(Millis(0), part(new, 5, 7));
     let mut reported = reports(agent.poll(Millis(500)));
@@ -171,7 +172,7 @@ fn a_number_that_a_restored_coordinator_gives_again_is_another_lease_of_the_same
     agent.disconnected();
     let WorkerMessage::Hello(hello) = agent.connected() else { panic!("it says who it is") };
 
-    // Then nothing is said with a token of another range.
+    // Then no message has a token of another range.
     let ranges: Vec<Range> = reported.iter().map(|report| report.range).collect();
     assert_eq!(ranges, [range(1, 3), range(5, 7), range(3, 4), range(4, 5)]);
     let reported = reported.iter().map(|report| (report.token, report.range));
@@ -182,7 +183,7 @@ fn a_number_that_a_restored_coordinator_gives_again_is_another_lease_of_the_same
 }
 
 #[test]
-fn what_threads_still_count_of_a_void_lease_is_dropped() {
+fn counts_of_a_void_lease_are_dropped() {
     let mut agent = connected();
     let (void, other) = (lease(1, 1, 4, false), lease(2, 1, 4, false));
     agent.leased(void);
@@ -195,14 +196,14 @@ fn what_threads_still_count_of_a_void_lease_is_dropped() {
     let leases = |messages| reports(messages).iter().map(|report| report.lease).collect::<Vec<_>>();
     assert_eq!(leases(agent.poll(Millis(500))), [other.id]);
 
-    // The same number again is another lease.
+    // The same number then stands for another lease.
     agent.leased(void);
     agent.finished(Millis(500), part(void, 0, 4));
     assert_eq!(leases(agent.poll(Millis(500))), [void.id]);
 }
 
 #[test]
-fn a_lease_that_comes_twice_loses_nothing() {
+fn a_repeated_lease_loses_nothing() {
     let mut agent = connected();
     let lease = lease(1, 1, 4, false);
     agent.leased(lease);
@@ -217,7 +218,7 @@ fn a_lease_that_comes_twice_loses_nothing() {
 }
 
 #[test]
-fn a_worker_of_a_large_farm_gathers_for_longer_until_it_has_another_coordinator() {
+fn reports_are_rarer_on_a_large_farm_until_a_new_coordinator() {
     let mut agent = connected();
     let lease = lease(1, 1, 10, false);
     agent.leased(lease);
@@ -230,10 +231,10 @@ fn a_worker_of_a_large_farm_gathers_for_longer_until_it_has_another_coordinator(
     let reported = reports(agent.poll(Millis(100_000)));
 
     assert_eq!(reported.iter().map(|report| report.range).collect::<Vec<_>>(), [range(0, 2)]);
-    // Of a lease that is finished nothing more is to come, so that there is nothing to wait for.
+    // A finished lease has no further reports, so there is nothing to wait for.
     agent.finished(Millis(100_001), part(lease, 2, 10));
     assert_eq!(reports(agent.poll(Millis(100_001))).len(), 1);
-    // A small farm does not make it report more often than it was told to.
+    // A small farm does not make it report more often than its configuration says.
     agent.paced(Pace::of(1));
     let other = Lease { id: LeaseId(2), ..lease };
     agent.leased(other);
@@ -261,7 +262,7 @@ fn a_recount_is_reported_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_recount_that_comes_twice_is_reported_once_as_a_whole() {
+fn a_repeated_recount_is_reported_once_and_whole() {
     let mut agent = connected();
     let recount = lease(1, 1, 4, true);
     agent.leased(recount);
@@ -276,7 +277,7 @@ fn a_recount_that_comes_twice_is_reported_once_as_a_whole() {
 }
 
 #[test]
-fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_on() {
+fn a_recount_sends_signs_of_life_only_while_it_progresses() {
     let mut agent = connected();
     let recount = lease(1, 1, 4, true);
     agent.leased(recount);
@@ -294,7 +295,7 @@ fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_o
 }
 
 #[test]
-fn what_two_kernels_have_counted_is_reported_apart() {
+fn counts_of_two_kernels_are_reported_separately() {
     let mut agent = connected();
     let lease = lease(1, 1, 4, false);
     agent.leased(lease);
@@ -306,9 +307,10 @@ fn what_two_kernels_have_counted_is_reported_apart() {
     assert_eq!(reported, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
 }
 
-/// What single tasks count is told of so many together; a recount has to come back as a whole, whatever is told of it.
+/// A report has a bounded number of task counts. A recount must come back as a whole, so it drops
+/// its task counts instead.
 #[test]
-fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
+fn task_counts_of_a_report_are_bounded_but_a_recount_is_whole() {
     const MOST: u64 = TaskCounts::MOST as u64;
     let reported = |lease, start, end| {
         let counts = vec![0; (end - start) as usize];
@@ -347,7 +349,7 @@ fn half_a_recount_is_forgotten_when_it_is_revoked() {
 }
 
 #[test]
-fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
+fn a_stopping_worker_reports_its_counts_and_takes_no_lease() {
     let mut agent = connected();
     let lease = lease(1, 1, 4, false);
     agent.leased(lease);

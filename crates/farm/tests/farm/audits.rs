@@ -1,4 +1,4 @@
-//! Accepted ranges are counted again, by another worker and another kernel.
+//! Tests of audits: another worker counts accepted ranges again with another kernel.
 
 use farm::{
     AuditPolicy, AuditScope, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
@@ -10,7 +10,7 @@ use crate::stage::{
     proven, range, recount, report, work,
 };
 
-/// A job of 4 tasks, all of it under audit, that w1 has counted.
+/// A job of 4 tasks under a full audit. w1 has counted all of it.
 fn counted() -> (Stage, JobId) {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
@@ -45,12 +45,12 @@ fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
 }
 
 #[test]
-fn nobody_audits_himself() {
+fn no_worker_audits_its_own_count() {
     let (mut stage, job) = counted();
     stage.act(Event::Said { session: SessionId(1), message: WorkerMessage::Credit(100) });
     assert!(stage.leases(SessionId(1)).is_empty());
 
-    // Nor unasked, with another kernel.
+    // Another kernel does not help if the count was not asked for.
     let again = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
     assert_eq!(stage.report(SessionId(1), again), Some(Verdict::Agreed));
 
@@ -58,7 +58,7 @@ fn nobody_audits_himself() {
 }
 
 #[test]
-fn the_kernel_that_is_to_be_checked_confirms_nothing_and_is_not_asked_again() {
+fn the_checked_kernel_confirms_nothing_and_is_not_asked_again() {
     let (mut stage, job) = counted();
     let stubborn = stage.join("w2", 10);
     let lease = stage.last_lease(stubborn);
@@ -72,9 +72,9 @@ fn the_kernel_that_is_to_be_checked_confirms_nothing_and_is_not_asked_again() {
 }
 
 #[test]
-fn who_was_asked_about_a_row_that_is_no_more_may_be_asked_about_the_next() {
-    // Given: w2 was asked for another kernel than avx512, and counted with portable. What it was asked about
-    // is no more: the ledger has another row by w1, counted with portable.
+fn a_worker_asked_about_a_removed_row_may_check_the_next_one() {
+    // Given: w2 was asked for another kernel than avx512, and counted with portable. The checked
+    // row was replaced meanwhile: the ledger has another row by w1, counted with portable.
     let (mut stage, job) = counted();
     let two = stage.join("w2", 0);
     let late = Report { kernel: kernel("portable"), ..report(job, plan(4), range(0, 4)) };
@@ -86,8 +86,8 @@ fn who_was_asked_about_a_row_that_is_no_more_may_be_asked_about_the_next() {
 }
 
 #[test]
-fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
-    // Given: a machine of rack8 comes late to a range of w1 with another count, and repeats it.
+fn an_owner_that_contradicts_unasked_is_not_asked() {
+    // Given: a machine of rack8 reports a late count that contradicts w1's range, and repeats it.
     let mut stage = Stage::new();
     let job = stage.submit(5, 0);
     let one = stage.join("w1", 0);
@@ -103,13 +103,14 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
         assert_eq!(verdict, Some(Verdict::Superseded));
     }
 
-    // When machines of rack8 and of another owner ask for work
+    // When machines of rack8 and of another owner want work
     for (number, owner) in [(3, "rack8"), (4, "rack9")] {
         let hello = Hello { instance: number, ..hello(&format!("w{number}"), 10) };
         stage.join_as(SessionId(number), owner, hello);
     }
 
-    // Then only the other owner's counts the range again, and the ledger was told once.
+    // Then only the other owner's machine counts the range again, and the ledger has one record of
+    // the doubt.
     let is_recount = |number| stage.leases(SessionId(number)).iter().any(|l| l.recount.is_some());
     assert_eq!([3, 4].map(is_recount), [false, true]);
     let doubts = |stage: &Stage| {
@@ -118,7 +119,7 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     };
     assert_eq!(doubts(&stage), 1);
 
-    // Nor is it told of every repetition once the range is confirmed.
+    // Once the range is confirmed, repetitions are not recorded either.
     let lease = stage.leases(SessionId(4)).into_iter().find(|lease| lease.recount.is_some());
     recount(&mut stage, SessionId(4), lease.expect("it was leased"), "search");
     for _ in 0..3 {
@@ -128,7 +129,7 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
 }
 
 #[test]
-fn a_later_audit_does_not_take_back_that_owners_check_each_other() {
+fn a_later_audit_keeps_the_demand_for_other_owners() {
     let (mut stage, job) = counted();
     for across in [AuditScope::Owners, AuditScope::Machines] {
         ask(&mut stage, job, AuditPolicy { across, ..AUDIT_ALL }).expect("it runs");
@@ -143,7 +144,7 @@ fn a_later_audit_does_not_take_back_that_owners_check_each_other() {
 }
 
 #[test]
-fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
+fn a_worker_that_repeats_unasked_is_asked_for_another_kernel() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 0);
     stage.report(two, report(job, plan(4), range(0, 4)));
@@ -156,7 +157,7 @@ fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
 }
 
 #[test]
-fn a_count_that_comes_unasked_confirms_nothing() {
+fn an_unasked_count_confirms_nothing() {
     let (mut stage, job) = counted();
     let (busy, late) = (stage.join("w2", 10), stage.join("w3", 0));
     let lease = stage.last_lease(busy);
@@ -170,8 +171,8 @@ fn a_count_that_comes_unasked_confirms_nothing() {
 }
 
 #[test]
-fn a_recount_that_was_asked_for_confirms_and_ends_the_recount_elsewhere() {
-    // Given: w3 was asked for a recount, and lost its lease to w2.
+fn a_recount_confirms_and_ends_the_same_recount_elsewhere() {
+    // Given: w3 had a recount, and lost the lease to w2.
     let (mut stage, job) = counted();
     let late = stage.join("w3", 10);
     let asked = stage.last_lease(late);
@@ -250,7 +251,7 @@ fn a_policy_chooses_some_of_the_ranges() {
 }
 
 #[test]
-fn a_job_that_is_done_stays_so_while_it_is_audited_and_after_a_restart() {
+fn a_done_job_stays_done_during_an_audit_and_a_restart() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 0);
@@ -276,7 +277,7 @@ fn a_job_that_is_done_stays_so_while_it_is_audited_and_after_a_restart() {
 }
 
 #[test]
-fn an_audit_is_withdrawn_whether_its_job_is_done_or_waits_for_it() {
+fn an_audit_is_withdrawn_from_a_done_job_and_a_waiting_one() {
     for is_done in [true, false] {
         let mut stage = Stage::new();
         let job = if is_done { stage.submit(8, 0) } else { stage.submit_audited(8) };
@@ -303,8 +304,8 @@ fn an_audit_is_withdrawn_whether_its_job_is_done_or_waits_for_it() {
 }
 
 #[test]
-fn a_withdrawal_wins_over_what_is_on_its_way_to_be_counted_again() {
-    // Given: a recount has come back, and the ledger is asked what it has of the range.
+fn a_withdrawal_ends_recounts_that_are_being_ordered() {
+    // Given: a recount has arrived, and the ledger looks up the rows of its range.
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
     let leased = stage.last_lease(two);
@@ -319,7 +320,7 @@ fn a_withdrawal_wins_over_what_is_on_its_way_to_be_counted_again() {
 }
 
 #[test]
-fn a_count_that_contradicts_takes_the_total_of_a_job_that_is_done_back() {
+fn a_contradiction_reopens_a_done_job() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 0);
@@ -347,7 +348,7 @@ fn an_audit_of_nothing_ends_at_once() {
 }
 
 #[test]
-fn a_job_does_not_end_while_an_audit_is_on_its_way_into_the_ledger() {
+fn a_job_does_not_end_while_the_ledger_writes_an_audit() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 0);
@@ -413,7 +414,7 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
     let lease = stage.last_lease(two);
     for minute in 1..10 {
         stage.now = minute * 59_000;
-        // Another one's word counts for nothing.
+        // A sign of life of another worker has no effect.
         stage.act(Event::Said { session: three, message: WorkerMessage::Working(lease.id) });
         stage.act(Event::Said { session: two, message: WorkerMessage::Working(lease.id) });
     }
@@ -422,7 +423,8 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
-/// Lets a worker say for as long as it can that it gets on with its latest lease. The minutes that it kept it.
+/// Makes a worker send signs of life for its latest lease until it is revoked. Returns how long the
+/// worker kept it, in minutes.
 fn hold_on(stage: &mut Stage, session: SessionId) -> u64 {
     let (lease, begun) = (stage.last_lease(session).id, stage.now);
     while !stage.revoked(lease) {
@@ -434,13 +436,13 @@ fn hold_on(stage: &mut Stage, session: SessionId) -> u64 {
 }
 
 #[test]
-fn who_says_for_ever_that_it_gets_on_keeps_a_recount_for_64_times_the_time_of_a_silent_one() {
-    // Given: a liar is asked first, and says nothing but that it gets on.
+fn signs_of_life_keep_a_recount_for_at_most_64_deadlines() {
+    // Given: a liar is asked first, and only sends signs of life.
     let (mut stage, job) = counted();
     let liar = stage.join("w2", 10);
     assert_eq!(hold_on(&mut stage, liar), 64);
 
-    // Then it is another one's turn, who has twice as long, and after that the liar's again.
+    // Then another worker is asked and has twice as long. After that, the liar is asked again.
     assert_eq!(stage.leases(liar).len(), 1);
     let slow = stage.join("w3", 10);
     assert_eq!(hold_on(&mut stage, slow), 128);
@@ -451,7 +453,7 @@ fn who_says_for_ever_that_it_gets_on_keeps_a_recount_for_64_times_the_time_of_a_
 }
 
 #[test]
-fn who_says_once_that_it_gets_on_and_then_nothing_is_not_asked_again_before_others() {
+fn one_sign_of_life_does_not_put_a_worker_before_others() {
     let (mut stage, job) = counted();
     let liar = stage.join("w2", 10);
     let other = stage.join("w3", 10);
@@ -467,7 +469,7 @@ fn who_says_once_that_it_gets_on_and_then_nothing_is_not_asked_again_before_othe
 }
 
 #[test]
-fn a_machine_without_company_is_asked_again_and_has_longer() {
+fn a_lone_machine_is_asked_again_with_a_longer_deadline() {
     let (mut stage, job) = counted();
     let only = stage.join("w2", 10);
     hold_on(&mut stage, only);
@@ -486,7 +488,7 @@ fn a_machine_without_company_is_asked_again_and_has_longer() {
 }
 
 #[test]
-fn news_of_another_lease_does_not_end_a_rest() {
+fn a_report_of_another_lease_does_not_end_a_rest() {
     // Given: w2 holds a recount, and has missed the deadline of another lease.
     let (mut stage, _) = counted();
     let two = stage.join_with("w2", 4, 0);
@@ -508,7 +510,7 @@ fn news_of_another_lease_does_not_end_a_rest() {
 }
 
 #[test]
-fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for() {
+fn confirmed_ranges_are_recounted_if_other_owners_are_required() {
     // Given: two machines of one owner have counted all of a job, and it is done.
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
@@ -526,7 +528,7 @@ fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for
 }
 
 #[test]
-fn a_recount_of_which_nothing_is_heard_goes_to_another() {
+fn a_silent_recount_goes_to_another_worker() {
     let (mut stage, _) = counted();
     let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
     let lease = stage.last_lease(two);
@@ -539,7 +541,7 @@ fn a_recount_of_which_nothing_is_heard_goes_to_another() {
 }
 
 #[test]
-fn a_sign_of_life_renews_no_other_lease_than_a_recount() {
+fn a_sign_of_life_renews_only_a_recount() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let worker = stage.join("w1", 4);
@@ -553,7 +555,7 @@ fn a_sign_of_life_renews_no_other_lease_than_a_recount() {
 }
 
 #[test]
-fn more_audits_than_the_farm_keeps_are_all_done() {
+fn more_audits_than_the_farm_remembers_are_all_done() {
     let tasks = 2_000;
     let mut stage = Stage::new();
     let job = stage.submit_audited(tasks);
@@ -570,8 +572,9 @@ fn more_audits_than_the_farm_keeps_are_all_done() {
 }
 
 #[test]
-fn an_owner_that_invents_machines_takes_no_turns_with_itself() {
-    // Given: two machines of mallory wait before an honest one, and the first says nothing but that it gets on.
+fn an_owner_with_invented_machines_gets_one_turn() {
+    // Given: two machines of mallory are asked before an honest one, and the first only sends signs
+    // of life.
     let (mut stage, job) = counted();
     let liars = [2, 3].map(SessionId);
     for (liar, worker) in liars.into_iter().zip(["w2", "w3"]) {
@@ -588,8 +591,9 @@ fn an_owner_that_invents_machines_takes_no_turns_with_itself() {
 }
 
 #[test]
-fn however_many_late_counts_one_owner_has_another_one_is_heard() {
-    // Given: single rows of w1, and late counts of mallory that contradict as many of them as the farm remembers.
+fn late_counts_of_one_owner_do_not_silence_another_owner() {
+    // Given: single rows of w1, and late counts of mallory that contradict as many of them as the
+    // farm remembers.
     let remembered = 512;
     let tasks = remembered + 2;
     let mut stage = Stage::new();

@@ -1,11 +1,11 @@
-//! What clients are told, and when.
+//! Tests of what clients are told, and when.
 
 use farm::{Change, Effect, JobId, JobState, Refusal, RequestId};
 
 use crate::stage::{CONFIG, Stage, answered, change, plan, submission, submission_by};
 
 #[test]
-fn a_change_is_seen_once_it_is_durable() {
+fn clients_see_a_change_once_it_is_durable() {
     // Given a job that is leased, and a slow disk
     let mut stage = Stage::new();
     let job = stage.submit(8, 0);
@@ -16,7 +16,7 @@ fn a_change_is_seen_once_it_is_durable() {
     // When it is cancelled
     stage.act(change(RequestId(1), job, Change::Cancel));
 
-    // Then leasing stops at once, and clients hear of it after the disk.
+    // Then leasing stops at once, and clients learn of it once it is durable.
     assert!(stage.revoked(lease));
     assert_eq!(stage.state(job).0, JobState::Running);
     stage.flush();
@@ -25,7 +25,7 @@ fn a_change_is_seen_once_it_is_durable() {
 }
 
 #[test]
-fn there_is_a_bound_on_jobs_that_have_not_ended() {
+fn the_number_of_unfinished_jobs_is_bounded() {
     let mut stage = Stage::new();
     for number in 1..CONFIG.max_jobs {
         stage.act(submission_by(&format!("owner {number}"), None, plan(8), None));
@@ -36,7 +36,7 @@ fn there_is_a_bound_on_jobs_that_have_not_ended() {
         stage.sent.iter().filter_map(answered).filter(|answer| *answer == refusal).count()
     };
 
-    // One that is on its way into the ledger counts.
+    // A job counts even while the ledger is still writing it.
     stage.slow_disk = true;
     stage.act(submission(plan(8), 0, 0, None));
     stage.act(submission(plan(8), 0, 0, None));
@@ -45,7 +45,7 @@ fn there_is_a_bound_on_jobs_that_have_not_ended() {
     stage.slow_disk = false;
     assert_eq!(stage.farm.jobs(.., |_| true).count(), CONFIG.max_jobs);
 
-    // One that is over does not, and one that rests does.
+    // A cancelled job does not count, and a paused one does.
     stage.act(change(RequestId(1), JobId(1), Change::Cancel));
     stage.act(change(RequestId(1), JobId(2), Change::Pause));
     stage.submit(8, 0);

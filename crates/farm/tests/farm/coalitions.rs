@@ -1,5 +1,5 @@
-//! Whose counts decide a dispute: those of two owners, of one owner about its own machine, or of a worker that the operator
-//! trusts.
+//! Tests of whose counts decide a dispute: those of two owners, those of one owner about its own
+//! machine, or those of a worker that the operator trusts.
 
 use farm::{
     AuditPolicy, AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, Party, Report,
@@ -11,7 +11,7 @@ use crate::stage::{
     proven, range, report,
 };
 
-/// A job of 4 tasks of which everything is counted again.
+/// A job of 4 tasks, all of which are counted again.
 struct Case {
     stage: Stage,
     job: JobId,
@@ -41,7 +41,8 @@ impl Case {
         session
     }
 
-    /// A machine of `owner` counts the range `more` too high: the first one, or again with another kernel.
+    /// A machine of `owner` reports a count of the range that is `more` too high: the first count,
+    /// or a recount with another kernel.
     fn says(&mut self, owner: &str, worker: &str, more: u64) -> Option<Verdict> {
         let is_first = self.stage.state(self.job).1 == 0;
         let session = self.join(owner, worker, false, 0);
@@ -85,7 +86,7 @@ impl Case {
 }
 
 #[test]
-fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
+fn machines_of_one_owner_only_open_a_dispute_with_another_owner() {
     for across in [AuditScope::Machines, AuditScope::Owners] {
         // Given two invented machines that contradict another owner's count
         let mut case = Case::new(across);
@@ -93,7 +94,7 @@ fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
         assert_eq!(case.says("mallory", "w2", 8), Some(Verdict::Disputed));
         assert_eq!(case.says("mallory", "w3", 8), Some(Verdict::Disputed));
 
-        // Then nobody is distrusted, and no third one is asked or heard.
+        // Then nobody is distrusted, and a third machine of this owner is neither asked nor heard.
         assert_eq!((case.total(), case.distrusted()), ((JobState::Running, 4), vec![]));
         assert!(!case.asks("mallory", "w4", false), "{across:?}");
         assert_eq!(case.says("mallory", "w5", 8), Some(Verdict::Superseded));
@@ -107,7 +108,7 @@ fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
         // When a second owner agrees with the first
         case.says("rack8", "w8", 0);
 
-        // Then it is settled, and who lied is distrusted.
+        // Then the dispute is settled, and the liars are distrusted.
         let machines = ["mallory/w2", "mallory/w3"].map(String::from).to_vec();
         let wrong = if across == AuditScope::Owners { vec!["mallory".into()] } else { machines };
         assert_eq!((case.total(), case.distrusted()), ((JobState::Done, 4), wrong));
@@ -115,7 +116,7 @@ fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
 }
 
 #[test]
-fn a_machine_that_another_one_of_its_owner_corrects_answers_for_itself_alone() {
+fn only_the_corrected_machine_of_an_owner_is_distrusted() {
     for across in [AuditScope::Machines, AuditScope::Owners] {
         let mut case = Case::new(across);
         case.says("rack7", "w1", 5);
@@ -143,8 +144,9 @@ fn an_owner_alone_decides_about_its_own_machine() {
 }
 
 #[test]
-fn what_one_owner_says_about_its_machine_takes_nothing_back_that_two_owners_agree_on() {
-    // Given: machines of two owners have confirmed each other, and mallory's has also counted what nobody confirmed.
+fn one_owner_alone_invalidates_no_count_of_two_owners() {
+    // Given: machines of two owners have confirmed each other, and mallory's machine has also
+    // counted a job that no other owner has confirmed.
     let mut case = Case::new(AuditScope::Machines);
     case.says("rack7", "w1", 0);
     case.says("mallory", "w2", 0);
@@ -157,13 +159,13 @@ fn what_one_owner_says_about_its_machine_takes_nothing_back_that_two_owners_agre
     let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
     assert_eq!(case.stage.state(first).0, JobState::Done);
 
-    // When mallory's machines convict each other
+    // When mallory's machines prove one of themselves wrong
     case.says("mallory", "w2", 1);
     case.says("mallory", "w5", 0);
     case.says("mallory", "w6", 0);
     assert_eq!(case.distrusted(), ["mallory/w2"]);
 
-    // Then that takes back what rests on mallory's word alone.
+    // Then only the counts that rest on mallory's word alone are invalidated.
     for agreed in [theirs, alone] {
         assert_eq!(
             (case.stage.state(agreed).0, audits(&case.stage, agreed)),
@@ -196,7 +198,7 @@ fn a_recount_by_a_trusted_worker_settles_a_dispute_alone() {
 }
 
 #[test]
-fn a_trusted_worker_that_contradicts_first_settles_at_once_and_its_count_waits_for_another() {
+fn a_trusted_contradiction_settles_and_awaits_a_second_count() {
     let mut case = Case::new(AuditScope::Owners);
     case.says("rack7", "w1", 8);
     let judge = case.join("admin", "w2", true, 0);
@@ -217,7 +219,7 @@ fn a_trusted_worker_that_contradicts_first_settles_at_once_and_its_count_waits_f
 }
 
 #[test]
-fn an_open_dispute_is_decided_as_before_after_a_restart() {
+fn a_restart_does_not_change_how_a_dispute_is_decided() {
     let mut case = Case::new(AuditScope::Owners);
     case.says("rack7", "w1", 0);
     case.says("mallory", "w2", 8);
@@ -235,7 +237,7 @@ fn an_open_dispute_is_decided_as_before_after_a_restart() {
 }
 
 #[test]
-fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_distrusted() {
+fn a_row_whose_two_authors_are_distrusted_is_invalidated() {
     for machines in [[None, None], [Some("w1"), Some("w2")]] {
         let mut case = Case::new(AuditScope::Owners);
         case.says("rack7", "w1", 0);
@@ -256,7 +258,7 @@ fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_distrus
 }
 
 #[test]
-fn an_owner_of_which_two_machines_were_wrong_is_distrusted_as_a_whole() {
+fn an_owner_with_two_wrong_machines_is_distrusted() {
     let mut case = Case::new(AuditScope::Owners);
     for (wrong, worker) in [("rack7/w1", "w1"), ("rack7", "w4")] {
         case.says("rack7", worker, 5);

@@ -1,4 +1,4 @@
-//! Two counts of one range differ.
+//! Tests of disputes, in which two counts of one range differ.
 
 use farm::{
     Change, Effect, Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId,
@@ -10,7 +10,8 @@ use crate::stage::{
     report, work,
 };
 
-/// A job of 4 tasks under audit in which w1 has counted everything and w2 has contradicted: 4 against `result`.
+/// A job of 4 tasks under audit. w1 has counted everything as 4, and w2 has contradicted with
+/// `claim`.
 fn disputed(claim: u64) -> (Stage, JobId) {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
@@ -37,7 +38,7 @@ fn contradictions(stage: &Stage) -> usize {
 }
 
 #[test]
-fn a_range_that_was_counted_differently_is_frozen() {
+fn a_disputed_range_is_frozen() {
     let (stage, job) = disputed(5);
 
     assert_eq!(stage.state(job), (JobState::Running, 4));
@@ -45,19 +46,19 @@ fn a_range_that_was_counted_differently_is_frozen() {
 }
 
 #[test]
-fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_again() {
+fn an_unasked_contradiction_causes_a_recount_but_no_dispute() {
     // Given: w1 has counted 4 of 5 tasks.
     let mut stage = Stage::new();
     let job = stage.submit(5, 0);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(5), range(0, 4)));
 
-    // When w2, which was leased them before, says something else
+    // When w2, which was leased the range before, reports another count
     let checked_count = checked_count(plan(5), range(0, 4), 7);
     let late = Report { checked_count, ..report(job, plan(5), range(0, 4)) };
     assert_eq!(stage.report(two, late), Some(Verdict::Superseded));
 
-    // Then another worker is asked, and w1 was right.
+    // Then another worker is asked, and confirms w1.
     assert_eq!((contradictions(&stage), audits(&stage, job)), (1, (1, 0)));
     let three = stage.join("w3", 10);
     let lease = stage.leases(three)[0];
@@ -68,7 +69,7 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
 }
 
 #[test]
-fn nothing_that_comes_unasked_reopens_a_job() {
+fn an_unasked_count_does_not_reopen_a_job() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
@@ -76,7 +77,7 @@ fn nothing_that_comes_unasked_reopens_a_job() {
     stage.report(two, Report { kernel: kernel("search"), ..reported(job, 4) });
     assert_eq!(stage.state(job), (JobState::Done, 4));
 
-    // A first count that comes late, and a recount that was answered by another one before.
+    // One is a late first count. The other is a recount that another worker has answered before.
     let verdicts = [unasked(job, 5), reported(job, 5)].map(|late| stage.report(three, late));
 
     assert_eq!(verdicts, [Some(Verdict::Superseded); 2]);
@@ -84,7 +85,7 @@ fn nothing_that_comes_unasked_reopens_a_job() {
 }
 
 #[test]
-fn who_was_not_asked_has_no_vote() {
+fn a_worker_that_was_not_asked_has_no_vote() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 0);
 
@@ -94,7 +95,7 @@ fn who_was_not_asked_has_no_vote() {
 }
 
 #[test]
-fn a_third_worker_settles_it_and_the_total_is_corrected() {
+fn a_third_worker_settles_a_dispute_and_corrects_the_total() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
     let lease = stage.last_lease(three);
@@ -108,7 +109,7 @@ fn a_third_worker_settles_it_and_the_total_is_corrected() {
 }
 
 #[test]
-fn a_third_opinion_that_agrees_with_nobody_settles_nothing() {
+fn a_third_count_that_agrees_with_neither_settles_nothing() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 0);
 
@@ -121,7 +122,7 @@ fn a_third_opinion_that_agrees_with_nobody_settles_nothing() {
 }
 
 #[test]
-fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
+fn a_worker_votes_only_once_in_a_dispute() {
     let (mut stage, job) = disputed(5);
     for session in [SessionId(1), SessionId(2)] {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(100) });
@@ -134,8 +135,8 @@ fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
 }
 
 #[test]
-fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
-    // Given: w2 contradicts, and is gone when the ledger has looked.
+fn a_worker_that_left_early_cannot_agree_with_itself() {
+    // Given: w2 contradicts, and leaves before the ledger has looked up the row.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
@@ -151,7 +152,7 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let answer = LedgerAnswer::Compared(Some(found));
     stage.act(Event::Ledger { asker, command, answer, at_ms: 0 });
 
-    // When it comes back and says the same
+    // When it comes back and repeats its count
     stage.join_as(SessionId(22), OWNER, hello("w2", 0));
     let again = stage.report(SessionId(22), reported(job, 5));
 
@@ -160,8 +161,8 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
 }
 
 #[test]
-fn a_recount_of_what_was_counted_anew_meanwhile_decides_nothing() {
-    // Given: w3 was asked for a range that is two rows of w1 and w2 now.
+fn a_recount_of_replaced_rows_decides_nothing() {
+    // Given: w3 was asked for a range that has become two rows of w1 and w2.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
@@ -176,7 +177,7 @@ fn a_recount_of_what_was_counted_anew_meanwhile_decides_nothing() {
 }
 
 #[test]
-fn a_dispute_settled_while_its_recount_is_leased_takes_the_recount_back() {
+fn a_settled_dispute_revokes_its_recount() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
     let recount = stage.last_lease(three);
@@ -189,7 +190,7 @@ fn a_dispute_settled_while_its_recount_is_leased_takes_the_recount_back() {
 }
 
 #[test]
-fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
+fn a_recount_of_a_hung_worker_goes_to_another_worker() {
     let (mut stage, _) = disputed(5);
     let three = stage.join("w3", 10);
     let lost = stage.last_lease(three);
@@ -203,9 +204,9 @@ fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
 }
 
 #[test]
-fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
-    // Given: w3 has kept a recount too long; w4 has it now, and w5 has nothing to do. w2, which is wrong, has all of
-    // another job.
+fn punctual_workers_get_the_ranges_of_a_wrong_worker_first() {
+    // Given: w3 has kept a recount too long. w4 has it now, and w5 is idle. w2, whose count is
+    // wrong, has all of another job.
     let (mut stage, job) = disputed(5);
     let late = stage.join("w3", 10);
     stage.tick(60_000);
@@ -223,11 +224,11 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
 
-    // When w3 proves it wrong after all, in the moment in which it has rested enough
+    // When w3 proves w2 wrong, at the moment at which its rest ends
     stage.now = 180_000;
     stage.report(late, reported(job, 4));
 
-    // Then w5 is leased it.
+    // Then w5 is leased the range of w2.
     assert_eq!((stage.leases(late).len(), stage.last_lease(idle).range), (1, lost.range));
 }
 

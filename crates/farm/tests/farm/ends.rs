@@ -1,5 +1,5 @@
-//! When a job will end, as its view tells while it runs: in virtual time, with tasks of which the last
-//! cost fifty times as much as the first, and workers of different speeds.
+//! Tests of the predicted end of a running job. Time is simulated, the last tasks cost fifty times
+//! as much as the first, and workers have different speeds.
 
 use farm::{Event, JobId, JobState, Lease, Millis, Range, Report, SessionId};
 
@@ -8,7 +8,7 @@ use crate::stage::{Stage, range, report};
 const TASKS: u64 = 60_000;
 const JOB: JobId = JobId(1);
 
-/// Time that a task takes the fastest worker, along the plan.
+/// The time that the fastest worker takes for a task, by its ordinal.
 type Cost = fn(u64) -> u64;
 
 fn rising(ordinal: u64) -> u64 {
@@ -19,7 +19,7 @@ fn falling(ordinal: u64) -> u64 {
     rising(TASKS - 1 - ordinal)
 }
 
-/// Half of the plan costs fifty times the other.
+/// Half of the tasks cost fifty times as much as the other half.
 fn stepped(ordinal: u64) -> u64 {
     if ordinal < TASKS / 2 { 500_000 } else { 10_000 }
 }
@@ -30,7 +30,7 @@ struct Worker {
     slowness: u64,
     leases: Vec<Lease>,
     seen: usize,
-    /// When it will have finished the first.
+    /// The time at which it finishes the first lease.
     busy_until: Option<u64>,
 }
 
@@ -38,9 +38,9 @@ struct Run {
     stage: Stage,
     workers: Vec<Worker>,
     cost: Cost,
-    /// Programs that share each processor, with the worker.
+    /// The number of programs that share each processor, including the worker.
     programs: u64,
-    /// What was predicted: when, and for when, in ms.
+    /// The predictions: the time of each and the predicted end, in ms.
     reported: Vec<(u64, f64)>,
 }
 
@@ -68,7 +68,7 @@ impl Run {
         (range(lease.range.start(), end), us)
     }
 
-    /// Everybody begins with what there is.
+    /// Every idle worker begins its next lease.
     fn begin(&mut self) {
         for index in 0..self.workers.len() {
             let leases = self.stage.leases(self.workers[index].session);
@@ -82,7 +82,7 @@ impl Run {
         }
     }
 
-    /// The next worker finishes a part of a lease. `false` if nobody has any.
+    /// The next worker finishes a part of a lease. Returns `false` if no worker has a lease.
     fn step(&mut self) -> bool {
         self.begin();
         let ends = self.workers.iter().enumerate();
@@ -106,8 +106,8 @@ impl Run {
         true
     }
 
-    /// Runs to the end. Returns by how much of the whole time predictions were off at most, from this
-    /// share of it on.
+    /// Runs to the end. Returns the largest error of the predictions, as a share of the whole time.
+    /// Predictions before this share of the time are ignored.
     fn worst_after(mut self, share: f64) -> f64 {
         while self.step() {}
         assert_eq!(self.stage.state(JOB), (JobState::Done, TASKS.into()));
@@ -119,7 +119,7 @@ impl Run {
 }
 
 #[test]
-fn from_a_tenth_of_a_run_on_its_end_is_known_within_three_tenths() {
+fn the_predicted_end_is_within_30_percent_after_a_tenth() {
     for cost in [rising as Cost, falling] {
         for slownesses in [&[1, 2, 5][..], &[5, 2, 1], &[1, 1], &[1, 1, 1, 1], &[1]] {
             let worst = Run::new(slownesses, cost).worst_after(0.1);
@@ -128,17 +128,17 @@ fn from_a_tenth_of_a_run_on_its_end_is_known_within_three_tenths() {
     }
 }
 
-/// The processor time that workers report is a third of the time that they take.
+/// The processor time in the reports is a third of the elapsed time.
 #[test]
-fn where_processors_are_shared_the_end_is_known_as_well() {
+fn the_end_is_predicted_on_shared_processors() {
     let run = Run { programs: 3, ..Run::new(&[1, 2, 5], rising) };
     let worst = run.worst_after(0.1);
     assert!(worst < 0.3, "off by {worst:.3}");
 }
 
-/// A lease that was measured for cheap tasks lasts fifty times as long.
+/// A lease that was sized for cheap tasks lasts fifty times as long.
 #[test]
-fn even_where_costs_leap_the_end_is_known_within_half_from_a_quarter_on() {
+fn the_end_is_within_half_after_a_quarter_if_costs_jump() {
     for slownesses in [&[1, 2, 5][..], &[5, 2, 1], &[1, 1], &[1, 1, 1, 1], &[1]] {
         let worst = Run::new(slownesses, stepped).worst_after(0.25);
         assert!(worst < 0.5, "workers {slownesses:?}: off by {worst:.3}");
@@ -146,7 +146,7 @@ fn even_where_costs_leap_the_end_is_known_within_half_from_a_quarter_on() {
 }
 
 #[test]
-fn after_a_restart_the_ledger_tells_what_was_learned() {
+fn a_restart_keeps_the_costs_that_were_learned() {
     let mut run = Run::new(&[1, 2], rising);
     while run.stage.state(JOB).1 < u128::from(TASKS / 4) {
         run.step();
@@ -161,19 +161,19 @@ fn after_a_restart_the_ledger_tells_what_was_learned() {
         vec![Worker { session, slowness: 1, leases: Vec::new(), seen: 0, busy_until: None }];
     assert_eq!(left(&run), None, "nobody knows how fast the new worker is");
 
-    // Its first leases are short, and tell little.
+    // The first leases after the restart are short, so their predictions are not meaningful.
     run.reported.clear();
     while run.reported.len() < 12 {
         run.step();
     }
 
-    // The two before counted 1/1 + 1/2 times as fast as the fast one.
+    // The two workers before counted 1/1 + 1/2 times as fast as the fast one alone.
     let ratio = left(&run).expect("it is known") / (before * 1.5);
     assert!((0.9..1.1).contains(&ratio), "off by {ratio}");
 }
 
 #[test]
-fn nobody_at_work_leaves_no_time() {
+fn no_end_is_predicted_without_workers() {
     let mut stage = Stage::new();
     let job = stage.submit(8, 0);
     let worker = stage.join("w1", 4);

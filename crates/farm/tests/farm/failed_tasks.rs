@@ -1,4 +1,5 @@
-//! Tasks that kill their workers: found by halving, kept away, and tried again on request.
+//! Tests of tasks that kill their workers. They are found by halving, kept away from workers, and
+//! tried again on request.
 
 use std::ops::ControlFlow;
 
@@ -11,12 +12,12 @@ use crate::stage::{OWNER, Stage, change, hello, plan, range, report};
 
 const TASKS: u64 = 64;
 
-/// Processes, and the tasks that kill them.
+/// A fleet of processes, and the tasks that kill them.
 struct Fleet {
     stage: Stage,
     job: JobId,
     started: u64,
-    /// How many tasks each one held that died.
+    /// The number of tasks that each crashed process held.
     deaths: Vec<u64>,
 }
 
@@ -27,14 +28,14 @@ impl Fleet {
         Fleet { stage, job, started: 0, deaths: Vec::new() }
     }
 
-    /// A new process, that is leased all that there is if nothing is known against it.
+    /// Starts a process that is leased everything, unless tasks are suspected.
     fn start(&mut self) -> SessionId {
         self.started += 1;
         let threads = TASKS as u32;
         self.stage.join_with(&format!("w{}", self.started), threads, u64::MAX)
     }
 
-    /// Starts processes, one after the other, until one stays that has nothing left to count.
+    /// Starts one process after the other until one survives and has counted all its leases.
     fn count(&mut self, deadly: &[u64]) -> SessionId {
         loop {
             let session = self.start();
@@ -80,7 +81,7 @@ impl Fleet {
         self.stage.sent.iter().filter_map(ordinal).collect()
     }
 
-    /// The process that has nothing to do goes home, and a client resumes the job.
+    /// The idle process stops, and a client resumes the job.
     fn resume(&mut self, idle: SessionId) {
         self.stage.act(Event::Left { session: idle });
         self.stage.act(change(RequestId(1), self.job, Change::Resume));
@@ -98,7 +99,8 @@ fn a_deadly_task_is_found_by_halving_and_the_rest_is_counted() {
 
         let idle = fleet.count(&[deadly]);
 
-        // Two die of everything, then at most one of each half.
+        // Two processes crash with all tasks. After that, each crash halves the suspected tasks at
+        // least.
         assert_eq!(fleet.deaths[..2], [64, 64], "{deadly}");
         assert!(fleet.deaths[2..].is_sorted_by(|a, b| a >= &(2 * b)), "{:?}", fleet.deaths);
         assert_eq!(fleet.deaths.last(), Some(&1), "{deadly}");
@@ -126,8 +128,8 @@ fn several_deadly_tasks_are_found() {
 }
 
 #[test]
-fn what_may_kill_is_leased_alone_and_after_everything_else() {
-    // Given: two processes died of the first four tasks of eight.
+fn suspected_tasks_are_leased_alone_and_last() {
+    // Given: two processes crashed with the first four of eight tasks.
     let mut stage = Stage::new();
     stage.submit(8, 0);
     for worker in ["w1", "w2"] {
@@ -137,23 +139,23 @@ fn what_may_kill_is_leased_alone_and_after_everything_else() {
         stage.act(Event::Left { session });
     }
 
-    // When a third one has room for all
+    // When a third process has room for all tasks
     let third = stage.join("w3", 100);
     let ordinary = stage.last_lease(third);
     stage.finish(third, &ordinary, 1_000);
 
-    // Then it gets the others first, and then half of the suspected ones.
+    // Then it gets the ordinary tasks first, and then half of the suspected ones.
     let ranges: Vec<_> = stage.leases(third).iter().map(|lease| lease.range).collect();
     assert_eq!(ranges, [range(4, 8), range(0, 2)]);
-    // And a fourth one half of the rest.
+    // A fourth process gets half of the rest.
     let fourth = stage.join("w4", 100);
     let ranges: Vec<_> = stage.leases(fourth).iter().map(|lease| lease.range).collect();
     assert_eq!(ranges, [range(2, 3)]);
 }
 
 #[test]
-fn broken_connections_and_workers_that_leave_fail_no_task() {
-    // Given: process after process whose session breaks with the same task.
+fn lost_connections_and_stopped_workers_fail_no_task() {
+    // Given: one process after the other loses its session while it holds the same task.
     let mut stage = Stage::new();
     stage.submit(1, 0);
     for number in 1..=9 {
@@ -162,7 +164,7 @@ fn broken_connections_and_workers_that_leave_fail_no_task() {
         let lease = stage.last_lease(session);
         stage.act(Event::Left { session });
 
-        // When it is there again, with what it holds, and is then asked to stop
+        // When the process reconnects with its lease, and is then asked to stop
         let session = SessionId(100 + number);
         let hello = Hello { holding: vec![holding(&lease)], ..hello(&worker, 1) };
         stage.join_as(session, OWNER, hello);
@@ -171,14 +173,14 @@ fn broken_connections_and_workers_that_leave_fail_no_task() {
         stage.act(Event::Left { session });
     }
 
-    // Then nothing is known against the task.
+    // Then the task is not suspected.
     let last = stage.join("w10", 1);
     assert_eq!(stage.last_lease(last).range, range(0, 1));
 }
 
 #[test]
 fn a_worker_that_still_holds_a_failed_task_keeps_it() {
-    // Given: three lost their sessions with the only task.
+    // Given: three workers lost their sessions with the only task.
     let mut stage = Stage::new();
     let job = stage.submit(1, 0);
     let mut leases = Vec::new();
@@ -190,18 +192,19 @@ fn a_worker_that_still_holds_a_failed_task_keeps_it() {
     let failed = |stage: &Stage| stage.farm.job(job).expect("it exists").failed;
     assert_eq!(failed(&stage), 1);
 
-    // When one of them is there again with the task
+    // When one of them reconnects with the task
     let hello = Hello { holding: vec![holding(&leases[1])], ..hello("w2", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
-    // Then it keeps the task, and nothing is held against it.
+    // Then it keeps the task, which is not failed any more.
     assert_eq!(failed(&stage), 0);
     assert!(!stage.revoked(leases[1].id), "it would drop what it counts");
 }
 
 #[test]
-fn a_process_that_comes_back_too_late_for_its_lease_did_not_die_of_its_task() {
-    // Given: three sessions of one process broke, and each time it came back after its lease had run out.
+fn a_process_that_comes_back_late_did_not_crash() {
+    // Given: one process loses its sessions, and each time it comes back after its lease has
+    // expired.
     let mut stage = Stage::new();
     let job = stage.submit(1, 0);
     for life in 1..=6 {
@@ -220,7 +223,7 @@ fn a_process_that_comes_back_too_late_for_its_lease_did_not_die_of_its_task() {
 }
 
 #[test]
-fn a_machine_that_loses_process_after_process_fails_few_tasks() {
+fn a_machine_that_crashes_often_fails_few_tasks() {
     let mut stage = Stage::new();
     let job = stage.submit(20, 0);
     for life in 1..=1_000 {
@@ -233,7 +236,8 @@ fn a_machine_that_loses_process_after_process_fails_few_tasks() {
     assert!(failed <= 10, "{failed} tasks");
 }
 
-/// Loses a new process of a machine, which has this number, and says how many of the machine are remembered.
+/// Loses a new process of a machine, with this number. Returns how many lost processes of the
+/// machine the farm remembers.
 fn lose(stage: &mut Stage, machine: &str, instance: u64) -> usize {
     let session = SessionId(instance);
     stage.join_as(session, OWNER, Hello { instance, ..hello(machine, 1) });
@@ -257,7 +261,7 @@ fn the_oldest_of_too_many_losses_is_forgotten() {
 }
 
 #[test]
-fn a_resumed_job_forgets_the_losses_of_no_other() {
+fn resuming_a_job_forgets_only_its_own_crashes() {
     let mut stage = Stage::new();
     let urgent = stage.submit(20, 1);
     let other = stage.submit(20, 0);
@@ -277,13 +281,13 @@ fn a_resumed_job_tries_its_failed_tasks_again() {
     let idle = fleet.count(&[37]);
     let died = fleet.deaths.len();
 
-    // When it still kills
+    // When the task still kills
     fleet.resume(idle);
     let idle = fleet.count(&[37]);
     assert_eq!((fleet.deaths.len() - died, fleet.failed()), (3, vec![37]));
     assert_eq!(fleet.reported_failures(), [37, 37]);
 
-    // And when it does not any more
+    // And when the task does not kill any more
     fleet.resume(idle);
     assert_eq!(fleet.failed(), []);
     fleet.count(&[]);
@@ -304,7 +308,7 @@ fn a_restarted_coordinator_tries_again() {
 }
 
 #[test]
-fn a_count_of_a_failed_task_is_welcome() {
+fn a_count_of_a_failed_task_is_accepted() {
     let mut fleet = Fleet::new();
     let session = fleet.count(&[37]);
 

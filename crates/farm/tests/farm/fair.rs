@@ -1,7 +1,7 @@
-//! Nobody keeps a job to itself, and no worker decides alone when it ends.
+//! Tests that no worker keeps a job to itself, and that no single worker decides when a job ends.
 //!
-//! Workers here are models with a speed: they count what they are leased in its order, report once a second and when a
-//! lease is finished, and stop when they are told to, but for the task that they are at.
+//! The workers are models with a speed. They count their leases in order, report once a second and
+//! when a lease is finished, and stop when they are told to, but only after the current task.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use farm::{
 
 use crate::stage::{CONFIG, Stage, hello, report};
 
-/// The time between two looks at the workers, ms.
+/// The time between two steps of the workers, in ms.
 pub const STEP_MS: u64 = 50;
 const REPORT_MS: u64 = 1_000;
 
@@ -27,7 +27,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to 1.
+    /// A random number from 0 to 1.
     pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -41,14 +41,14 @@ impl Random {
 pub struct Model {
     pub session: SessionId,
     tasks_per_ms: f64,
-    /// It counts nothing from the first to the second of these times, ms.
+    /// The periods in which it counts nothing, in ms.
     stalls: Vec<(u64, u64)>,
-    /// When its process is killed, ms.
+    /// The time at which its process is killed, in ms.
     dies_at: u64,
     queue: VecDeque<(Lease, Range)>,
-    /// The counted part of the task that it is at.
+    /// The counted part of the current task.
     begun: f64,
-    /// Counted and not reported, and since when, ms.
+    /// The counted range that is not reported yet, and the time since when, in ms.
     done: Option<(Lease, Range, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl Model {
         }
     }
 
-    /// Counts for a while, and says what is to be reported.
+    /// Counts for a step. Returns the reports that are due.
     pub fn count(&mut self, now: u64) -> Vec<Report> {
         let mut reports = Vec::new();
         self.begun += self.tasks_per_ms * STEP_MS as f64;
@@ -108,7 +108,7 @@ impl Model {
             }
         }
         if self.queue.is_empty() {
-            // What it could have counted of a lease that comes now.
+            // This is the most that it could count of a lease that arrives now.
             self.begun = self.begun.min(self.tasks_per_ms * STEP_MS as f64);
         }
         if self.done.is_some_and(|(.., since)| now >= since + REPORT_MS) {
@@ -128,8 +128,9 @@ fn of(lease: &Lease, range: Range) -> Report {
     Report { lease: lease.id, token: lease.token, ..report(lease.job, lease.plan, range) }
 }
 
-/// How much later than it could have been a job of many workers ends, ms: their speeds differ by 1,000 times, a third of them
-/// stall and a third die, some of them more than once and at the end, too.
+/// The delay of a job's end compared with the ideal, in ms. The job has many workers whose speeds
+/// differ by a factor of 1,000. A third of them stall, and a third die. Some do so more than once,
+/// and some near the end.
 fn delay_ms(seed: u64) -> u64 {
     let mut random = Random(seed);
     let mut stage = Stage::new();
@@ -139,7 +140,7 @@ fn delay_ms(seed: u64) -> u64 {
     for number in 1..=count {
         let session = stage.join(&format!("w{number}"), 1 << 40);
         let mut model = Model::new(session, 0.000_3 * 1_000_f64.powf(random.share()));
-        // One of them lives on, so that the job ends.
+        // The first worker does not die, so that the job ends.
         match random.next() % 3 {
             0 if number > 1 => model.dies_at = random.between(0.0, 300_000.0) as u64,
             1 => {
@@ -158,7 +159,7 @@ fn delay_ms(seed: u64) -> u64 {
         stage.tick(now);
         for model in &mut models {
             if (now - STEP_MS..now).contains(&model.dies_at) {
-                // What it had counted and not reported is lost however it is leased.
+                // Tasks that it has counted and not reported are lost under any policy.
                 counted -= model.done.map_or(0.0, |(_, range, _)| range.len() as f64);
                 stage.act(Event::Left { session: model.session });
             }
@@ -198,13 +199,13 @@ fn the_end_comes_within_two_leases_of_the_ideal() {
     assert!(at(1.0).0 <= 2 * CONFIG.lease_ms, "{:?}", at(1.0));
 }
 
-/// The tasks of N = 18.
+/// The number of tasks of N = 18.
 const TASKS: u64 = 160_850;
 
-/// Twenty sessions of one credential say that they have 4,096 threads and take 2^63 tasks, and report one task just in time
-/// to keep their leases.
+/// Twenty sessions of one credential claim 4,096 threads and take 2^63 tasks. They report one task
+/// just in time to keep their leases.
 #[test]
-fn who_boasts_and_trickles_keeps_nobody_from_working() {
+fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
     let mut stage = Stage::new();
     let job = stage.submit(TASKS, 0);
     for number in 1..=20 {
@@ -252,7 +253,7 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
             }
             trickled.retain(|(lease, reported)| *reported < lease.range.len());
         }
-        // Nobody is idle while there is something that no honest worker is at.
+        // No honest worker may be idle while there are tasks that no honest worker has.
         let at_work: IntervalSet =
             honest.iter().flat_map(|model| held(&stage, model.session)).collect();
         let view = stage.farm.job(job).expect("it exists");
@@ -266,7 +267,7 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
     assert!(stage.now as f64 <= ideal_ms + 2.0 * CONFIG.lease_ms as f64, "{} ms", stage.now);
 }
 
-/// What the farm expects of a session.
+/// The ranges that the farm expects from a session.
 fn held(stage: &Stage, session: SessionId) -> impl Iterator<Item = Range> {
     let held = stage.farm.leased_to(session);
     held.flat_map(|(_, _, open)| open.iter())

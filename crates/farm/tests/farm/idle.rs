@@ -1,12 +1,12 @@
-//! Workers that find nothing to do: whatever comes to be leasable reaches them.
+//! Tests that idle workers get every range that becomes leasable.
 
 use farm::{Change, Event, RequestId, WorkerMessage};
 
 use crate::stage::{CONFIG, Stage, asked_again, change, checked_count, plan, range, report};
 
 #[test]
-fn a_recount_that_comes_back_reaches_who_was_refused() {
-    // Given: w1 has counted the range. w2 has the recount, and w3 has found nothing.
+fn a_returned_recount_reaches_an_idle_worker() {
+    // Given: w1 has counted the range. w2 has the recount, and w3 is idle.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 0);
@@ -20,8 +20,8 @@ fn a_recount_that_comes_back_reaches_who_was_refused() {
 }
 
 #[test]
-fn a_disputed_range_that_comes_back_reaches_who_was_refused() {
-    // Given: w1 and w2 differ. w3 is asked, and w4 has found nothing.
+fn a_returned_disputed_range_reaches_an_idle_worker() {
+    // Given: w1 and w2 disagree. w3 is asked, and w4 is idle.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let [one, two] = [stage.join("w1", 0), stage.join("w2", 0)];
@@ -39,8 +39,8 @@ fn a_disputed_range_that_comes_back_reaches_who_was_refused() {
 }
 
 #[test]
-fn what_waits_in_a_job_that_is_resumed_reaches_who_was_refused() {
-    // Given: w1 has counted the range, and w2 came while the job was paused.
+fn ranges_of_a_resumed_job_reach_an_idle_worker() {
+    // Given: w1 has counted the range, and w2 joined while the job was paused.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 0);
@@ -57,8 +57,9 @@ fn what_waits_in_a_job_that_is_resumed_reaches_who_was_refused() {
 }
 
 #[test]
-fn a_range_that_was_kept_too_long_comes_back_to_its_only_worker_in_time() {
-    // Given: w2 says for all of the lease's time that it is getting on. Nobody else may count the range.
+fn a_range_kept_too_long_returns_to_its_only_possible_worker() {
+    // Given: w2 sends signs of life for the whole time of the lease. No other worker may count the
+    // range.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 0);
@@ -74,7 +75,8 @@ fn a_range_that_was_kept_too_long_comes_back_to_its_only_worker_in_time() {
     let held_ms = stage.now;
     assert!(held_ms >= CONFIG.lease_ttl_ms && stage.leases(two).len() == 1);
 
-    // When the farm is woken up as it wants to be, then the range is leased again once it is w2's turn.
+    // When the farm is woken up at the times that it asks for, then the range is leased again to w2
+    // in its turn.
     while stage.leases(two).len() == 1 {
         stage.tick(stage.farm.next_wakeup().expect("somebody waits").0);
     }

@@ -1,4 +1,4 @@
-//! Who is leased what, how much, and for how long.
+//! Tests of the choice, size and duration of leases.
 
 use farm::{Change, Event, JobState, Range, Report, RequestId, SessionId, WorkerMessage};
 
@@ -21,14 +21,14 @@ fn a_worker_ten_times_faster_gets_ten_times_larger_leases() {
     work(&mut stage, slow, 10_000, 12);
     work(&mut stage, fast, 1_000, 16);
 
-    // 64 s at 10 ms and at 1 ms per task, as the job takes a day.
+    // A lease has 64 s of work, at 10 ms and at 1 ms a task, because the job takes a day.
     assert_eq!(stage.last_lease(slow).range.len(), 6_400);
     assert_eq!(stage.last_lease(fast).range.len(), 64_000);
 }
 
 #[test]
-fn only_a_job_that_takes_long_has_long_leases() {
-    // A task takes a second, and nobody else is there.
+fn only_a_long_job_has_long_leases() {
+    // A task takes a second, and there is no other worker.
     let seconds = |tasks| {
         let mut stage = Stage::new();
         stage.submit(tasks, 0);
@@ -45,7 +45,7 @@ fn only_a_job_that_takes_long_has_long_leases() {
 
 #[test]
 fn leases_of_a_large_farm_are_longer_and_live_longer() {
-    // Given: 20,000 workers, of which most hold nothing and one counts a task in 10 ms.
+    // Given: 20,000 workers. Most hold nothing, and one counts a task in 10 ms.
     let mut stage = Stage::new();
     stage.submit(100_000_000_000, 0);
     let worker = stage.join("w1", 1 << 40);
@@ -65,7 +65,7 @@ fn leases_of_a_large_farm_are_longer_and_live_longer() {
     stage.tick(leased_at + 300_000);
     assert!(stage.revoked(leased.id));
 
-    // When most of them go, it is as it was.
+    // When most of them leave, the pace is as before.
     (2..=20_000).for_each(|number| stage.act(Event::Left { session: SessionId(number) }));
     assert_eq!(stage.farm.pace().report_ms(), 5);
 }
@@ -81,7 +81,7 @@ fn the_first_lease_is_a_probe() {
 }
 
 #[test]
-fn a_worker_without_company_is_leased_all_that_it_can_count_in_time() {
+fn a_lone_worker_is_leased_all_that_it_can_count_in_time() {
     let mut stage = Stage::new();
     stage.submit(36, 0);
     let worker = stage.join("w1", 1_000);
@@ -109,7 +109,7 @@ fn leases_shrink_towards_the_end_of_a_job() {
 }
 
 #[test]
-fn a_task_that_is_reported_again_with_others_counts_once_for_a_sessions_speed() {
+fn a_repeated_task_counts_once_for_the_speed_of_a_session() {
     let mut stage = Stage::new();
     let job = stage.submit(256_000, 0);
     let worker = stage.join_with("w1", 64, 1 << 40);
@@ -124,9 +124,9 @@ fn a_task_that_is_reported_again_with_others_counts_once_for_a_sessions_speed() 
     assert!(held <= 2 * lease.range.len(), "it holds {held}");
 }
 
-/// What a worker should hold comes in pieces from all over a plan that is soon counted.
+/// The work of a worker is leased in several pieces from all over a short plan.
 #[test]
-fn a_plan_that_is_soon_counted_is_leased_in_pieces() {
+fn a_short_plan_is_leased_in_pieces() {
     let mut stage = Stage::new();
     stage.submit(256_000, 0);
     let worker = stage.join("w1", 1 << 40);
@@ -143,8 +143,9 @@ fn a_plan_that_is_soon_counted_is_leased_in_pieces() {
 }
 
 #[test]
-fn leases_grow_with_what_was_seen_and_not_with_what_is_said() {
-    // Given a plan whose first tasks are a thousand times as cheap as the others, and one who exaggerates
+fn leases_grow_with_observed_speed_and_not_with_claims() {
+    // Given a plan whose first tasks are a thousand times cheaper than the others, and a worker
+    // that exaggerates
     for threads in [1, 4_096] {
         let mut stage = Stage::new();
         stage.submit(100_000_000, 0);
@@ -165,7 +166,7 @@ fn leases_grow_with_what_was_seen_and_not_with_what_is_said() {
 }
 
 #[test]
-fn what_a_worker_says_of_its_time_changes_nothing() {
+fn reported_times_do_not_change_leases() {
     let mut stage = Stage::new();
     stage.submit(100_000_000, 0);
     let worker = stage.join("w1", 1 << 40);
@@ -179,7 +180,7 @@ fn what_a_worker_says_of_its_time_changes_nothing() {
 }
 
 #[test]
-fn a_lease_that_takes_much_longer_than_it_was_to_take_is_leased_again() {
+fn a_lease_that_takes_much_too_long_is_leased_again() {
     // Given a worker that counted a task in 10 ms and was leased work of 64 s
     let mut stage = Stage::new();
     let job = stage.submit(100_000_000, 0);
@@ -201,7 +202,8 @@ fn a_lease_that_takes_much_longer_than_it_was_to_take_is_leased_again() {
         }
     }
 
-    // Then the lease is over after a minute and four times those 64 s, and the next is for so slow a worker.
+    // Then the lease ends after a minute and four times those 64 s. The next lease suits the slow
+    // worker.
     assert_eq!(stage.now - leased_at, 60_000 + 4 * 64_000);
     assert!(stage.last_lease(worker).range.len() <= 10);
 }
@@ -224,7 +226,7 @@ fn jobs_of_higher_priority_come_first_then_older_ones() {
 }
 
 #[test]
-fn a_job_is_served_by_its_new_priority_at_once_and_what_is_leased_stays() {
+fn a_new_priority_holds_for_the_next_lease_at_once() {
     // Given a worker that counts the first of two jobs
     let mut stage = Stage::new();
     let first = stage.submit(1_000, 0);
@@ -233,25 +235,25 @@ fn a_job_is_served_by_its_new_priority_at_once_and_what_is_leased_stays() {
     let leased = stage.last_lease(worker);
     assert_eq!(leased.job, first);
 
-    // When the second one is to come first
+    // When the second job gets a higher priority
     stage.act(change(RequestId(7), second, Change::Priority(1)));
     stage.finish(worker, &leased, 1_000);
 
-    // Then it is leased next, and the first one again after it.
+    // Then its tasks are leased next, and the first job continues afterwards.
     let order: Vec<_> = stage.leases(worker).iter().map(|lease| lease.job).collect();
     assert_eq!(order[1], second, "{order:?}");
     work(&mut stage, worker, 1_000, 2);
     assert_eq!(stage.last_lease(worker).job, first);
     assert_eq!(stage.farm.job(second).expect("it exists").spec.priority, 1);
 
-    // And a job that is over has no priority to change.
+    // The priority of an ended job does not change.
     stage.act(change(RequestId(8), first, Change::Cancel));
     stage.act(change(RequestId(9), first, Change::Priority(2)));
     assert_eq!(stage.farm.job(first).expect("it exists").spec.priority, 0);
 }
 
 #[test]
-fn credit_limits_what_is_held_and_none_stops_leasing() {
+fn credit_limits_leases_and_no_credit_stops_them() {
     let mut stage = Stage::new();
     let job = stage.submit(100, 0);
     let worker = stage.join("w1", 3);
@@ -268,8 +270,8 @@ fn credit_limits_what_is_held_and_none_stops_leasing() {
 }
 
 #[test]
-fn a_worker_that_misses_a_deadline_comes_after_all_others() {
-    // Given: w1 hangs with the only range; w2 waits.
+fn a_worker_that_misses_a_deadline_is_served_last() {
+    // Given: w1 hangs with the only range, and w2 waits.
     let mut stage = Stage::new();
     stage.submit(1, 0);
     let (hung, idle) = (stage.join("w1", 10), stage.join("w2", 10));
@@ -284,7 +286,7 @@ fn a_worker_that_misses_a_deadline_comes_after_all_others() {
 
 #[test]
 fn two_hung_workers_do_not_keep_a_range_from_a_healthy_one() {
-    // Given: w1 and w2 hang, and w3 comes when both have missed a deadline.
+    // Given: w1 and w2 hang, and w3 joins after both have missed a deadline.
     let mut stage = Stage::new();
     stage.submit(1, 0);
     let hung = [stage.join("w1", 10), stage.join("w2", 10)];
@@ -292,16 +294,16 @@ fn two_hung_workers_do_not_keep_a_range_from_a_healthy_one() {
     assert_eq!(stage.leases(hung[1]).len(), 1);
     let healthy = stage.join("w3", 10);
 
-    // When w2 misses its deadline in the moment in which w1 has rested enough
+    // When w2 misses its deadline at the moment at which w1's rest ends
     stage.tick(1_000_000);
 
-    // Then the healthy one is served.
+    // Then the healthy worker gets the range.
     assert_eq!(stage.leases(healthy).len(), 1);
 }
 
 #[test]
-fn a_busy_worker_is_leased_what_a_hung_one_has_kept() {
-    // Given: w1 hangs with the only task of a job, and w2 gets on with another job.
+fn a_busy_worker_is_leased_the_range_of_a_hung_one() {
+    // Given: w1 hangs with the only task of a job, and w2 works on another job.
     let mut stage = Stage::new();
     let small = stage.submit(1, 0);
     stage.join("w1", 1);
@@ -324,17 +326,17 @@ fn a_busy_worker_is_leased_what_a_hung_one_has_kept() {
 }
 
 #[test]
-fn missed_deadlines_double_the_patience_with_a_job_once_per_deadline() {
-    // Given: three leases of one age.
+fn leases_missed_together_double_the_lease_time_once() {
+    // Given: three leases of the same age.
     let mut stage = Stage::new();
     stage.submit(12, 0);
     let workers = [stage.join("w1", 4), stage.join("w2", 4), stage.join("w3", 4)];
 
-    // When all are missed, and leased again after the rest
+    // When all of them expire, and are made again after the rest
     stage.tick(60_000);
     stage.tick(180_000);
 
-    // Then the next deadline is twice as far, not eight times.
+    // Then the next deadline is twice as far away, not eight times.
     let leases = workers.map(|worker| stage.leases(worker).len());
     assert_eq!(leases, [2, 2, 2]);
     assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(180_000 + 2 * 60_000)));
@@ -355,7 +357,7 @@ fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
     // When w1 misses its deadline
     stage.tick(60_000);
 
-    // Then its range, leased again, has the usual deadline.
+    // Then its range is leased again with the usual deadline.
     let other = stage.join("w3", 4);
     let again = stage.last_lease(other);
     assert_eq!(again.range.start(), 0);
@@ -366,7 +368,7 @@ fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
 }
 
 #[test]
-fn a_worker_is_not_told_to_stop_what_it_has_finished() {
+fn a_finished_lease_is_not_revoked() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);
@@ -407,7 +409,7 @@ fn a_lost_sessions_ranges_go_to_others_at_once() {
 }
 
 #[test]
-fn a_paused_job_is_taken_back_and_leased_again_when_it_resumes() {
+fn pausing_a_job_revokes_its_leases_until_it_resumes() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);
@@ -435,7 +437,7 @@ fn a_leaving_worker_is_leased_nothing_more() {
 }
 
 #[test]
-fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
+fn a_repeated_report_renews_no_lease_and_measures_no_speed() {
     // Given: w1 has reported one of four tasks.
     let mut stage = Stage::new();
     let job = stage.submit(2_000, 0);
@@ -449,22 +451,23 @@ fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
     };
     stage.report(worker, part.clone());
 
-    // When it repeats that for longer than a lease lives, and says that it took no time
+    // When it repeats this report for longer than the lease time, and claims that the task took no
+    // time
     for second in 1..60 {
         stage.now = 1_000 * second;
         stage.report(worker, farm::Report { busy_us: 1, ..part.clone() });
     }
     stage.tick(60_000);
 
-    // Then the lease is over, and the next one is for a worker that was seen to count a task.
+    // Then the lease is over. The next lease suits a worker that was seen to count one task.
     assert!(stage.revoked(lease.id));
     stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1_000) });
     assert_eq!(stage.last_lease(worker).range.len(), 2);
 }
 
 #[test]
-fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
-    // Given: w1 has reported one task of a job whose other tasks take 100 s.
+fn repeated_reports_do_not_shorten_the_leases_of_long_tasks() {
+    // Given: w1 has reported one task of a job. The job's other tasks take 100 s.
     let mut stage = Stage::new();
     let job = stage.submit(8, 0);
     let liar = stage.join("w1", 1);
@@ -474,13 +477,13 @@ fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
     stage.now = 1_000;
     let honest = stage.join("w2", 1);
 
-    // When it repeats the task all the time
+    // When it repeats this report again and again
     for second in 2..200 {
         stage.tick(1_000 * second);
         stage.finish(liar, &old, 1_000);
     }
 
-    // Then w2 has the time that it needs, once it has missed a deadline and rested.
+    // Then w2 gets the time that it needs, after it has missed one deadline and rested.
     let leases = stage.leases(honest);
     let lease = leases.last().expect("it is leased again").id;
     let (leased, over) = (61_000 + 120_000, 120_000);

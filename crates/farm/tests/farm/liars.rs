@@ -1,4 +1,4 @@
-//! Workers that are proven wrong, and what becomes of all that they counted.
+//! Tests of workers that are proven wrong, and of the fate of their counts.
 
 use farm::{
     AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report,
@@ -10,8 +10,8 @@ use crate::stage::{
     range, recount, report, work,
 };
 
-/// Under an audit of everything w1 counts [0, 2) right and [2, 4) wrong, w2 confirms the first, and w1
-/// confirms what w2 counts, [4, 6). Then w2 counts the second again.
+/// A job that is audited completely. w1 counts [0, 2) correctly and [2, 4) incorrectly. w2 confirms
+/// [0, 2), and w1 confirms w2's [4, 6). Then w2 contradicts [2, 4).
 fn contradicted() -> (Stage, JobId) {
     let mut stage = Stage::new();
     let job = stage.submit_audited(6);
@@ -33,7 +33,7 @@ fn contradicted() -> (Stage, JobId) {
 }
 
 #[test]
-fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
+fn a_liar_is_named_and_its_confirmations_are_void() {
     let (mut stage, job) = contradicted();
 
     let three = stage.join("w3", 2);
@@ -45,7 +45,8 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
     assert!(stage.sent.contains(&Effect::Dismiss { session: SessionId(1), reason }));
-    // What w2 has confirmed of w1's stays, and what w1 has confirmed of w2's is counted again.
+    // The range of w1 that w2 confirmed stays. The range of w2 that only w1 confirmed is counted
+    // again.
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
     assert_eq!(stage.last_lease(three).range, range(4, 6));
     work(&mut stage, three);
@@ -53,9 +54,9 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
 }
 
 #[test]
-fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
-    // Given: w1 lies in one job, is contradicted, and has counted all of another, which is done, and
-    // some of a third, which is cancelled.
+fn counts_of_a_liar_alone_are_repeated_in_every_job() {
+    // Given: w1 lies in one job and is contradicted. It has counted all of another job, which is
+    // done, and some of a third one, which is cancelled.
     let mut stage = Stage::new();
     let (first, other, ended) = (stage.submit_audited(4), stage.submit(3, 0), stage.submit(5, 0));
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
@@ -73,7 +74,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     let lease = stage.last_lease(three);
     recount(&mut stage, three, lease, "portable");
 
-    // Then only the settled range is left of both.
+    // Then the settled range is the only one that is left in the first two jobs.
     assert_eq!(stage.state(first), (JobState::Running, 2));
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
@@ -85,8 +86,8 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
 }
 
 #[test]
-fn a_dispute_that_a_liar_began_is_over_and_its_row_waits_for_another_count() {
-    // Given: w1 contradicts what w2 has counted of one job, and is contradicted in another.
+fn a_dispute_begun_by_a_liar_ends_and_its_row_is_recounted() {
+    // Given: w1 contradicts w2's count of one job, and is itself contradicted in another.
     let mut stage = Stage::new();
     let (first, other) = (stage.submit_audited(4), stage.submit_audited(3));
     let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
@@ -103,7 +104,7 @@ fn a_dispute_that_a_liar_began_is_over_and_its_row_waits_for_another_count() {
     // When the second dispute is settled
     stage.report(three, asked_again(truth(first, 4)));
 
-    // Then what w2 has counted of the other job stays, and somebody else has to confirm it.
+    // Then w2's count of the other job stays, and another worker must confirm it.
     let disputes = |stage: &Stage| stage.farm.job(other).map(|view| view.disputes);
     assert_eq!((stage.state(first), disputes(&stage)), ((JobState::Done, 4), Some(0)));
     assert_eq!((stage.state(other), audits(&stage, other)), ((JobState::Running, 3), (1, 0)));
@@ -113,7 +114,7 @@ fn a_dispute_that_a_liar_began_is_over_and_its_row_waits_for_another_count() {
 }
 
 #[test]
-fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
+fn a_settlement_needs_a_vote_other_than_a_liars() {
     // Given: w1 has contradicted itself.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
@@ -125,17 +126,17 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
     stage.report(one, of(1, "portable"));
     stage.report(one, asked_again(of(0, "portable")));
 
-    // When w2 agrees with what w1 said at last
+    // When w2 agrees with w1's last count
     stage.report(two, asked_again(of(0, "portable")));
 
-    // Then a worker that is trusted has to say so, too.
+    // Then a trusted worker must agree, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
     stage.report(three, asked_again(of(0, "search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
 }
 
 #[test]
-fn who_was_proven_wrong_is_never_heard_again() {
+fn a_worker_that_was_proven_wrong_is_not_heard_again() {
     let (mut stage, job) = contradicted();
     let three = stage.join("w3", 2);
     let lease = stage.last_lease(three);
@@ -154,9 +155,9 @@ fn who_was_proven_wrong_is_never_heard_again() {
 }
 
 #[test]
-fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
-    // Given: w1 has counted all of a second job, and neither its end nor the proof that w1 lies is
-    // durable.
+fn no_job_is_done_while_a_liars_rows_are_being_invalidated() {
+    // Given: w1 has counted all of a second job. Neither the job's end nor the proof that w1 lies
+    // is durable.
     let mut stage = Stage::new();
     let (first, other) = (stage.submit_audited(2), stage.submit(3, 0));
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
@@ -184,8 +185,8 @@ fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
 }
 
 #[test]
-fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
-    // Given: the end of one dispute is on its way
+fn a_contradiction_during_a_settlement_waits() {
+    // Given: the ledger is writing the end of one dispute.
     let mut stage = Stage::new();
     let (first, other) = (stage.submit_audited(2), stage.submit_audited(3));
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
@@ -196,7 +197,7 @@ fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
     stage.slow_disk = true;
     stage.report(three, asked_again(report(first, plan(2), range(0, 2))));
 
-    // When another range is contradicted, nobody is answered
+    // When another range is contradicted, then nobody is answered,
     let wrong = checked_count(plan(3), range(0, 3), 5);
     let dispute =
         asked_again(Report { checked_count: wrong, ..report(other, plan(3), range(0, 3)) });
@@ -204,6 +205,6 @@ fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
     stage.flush();
     stage.slow_disk = false;
 
-    // and the worker asks again.
+    // and the worker reports again.
     assert_eq!(stage.report(three, dispute), Some(Verdict::Disputed));
 }

@@ -1,5 +1,5 @@
-//! What the farm does in single cases, one thing per test: given, when, then.
-// In a test binary everything is within the crate.
+//! Tests of single behaviours of the farm, in the form given, when, then.
+// Everything in a test binary is within the crate.
 #![allow(unreachable_pub)]
 
 mod agent;

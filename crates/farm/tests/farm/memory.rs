@@ -1,4 +1,4 @@
-//! Workers that lack the memory for a job.
+//! Tests of workers that lack the memory for a job.
 
 use farm::{Event, WorkerMessage};
 
@@ -19,7 +19,7 @@ fn a_worker_without_the_memory_is_never_leased_the_job() {
 }
 
 #[test]
-fn it_counts_another_job_of_lower_priority_meanwhile() {
+fn a_worker_without_the_memory_counts_another_job() {
     let mut stage = Stage::new();
     stage.submit_large(10, 5, 100);
     let light = stage.submit(10, 0);
@@ -30,12 +30,13 @@ fn it_counts_another_job_of_lower_priority_meanwhile() {
 }
 
 #[test]
-fn threads_without_memory_are_not_reckoned_with() {
+fn threads_without_memory_do_not_count_for_lease_sizes() {
     let mut stage = Stage::new();
     let heavy = stage.submit_large(100_000_000, 5, 100);
     let worker = stage.join_with("w1", 8, 250);
 
-    // Two of the eight can count it: 4 tasks each are its probe, and 64 s of both in the end, but a 1,024th of the plan at most.
+    // Two of the eight threads can count the job. So the probe has 4 tasks for each of the two.
+    // Later leases have 64 s of work for both, but at most a 1,024th of the plan.
     let probe = stage.last_lease(worker);
     assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
     stage.join_with("w2", 1, 100);
@@ -48,9 +49,10 @@ fn threads_without_memory_are_not_reckoned_with() {
     assert_eq!(stage.last_lease(worker).range.len(), 97_656);
 }
 
-/// What is left is leased whole to a worker that nobody can help, and in halves beside another.
+/// The rest of a job is leased as a whole to a worker if no other can help it, and otherwise in
+/// halves.
 #[test]
-fn company_is_who_can_count_the_job() {
+fn a_worker_is_alone_if_no_other_can_count_the_job() {
     for (memory_of_other, expected) in [(99, 8), (100, 2)] {
         let mut stage = Stage::new();
         stage.submit_large(12, 0, 100);
@@ -67,7 +69,7 @@ fn company_is_who_can_count_the_job() {
 }
 
 #[test]
-fn nobody_is_able_to_count_a_job_beyond_all_workers_until_one_comes_that_can() {
+fn a_job_too_large_for_all_workers_waits_for_a_larger_one() {
     let mut stage = Stage::new();
     let job = stage.submit_large(10, 0, 100);
     let able = |stage: &Stage| stage.farm.job(job).expect("it exists").able_workers;

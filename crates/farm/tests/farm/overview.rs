@@ -1,4 +1,4 @@
-//! What people see of a farm.
+//! Tests of what people see of a farm.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage}
 
 use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
 
-/// How many ordinals of each kind a map shows: wanted, accepted, leased, disputed, failed.
+/// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
     let of =
         |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.leased, cell.disputed, cell.failed];
@@ -35,7 +35,7 @@ fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
 }
 
 #[test]
-fn a_map_tells_what_is_leased_to_whom_and_what_is_accepted() {
+fn a_map_shows_leased_and_accepted_ordinals() {
     let mut stage = Stage::new();
     let job = stage.submit(10_000, 0);
     let worker = stage.join("w1", 100);
@@ -55,7 +55,7 @@ fn a_map_tells_what_is_leased_to_whom_and_what_is_accepted() {
 }
 
 #[test]
-fn a_map_shows_what_is_disputed() {
+fn a_map_shows_disputed_ordinals() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let [one, two] = ["w1", "w2"].map(|worker| stage.join(worker, 0));
@@ -69,7 +69,7 @@ fn a_map_shows_what_is_disputed() {
 }
 
 #[test]
-fn a_overview_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
+fn an_overview_has_live_jobs_ended_jobs_and_workers() {
     let mut stage = Stage::new();
     let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
     stage.now = 500;
@@ -101,7 +101,7 @@ fn a_overview_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
 }
 
 #[test]
-fn an_ended_job_says_how_long_it_was_counted_and_how_fast() {
+fn an_ended_job_has_its_duration_and_its_speed() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     stage.tick(7_000);

@@ -1,4 +1,4 @@
-//! Who a job belongs to: how many an owner may have, and by which key it is known again.
+//! Tests of the owners of jobs: how many jobs an owner may have, and how a key identifies a job.
 
 use farm::{
     Answer, AuditPolicy, AuditScope, Change, Effect, Event, JobId, JobSpec, JobState, Known,
@@ -9,7 +9,7 @@ use crate::stage::{
     AUDIT_ALL, CONFIG, Stage, answered, asked, change, plan, spec, submission_by, work,
 };
 
-/// What the farm answered last.
+/// The farm's last answer.
 fn answer(stage: &Stage) -> Result<JobId, Refusal> {
     stage.sent.iter().rev().find_map(answered).expect("it answered")
 }
@@ -20,7 +20,7 @@ fn ask(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
 }
 
 #[test]
-fn there_is_a_bound_on_the_jobs_of_each_owner() {
+fn the_number_of_jobs_of_an_owner_is_bounded() {
     let mut stage = Stage::new();
     let submit = |stage: &mut Stage, owner| ask(stage, submission_by(owner, None, plan(8), None));
     for _ in 1..CONFIG.max_jobs_per_owner {
@@ -28,14 +28,14 @@ fn there_is_a_bound_on_the_jobs_of_each_owner() {
     }
     let refused = Err(Refusal::TooManyOfOwner { most: CONFIG.max_jobs_per_owner });
 
-    // One that is on its way into the ledger counts.
+    // A job counts even while the ledger is still writing it.
     stage.slow_disk = true;
     stage.act(submission_by("lab", None, plan(8), None));
     assert_eq!(submit(&mut stage, "lab"), refused);
     stage.slow_disk = false;
     stage.flush();
 
-    // Others have room, and so has the owner when one has ended; also after a restart.
+    // Other owners have room. This owner has room again when a job has ended, even after a restart.
     submit(&mut stage, "guest").expect("it is the first of this owner");
     stage.restart();
     assert_eq!(submit(&mut stage, "lab"), refused);
@@ -49,7 +49,7 @@ fn a_key_names_one_job_of_its_owner() {
     let mut stage = Stage::new();
     let nightly = |owner| submission_by(owner, Some("nightly"), plan(8), None);
 
-    // It is known before it is durable, and the answer waits for that.
+    // The key is known before the job is durable, and the answer waits until it is.
     stage.slow_disk = true;
     stage.act(nightly("lab"));
     stage.act(nightly("lab"));
@@ -59,14 +59,14 @@ fn a_key_names_one_job_of_its_owner() {
     let replies: Vec<_> = stage.sent.iter().filter_map(answered).collect();
     assert_eq!((stage.sent.len(), replies), (2, vec![Ok(JobId(1)); 2]));
 
-    // It stays the same job when it has ended, and after a restart.
+    // The key stands for the same job after its end and after a restart.
     let worker = stage.join("w1", 8);
     work(&mut stage, worker);
     assert_eq!(stage.state(JobId(1)).0, JobState::Done);
     stage.restart();
     assert_eq!(ask(&mut stage, nightly("lab")), Ok(JobId(1)));
 
-    // Another owner has keys of its own, and without a key every submission is a new job.
+    // Keys of another owner are separate, and every submission without a key is a new job.
     assert_eq!(ask(&mut stage, nightly("guest")), Ok(JobId(2)));
     let unnamed = || submission_by("lab", None, plan(8), None);
     assert_eq!(ask(&mut stage, unnamed()), Ok(JobId(3)));
@@ -85,7 +85,7 @@ fn a_repeated_key_is_answered_beyond_the_bound() {
 }
 
 #[test]
-fn a_key_stands_for_what_was_submitted_under_it() {
+fn a_key_with_another_job_is_refused() {
     let owners = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     let some = AuditPolicy { share_ppm: 20_000, ..AUDIT_ALL };
     let by_search = AuditPolicy { by_search: true, ..AUDIT_ALL };
@@ -114,7 +114,7 @@ fn a_key_stands_for_what_was_submitted_under_it() {
     }
 }
 
-/// A submission of several jobs of one owner, as named.
+/// A submission of several jobs of one owner, with their keys.
 fn together(jobs: &[(&str, u64)]) -> Event {
     let jobs = jobs.iter().map(|&(key, tasks)| {
         let origin = Origin { owner: "lab".into(), key: Some(key.into()) };
@@ -138,7 +138,8 @@ fn all_jobs_of_a_submission_are_added_or_none() {
     let mut stage = Stage::new();
     stage.slow_disk = true;
 
-    // A job on its way into the ledger is told to whoever names it, too, and a submission that cannot be takes none away.
+    // The number of a job that the ledger is still writing is returned, too. A submission that is
+    // refused removes no job.
     stage.act(together(&[("a", 8), ("b", 9)]));
     stage.act(together(&[("b", 9), ("c", 10)]));
     stage.act(together(&[("d", 8), ("b", 10)]));
@@ -149,7 +150,7 @@ fn all_jobs_of_a_submission_are_added_or_none() {
     assert_eq!(refusals.collect::<Vec<_>>(), [Err(Refusal::KeyTaken(JobId(2)))]);
     assert_eq!(stage.farm.jobs(.., |_| true).count(), 3);
 
-    // Nor is a part of it added if there are too many.
+    // If there are too many jobs, none of them is added.
     stage.slow_disk = false;
     let names: Vec<String> = (0..CONFIG.max_jobs_per_owner).map(|at| format!("job {at}")).collect();
     let jobs: Vec<_> = names.iter().map(|name| (name.as_str(), 8)).collect();

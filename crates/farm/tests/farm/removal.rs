@@ -1,4 +1,4 @@
-//! Jobs that are over and leave the farm.
+//! Tests of the removal of ended jobs.
 
 use farm::{
     Change, Event, JobId, JobState, Party, Refusal, Request, RequestId, SessionId, Verdict,
@@ -14,7 +14,7 @@ fn remove(job: JobId) -> Event {
     asked(REQUEST, Request::Remove(job))
 }
 
-/// What the request of an event is answered.
+/// The answer to the request of an event.
 fn answer(stage: &mut Stage, event: Event) -> Option<Result<JobId, Refusal>> {
     let before = stage.sent.len();
     stage.act(event);
@@ -32,7 +32,7 @@ fn counted() -> (Stage, JobId) {
 }
 
 #[test]
-fn a_removed_job_is_unknown_from_then_on() {
+fn a_removed_job_is_unknown() {
     let (mut stage, job) = counted();
     let late = report(job, plan(12), range(0, 12));
 
@@ -45,12 +45,13 @@ fn a_removed_job_is_unknown_from_then_on() {
 }
 
 #[test]
-fn only_a_job_that_is_over_and_settled_leaves() {
+fn only_an_ended_job_without_open_decisions_is_removed() {
     let mut stage = Stage::new();
     let job = stage.submit(12, 0);
     let refusal = Refusal::NotOver(job, JobState::Running);
     assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
-    // Nor while its end is on the way into the ledger, or a decision that may take its counts back.
+    // A job is not removed either while the ledger is writing its end, or a decision that may
+    // invalidate its counts.
     stage.slow_disk = true;
     stage.act(change(RequestId(1), job, Change::Cancel));
     let refusal = Refusal::NotOver(job, JobState::Running);
@@ -67,7 +68,7 @@ fn only_a_job_that_is_over_and_settled_leaves() {
 }
 
 #[test]
-fn a_job_that_leaves_while_it_is_audited_is_leased_no_more() {
+fn removing_an_audited_job_revokes_its_recounts() {
     let (mut stage, job) = counted();
     stage.act(change(RequestId(1), job, Change::Audit(AUDIT_ALL)));
     assert_eq!(audits(&stage, job), (2, 0));
@@ -79,7 +80,7 @@ fn a_job_that_leaves_while_it_is_audited_is_leased_no_more() {
 }
 
 #[test]
-fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
+fn a_removed_job_frees_its_key_but_not_its_number() {
     let mut stage = Stage::new();
     stage.act(submission_by("lab", Some("nightly"), plan(12), None));
     let job = JobId(1);
@@ -94,7 +95,7 @@ fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
 }
 
 #[test]
-fn a_job_that_was_leaving_when_the_coordinator_died_can_leave() {
+fn a_removal_can_be_repeated_after_a_crash() {
     let mut stage = Stage::new();
     let job = stage.submit(12, 0);
     for (number, start) in (1..=6).zip((0..).step_by(2)) {
@@ -104,7 +105,7 @@ fn a_job_that_was_leaving_when_the_coordinator_died_can_leave() {
     assert_eq!(stage.state(job), (JobState::Done, 12));
     let late = report(job, plan(12), range(0, 2));
 
-    // When the coordinator dies after each part of it that was removed
+    // When the coordinator crashes after each removed part of the job
     stage.slow_disk = true;
     let mut left = Vec::new();
     while stage.farm.job(job).is_some() {
@@ -114,7 +115,7 @@ fn a_job_that_was_leaving_when_the_coordinator_died_can_leave() {
         left.extend(view.map(|job| (job.state, job.tasks_done)));
     }
 
-    // Then it is a cancelled job meanwhile, of which nothing is leased, and at last is none.
+    // Then the job is a cancelled one without leases, and in the end it is gone.
     let state = JobState::Cancelled;
     assert_eq!(left, [(state, 8), (state, 4)]);
     let worker = stage.join("w7", 100);
@@ -123,7 +124,7 @@ fn a_job_that_was_leaving_when_the_coordinator_died_can_leave() {
 }
 
 #[test]
-fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
+fn jobs_are_listed_from_either_end_and_ended_ones_separately() {
     let mut stage = Stage::new();
     let jobs = [(); 4].map(|()| stage.submit(12, 0));
     for job in [jobs[0], jobs[2]] {

@@ -1,4 +1,4 @@
-//! The coordinator restarts, workers reconnect.
+//! Tests of restarts of the coordinator and of workers that reconnect.
 
 use farm::rules::{self, MemoryStore};
 use farm::{
@@ -13,7 +13,7 @@ use crate::stage::{
 
 const JOB: JobId = JobId(1);
 
-/// A ledger with a job of 10 tasks of which w1 counted the first, 1 each.
+/// A ledger with a job of 10 tasks. w1 has counted the first `accepted` ones, each as 1.
 fn half_done(accepted: u64) -> MemoryStore {
     let mut store = MemoryStore::default();
     let plan = plan(10);
@@ -38,7 +38,7 @@ fn holding(lease: u64, start: u64, end: u64) -> Holding {
 }
 
 #[test]
-fn nothing_is_leased_during_the_grace_and_everything_after() {
+fn nothing_is_leased_during_the_grace_period() {
     let mut stage = restored(half_done(5));
 
     let worker = stage.join("w1", 100);
@@ -53,8 +53,9 @@ fn nothing_is_leased_during_the_grace_and_everything_after() {
 
 #[test]
 fn a_reconnected_worker_keeps_what_it_holds() {
-    // Given: w1 still counts [7, 10), and its finished [3, 5) was accepted meanwhile. Its lease is of an earlier epoch of
-    // the ledger, or of a later one, if the ledger was restored from a copy.
+    // Given: w1 still counts [7, 10), and its finished range [3, 5) has been accepted. Its lease is
+    // from an earlier epoch of the ledger. It can also be from a later epoch, if the ledger was
+    // restored from a copy.
     for epoch in [1, 5] {
         let mut stage = restored(half_done(5));
         let old = epoch << 40 | 17;
@@ -71,7 +72,7 @@ fn a_reconnected_worker_keeps_what_it_holds() {
 }
 
 #[test]
-fn what_others_have_meanwhile_is_not_given_back() {
+fn a_reconnected_worker_loses_ranges_that_others_have() {
     let mut stage = restored(half_done(5));
     stage.join("w2", 100);
     stage.tick(3_000);
@@ -86,8 +87,8 @@ fn what_others_have_meanwhile_is_not_given_back() {
 
 #[test]
 fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
-    // Given: a worker of a coordinator with another ledger, whose lease has a number that this one
-    // is going to use.
+    // Given: a worker of a coordinator with another ledger. The number of its lease will be used by
+    // this ledger, too.
     let mut stage = restored(half_done(5));
     let strange = LeaseId(2 << 40 | 1);
     let holding = vec![holding(strange.0, 5, 6)];
@@ -95,14 +96,14 @@ fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
     stage.join_as(SessionId(1), OWNER, hello);
     assert!(stage.revoked(strange));
 
-    // When that number is leased to another worker, and comes back
+    // When that number is leased to another worker, and the lease is finished
     let other = stage.join("w2", 4);
     stage.tick(3_000);
     let lease = stage.last_lease(other);
     assert_eq!(lease.id, strange);
     stage.finish(other, &lease, 1_000);
 
-    // Then the books are in order.
+    // Then the accounts are consistent.
     stage.act(Event::Left { session: SessionId(1) });
     assert_eq!(stage.state(JOB).1, 9);
 }
@@ -124,7 +125,7 @@ fn a_second_session_of_one_worker_replaces_the_first() {
 }
 
 #[test]
-fn the_last_result_was_durable_and_the_end_of_the_job_was_not() {
+fn a_job_ends_after_a_crash_between_last_result_and_end() {
     let mut stage = restored(half_done(10));
 
     stage.tick(0);
@@ -163,8 +164,9 @@ fn lease_numbers_rise_across_restarts() {
 }
 
 #[test]
-fn a_number_that_two_jobs_gave_to_their_leases_is_of_one_of_them() {
-    // Given: a ledger that was restored from a copy, and a worker that holds ranges of two jobs under one number.
+fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
+    // Given: a ledger that was restored from a copy, and a worker that holds ranges of two jobs
+    // under one number.
     let mut store = half_done(5);
     let plan = plan(10);
     let other = LedgerCommand::CreateJob { job: JobId(2), spec: spec(plan), audit: None };
@@ -177,18 +179,18 @@ fn a_number_that_two_jobs_gave_to_their_leases_is_of_one_of_them() {
     let hello = Hello { holding: vec![holding(old, 5, 10), twin], ..hello("w1", 100) };
     stage.join_as(SessionId(1), OWNER, hello);
 
-    // When it goes
+    // When the worker leaves
     stage.act(Event::Left { session: SessionId(1) });
     stage.tick(3_000);
 
-    // Then others count all of both.
+    // Then another worker counts all of both jobs.
     let two = stage.join("w2", 100);
     crate::stage::work(&mut stage, two);
     assert_eq!([JOB, JobId(2)].map(|job| stage.state(job).0), [JobState::Done; 2]);
 }
 
 #[test]
-fn a_process_of_another_owner_with_the_same_number_is_another_process() {
+fn equal_process_numbers_of_two_owners_are_two_processes() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let first = stage.join("w1", 4);

@@ -1,4 +1,4 @@
-//! Owners share what is leased by their weights, and take no more hours than they may.
+//! Tests that owners share leases by their weights, and take no more hours than their limits allow.
 
 use farm::{
     Answer, Change, Effect, Hours, JobId, JobState, Request, RequestId, Share, ShareChange,
@@ -10,7 +10,7 @@ use crate::stage::{Stage, asked, change, kernel, plan, report, submission_by, wo
 const MINUTE_MS: u64 = 60_000;
 const HOUR_US: u64 = 3_600_000_000;
 
-/// Jobs of this owner that take longer than a test.
+/// Submits jobs of this owner that take longer than a test.
 fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
     for _ in 0..jobs {
         stage.act(submission_by(owner, None, plan(1 << 40), None));
@@ -31,13 +31,13 @@ fn limit(stage: &mut Stage, owner: &str, limit_us: Option<u64>) {
     grant(stage, owner, ShareChange { limit_us: Some(limit_us), ..ShareChange::default() });
 }
 
-/// What the jobs of an owner have taken, microseconds.
+/// The time that the jobs of an owner have taken, in microseconds.
 fn taken_us(stage: &Stage, owner: &str) -> u64 {
     let owners = stage.farm.owners();
     owners.iter().find(|known| known.owner == owner).map_or(0, |known| known.hours.sum_us())
 }
 
-/// Workers that count a task in 5 to 50 ms.
+/// Workers that take 5 to 50 ms for a task.
 fn crew(stage: &mut Stage, random: &mut Random, workers: u64) -> Vec<Model> {
     let mut worker = |number: u64| {
         let session = stage.join(&format!("w{number}"), 1 << 40);
@@ -46,7 +46,7 @@ fn crew(stage: &mut Stage, random: &mut Random, workers: u64) -> Vec<Model> {
     (1..=workers).map(&mut worker).collect()
 }
 
-/// Lets them count for so long. Returns for how long any of them had nothing to count, ms.
+/// Makes the workers count for `ms`. Returns for how long any of them was idle, in ms.
 fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
     let (end, mut seen, mut idle_ms) = (stage.now + ms, stage.seen, 0);
     while stage.now < end {
@@ -69,7 +69,7 @@ fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
 }
 
 #[test]
-fn owners_share_by_weight_whatever_the_number_of_their_jobs() {
+fn owners_share_by_weight_with_any_number_of_jobs() {
     let seeds =
         std::env::var("QUEENS_SIM_SEEDS").map_or(12, |seeds| seeds.parse().expect("a number"));
     let mut worst = 0.0_f64;
@@ -87,7 +87,8 @@ fn owners_share_by_weight_whatever_the_number_of_their_jobs() {
         let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner) as f64);
         let (share, wanted) = (ada / (ada + bob), weight as f64 / (weight + 100) as f64);
         worst = worst.max((share - wanted).abs());
-        // One worker takes about 120 leases in that time, and stays with an owner for four more.
+        // A single worker takes about 120 leases in that time, and stays with an owner for four
+        // more leases.
         assert!(
             (share - wanted).abs() < 0.08 && idle_ms == 0,
             "seed {seed}: {workers} workers, {jobs:?} jobs: {share:.3} for {wanted:.3}, idle {idle_ms} ms"
@@ -97,7 +98,7 @@ fn owners_share_by_weight_whatever_the_number_of_their_jobs() {
 }
 
 #[test]
-fn what_an_owner_has_no_use_for_goes_to_the_others() {
+fn the_unused_share_of_an_owner_goes_to_the_others() {
     let mut stage = Stage::new();
     submit(&mut stage, "ada", 3);
     let bobs = submit(&mut stage, "bob", 1);
@@ -112,7 +113,7 @@ fn what_an_owner_has_no_use_for_goes_to_the_others() {
     assert_eq!(idle_ms, 0, "nobody waits for who is not there");
     assert!(ada_us > 39 * 4 * MINUTE_MS * 1_000, "{ada_us} us");
 
-    // Who comes back is served first, but not for as long as it was away.
+    // An owner that comes back is served first, but not for as long as it was away.
     let before = [taken_us(&stage, "ada"), taken_us(&stage, "bob")];
     stage.act(change(RequestId(1), bobs, Change::Resume));
     count(&mut stage, &mut models, 6 * MINUTE_MS);
@@ -153,14 +154,14 @@ fn a_job_of_higher_priority_comes_before_any_share() {
 }
 
 #[test]
-fn beyond_its_limit_nothing_of_an_owner_is_leased() {
+fn an_owner_beyond_its_limit_is_leased_nothing() {
     let mut stage = Stage::new();
     let ada = submit(&mut stage, "ada", 2);
     limit(&mut stage, "ada", Some(HOUR_US / 10));
     let mut models = crew(&mut stage, &mut Random(4), 4);
     count(&mut stage, &mut models, 10 * MINUTE_MS);
 
-    // What was expected of the last leases may not be what they took.
+    // The last leases may take longer or shorter than expected.
     let taken = taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64;
     assert!((1.0..1.1).contains(&taken), "{taken}");
     let view = stage.farm.job(ada).expect("it exists");
@@ -169,7 +170,7 @@ fn beyond_its_limit_nothing_of_an_owner_is_leased() {
     let why = view.waits_for(&[]).expect("it waits");
     assert!(why.contains("jobs of ada") && why.contains("`queens owners ada --hours H`"), "{why}");
 
-    // A restart forgets neither the limit nor what was taken, and others are served.
+    // A restart keeps the limit and the hours. Other owners are served.
     stage.restart();
     let mut models = crew(&mut stage, &mut Random(4), 4);
     submit(&mut stage, "bob", 1);
@@ -183,7 +184,7 @@ fn beyond_its_limit_nothing_of_an_owner_is_leased() {
 }
 
 #[test]
-fn idle_workers_are_leased_what_an_owner_is_granted_later() {
+fn hours_granted_later_reach_idle_workers() {
     let mut stage = Stage::new();
     let job = submit(&mut stage, "ada", 1);
     limit(&mut stage, "ada", Some(0));
@@ -194,7 +195,7 @@ fn idle_workers_are_leased_what_an_owner_is_granted_later() {
 }
 
 #[test]
-fn a_change_of_weight_leaves_the_limit_and_the_other_way_round() {
+fn weight_and_limit_change_independently() {
     let mut stage = Stage::new();
     weigh(&mut stage, "ada", 7);
     limit(&mut stage, "ada", Some(5));
@@ -204,7 +205,7 @@ fn a_change_of_weight_leaves_the_limit_and_the_other_way_round() {
 }
 
 #[test]
-fn hours_are_those_of_all_counts_also_after_removal() {
+fn hours_include_all_counts_even_of_removed_jobs() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 100);

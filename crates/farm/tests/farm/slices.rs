@@ -1,4 +1,4 @@
-//! Jobs that are a part of a plan.
+//! Tests of jobs that are a part of a plan.
 
 use farm::{JobId, JobSpec, JobState, Known, Plan, Request, RequestId, Slice, Verdict};
 
@@ -46,7 +46,7 @@ fn a_range_outside_of_the_slice_is_invalid() {
     let job = submit(&mut stage, plan, slice);
     let worker = stage.join("w1", 0);
 
-    // It has the first and the third of four tasks.
+    // The slice has the first and the third of four tasks.
     let verdicts = [(0, 1), (1, 2), (2, 3), (0, 2)]
         .map(|(start, end)| stage.report(worker, report(job, plan, range(start, end))));
 

@@ -1,4 +1,5 @@
-//! A farm with a ledger that writes at once (or when told to), and workers that are mere sessions.
+//! A farm for tests. Its ledger writes at once, or when a test flushes it, and its workers are mere
+//! sessions.
 
 use farm::rules::{self, MemoryStore};
 use farm::{
@@ -9,16 +10,16 @@ use farm::{
     TaskCounts, Verdict, WorkerMessage,
 };
 
-/// A farm on a stage.
+/// A farm with its ledger and the messages that it has sent.
 pub struct Stage {
     pub farm: Farm,
     pub now: u64,
-    /// All that was sent to workers, the latest last.
+    /// All effects for workers and clients, the latest last.
     pub sent: Vec<Effect>,
-    /// How much of that the workers of a test have taken.
+    /// The number of these effects that the workers of a test have read.
     pub seen: usize,
     pub commands: Vec<LedgerCommand>,
-    /// Writes wait for `flush`.
+    /// Whether writes wait for [`flush`](Stage::flush).
     pub slow_disk: bool,
     waiting: Vec<Event>,
     ledger: MemoryStore,
@@ -44,7 +45,7 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
 pub const OWNER: &str = "rack7";
 const KEY: [u8; 32] = [3; 32];
 
-/// What a farm goes on from that opens the ledger for the `epoch`th time.
+/// The state from which a farm starts that opens the ledger for the `epoch`th time.
 fn restored(ledger: &mut MemoryStore, epoch: u64) -> Restored {
     let restored = rules::restore(ledger).expect("the rows fit together");
     Restored { epoch, last_job: ledger.last_job, ..restored }
@@ -55,7 +56,7 @@ impl Stage {
         Stage::over(MemoryStore::default(), 1)
     }
 
-    /// A farm that goes on from what a ledger holds, which is opened for the `epoch`th time.
+    /// A farm that starts from the state of a ledger, which is opened for the `epoch`th time.
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
         let restored = restored(&mut ledger, epoch);
         Stage {
@@ -70,7 +71,7 @@ impl Stage {
         }
     }
 
-    /// One event, and everything that follows from it.
+    /// Handles one event and everything that follows from it.
     pub fn act(&mut self, event: Event) {
         let mut events = vec![event];
         while !events.is_empty() {
@@ -96,23 +97,23 @@ impl Stage {
         }
     }
 
-    /// Everything that was written becomes durable.
+    /// Makes all writes durable.
     pub fn flush(&mut self) {
         for answer in std::mem::take(&mut self.waiting) {
             self.act(answer);
         }
     }
 
-    /// The coordinator dies, and another one goes on from what is durable.
+    /// The coordinator crashes, and another one starts from the durable state.
     pub fn restart(&mut self) {
         self.restart_knowing(&Known::nothing());
     }
 
-    /// Another coordinator, to which so much is known of every job's counts.
+    /// Starts another coordinator, for which `known` holds for the counts of every job.
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
-        // Nothing durable is left of an owner that took nothing and was granted nothing.
+        // The ledger keeps nothing about an owner without hours and without grants.
         let hours = |farm: &Farm| -> Vec<_> {
             let owners = farm.owners().into_iter();
             let known = owners.filter(|it| (it.share, it.hours) != Default::default());
@@ -135,26 +136,26 @@ impl Stage {
         self.submit_large(tasks, priority, 0)
     }
 
-    /// A job that takes so much memory for each thread.
+    /// Submits a job that takes this much memory for each thread.
     pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
         self.act(submission(plan(tasks), priority, thread_memory, None));
         self.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
     }
 
-    /// A job of which all that is accepted is counted again.
+    /// Submits a job that is audited completely.
     pub fn submit_audited(&mut self, tasks: u64) -> JobId {
         self.act(submission(plan(tasks), 0, 0, Some(AUDIT_ALL)));
         self.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
     }
 
-    /// A worker of one thread joins. Its session has the number that follows its `w`.
+    /// Adds a worker of one thread. The number of its session is the one after the `w` of its name.
     pub fn join(&mut self, worker: &str, credit: u64) -> SessionId {
         let number = worker[1..].parse().expect("w1, w2, …");
         self.join_as(SessionId(number), OWNER, hello(worker, credit));
         SessionId(number)
     }
 
-    /// A worker of `threads` threads with so much memory for all of them.
+    /// Adds a worker of `threads` threads with this much memory for all of them.
     pub fn join_with(&mut self, worker: &str, threads: u32, memory: u64) -> SessionId {
         let hello = Hello { threads, memory, ..hello(worker, 1_000) };
         let session = SessionId(hello.instance);
@@ -162,24 +163,24 @@ impl Stage {
         session
     }
 
-    /// A session of a worker with the credential of `owner` begins.
+    /// Begins a session of a worker with the credential of `owner`.
     pub fn join_as(&mut self, session: SessionId, owner: &str, hello: Hello) {
         self.act(Event::Joined { session, owner: owner.into(), is_trusted: false, hello });
     }
 
-    /// A report that could prove that its range was leased to the usual owner, as it says what for.
+    /// Sends a report with a token which proves that its range was leased to the usual owner.
     pub fn report(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         self.report_as_is(session, proven(report, OWNER))
     }
 
-    /// A report with whatever token it has.
+    /// Sends a report with the token that it has.
     pub fn report_as_is(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         let before = self.sent.len();
         self.act(Event::Said { session, message: WorkerMessage::Report(report) });
         self.sent[before..].iter().find_map(verdict)
     }
 
-    /// Reports a whole lease after `us_per_task`, with the count 1 per task.
+    /// Reports a whole lease with a count of 1 per task and `us_per_task` of time.
     pub fn finish(
         &mut self,
         session: SessionId,
@@ -194,7 +195,7 @@ impl Stage {
         self.report_as_is(session, report)
     }
 
-    /// What has been leased to a session so far.
+    /// All leases of a session so far.
     pub fn leases(&self, to: SessionId) -> Vec<Lease> {
         let lease = |effect: &Effect| match effect {
             Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } if *session == to => {
@@ -244,17 +245,17 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
     }
 }
 
-/// A client of the owner "lab" asks for something.
+/// A request of a client of the owner "lab".
 pub fn asked(request: RequestId, ask: Request) -> Event {
     Event::Asked { request, by: "lab".into(), ask }
 }
 
-/// A client wants a job changed.
+/// A client's request to change a job.
 pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
     asked(request, Request::Change(job, change))
 }
 
-/// What a client is answered: the number of a job, or why not.
+/// The answer to a client: the number of a job, or the refusal.
 pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     match effect {
         Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => Some(Ok(jobs[0].id)),
@@ -264,12 +265,13 @@ pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     }
 }
 
-/// That a change of trust is durable, and nobody else is distrusted there.
+/// The effect that says that a change of trust is durable and that no other principal is
+/// distrusted.
 pub fn noted(request: RequestId) -> Effect {
     Effect::Reply { request, answer: Ok(Answer::Distrusted(Vec::new())) }
 }
 
-/// A job of a plan, as nobody in particular submits it.
+/// A job of a plan, without an owner or a key.
 pub fn spec(plan: Plan) -> JobSpec {
     JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 }
 }
@@ -285,7 +287,7 @@ pub fn submission(
     asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
 }
 
-/// A submission by this owner, under a key if there is one.
+/// A submission by this owner, with a key if there is one.
 pub fn submission_by(
     owner: &str,
     key: Option<&str>,
@@ -301,7 +303,8 @@ pub fn kernel(name: &str) -> KernelName {
     KernelName::new(name).expect("there is such a kernel")
 }
 
-/// What tasks of `range` count if all count 1, but the first of them `more`.
+/// The checked count of `range`, in which every task counts 1, and the first one `more` in
+/// addition.
 pub fn checked_count(plan: Plan, range: Range, more: u64) -> CheckedCount {
     let count = |ordinal| 1 + if ordinal == range.start() { more } else { 0 };
     let add = |checked_count: CheckedCount, ordinal| {
@@ -310,25 +313,25 @@ pub fn checked_count(plan: Plan, range: Range, more: u64) -> CheckedCount {
     (range.start()..range.end()).try_fold(CheckedCount::EMPTY, add).expect("it is small")
 }
 
-/// Who makes the counts of a worker that joins with the usual owner.
+/// The provenance of the counts of a worker that joins with the usual owner.
 pub fn provenance(worker: &str) -> Provenance {
     let principal = Principal { owner: OWNER.into(), machine: worker.into() };
     Provenance { principal, worker: worker.into(), build: "1.0".into() }
 }
 
-/// The report with a token that the farm has leased its range to `owner`.
+/// The report with a token which proves that the farm has leased its range to `owner`.
 pub fn proven(report: Report, owner: &str) -> Report {
     let Report { job, fingerprint: plan, lease, range, .. } = report;
     let terms = LeaseTerms { job, plan, lease, owner };
     Report { token: LeaseKey::new(KEY).sign(&terms, range, report.token.kind), ..report }
 }
 
-/// The report as an answer to the question for another count.
+/// The report as the answer to a request for a recount.
 pub fn asked_again(report: Report) -> Report {
     Report { token: LeaseToken { kind: LeaseKind::Recount, ..report.token }, ..report }
 }
 
-/// A count of 1 per task, under no lease.
+/// A report with a count of 1 per task and no lease.
 pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
     Report {
         job,
@@ -343,14 +346,14 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
     }
 }
 
-/// A second count of the lease, with `kernel`.
+/// Reports a recount of the lease with the kernel `name`.
 pub fn recount(stage: &mut Stage, session: SessionId, lease: Lease, name: &str) -> Option<Verdict> {
     let of = report(lease.job, lease.plan, lease.range);
     let (id, token) = (lease.id, lease.token);
     stage.report_as_is(session, Report { lease: id, token, kernel: kernel(name), ..of })
 }
 
-/// Counts all that a worker is leased, as it should be done.
+/// Counts all leases of a worker correctly.
 pub fn work(stage: &mut Stage, session: SessionId) {
     let mut done = stage.leases(session).len() - 1;
     while let Some(&lease) = stage.leases(session).get(done) {
@@ -360,7 +363,7 @@ pub fn work(stage: &mut Stage, session: SessionId) {
     }
 }
 
-/// Numbers of a job's ranges that wait for an audit, and that were confirmed.
+/// The numbers of a job's ranges that wait for an audit and that were confirmed.
 pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
     let view = stage.farm.job(job).expect("it exists");
     (view.audits_wanted, view.audits_agreed)

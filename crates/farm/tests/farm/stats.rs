@@ -1,11 +1,11 @@
-//! What the farm tells those who watch it.
+//! Tests of the farm's statistics.
 
 use farm::{Change, Event, JobId, JobState, Request, RequestId, Verdict, WorkerMessage};
 
 use crate::stage::{Stage, asked, asked_again, change, checked_count, noted, plan, range, report};
 
 #[test]
-fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
+fn a_repeated_report_counts_once_in_all_statistics() {
     let mut stage = Stage::new();
     stage.submit(10, 0);
     let one = stage.join("w1", 4);
@@ -21,7 +21,7 @@ fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
 }
 
 #[test]
-fn no_report_says_more_than_a_day_of_each_thread() {
+fn a_report_adds_at_most_a_day_of_each_thread() {
     const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
     let mut stage = Stage::new();
     stage.submit(10, 0);
@@ -34,7 +34,7 @@ fn no_report_says_more_than_a_day_of_each_thread() {
 }
 
 #[test]
-fn leases_are_counted_when_they_are_given_and_when_they_run_out() {
+fn leases_are_counted_when_made_and_when_expired() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     stage.join("w1", 4);
@@ -47,7 +47,7 @@ fn leases_are_counted_when_they_are_given_and_when_they_run_out() {
 }
 
 #[test]
-fn a_worker_that_says_farewell_is_not_lost() {
+fn a_worker_that_stops_cleanly_is_not_lost() {
     let mut stage = Stage::new();
     let (one, two) = (stage.join("w1", 1), stage.join("w2", 1));
 
@@ -59,7 +59,7 @@ fn a_worker_that_says_farewell_is_not_lost() {
 }
 
 #[test]
-fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_is_not() {
+fn only_principals_that_were_proven_wrong_are_counted() {
     // Given: w1 and w2 contradict each other.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
@@ -102,14 +102,14 @@ fn jobs_that_have_ended_are_counted_but_not_listed() {
 }
 
 #[test]
-fn a_farm_wants_a_thread_for_each_task_until_it_knows_their_cost_and_then_for_each_lease() {
+fn wanted_threads_follow_tasks_and_later_leases() {
     let mut stage = Stage::new();
     let job = stage.submit(1_000, 0);
     let leasable = |stage: &Stage| stage.farm.leasable_threads();
     assert_eq!(leasable(&stage), 1_000);
 
-    // A tenth of a second a task: 100 tasks keep a thread busy for a lease of 10 seconds. A worker's first report
-    // tells no cost.
+    // With a tenth of a second for each task, 100 tasks keep a thread busy for a lease of 10
+    // seconds. A worker's first report does not measure a cost.
     let one = stage.join("w1", 10);
     for _ in 0..2 {
         let lease = stage.last_lease(one);
@@ -117,7 +117,7 @@ fn a_farm_wants_a_thread_for_each_task_until_it_knows_their_cost_and_then_for_ea
     }
     let left = 1_000 - stage.farm.stats().tasks_accepted;
     assert_eq!(leasable(&stage), left.div_ceil(100));
-    // Workers of whom nothing is known yet change nothing.
+    // A worker without a measured speed changes nothing.
     stage.join_with("w2", 64, u64::MAX);
     assert_eq!(leasable(&stage), left.div_ceil(100));
 

@@ -1,4 +1,5 @@
-//! Workers that report, hold or lose what they were not leased, and parties that somebody decides about.
+//! Tests of workers that report, hold or lose ranges that they were not leased, and of principals
+//! that an operator distrusts.
 
 use farm::{
     AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, Lease, LeaseId,
@@ -25,8 +26,8 @@ fn holding(lease: &Lease) -> Holding {
 }
 
 #[test]
-fn what_was_never_leased_counts_nothing_and_ends_the_session() {
-    // A session that was leased nothing, and then one with a token that was made up.
+fn a_count_that_was_never_leased_ends_the_session() {
+    // The first session was leased nothing, and the second one has an invented token.
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let all = report(job, plan(4), range(0, 4));
@@ -43,7 +44,7 @@ fn what_was_never_leased_counts_nothing_and_ends_the_session() {
 }
 
 #[test]
-fn a_token_is_worth_nothing_for_another_owner_job_range_or_purpose() {
+fn a_token_holds_for_one_owner_job_range_and_purpose_only() {
     let mut stage = Stage::new();
     let (job, twin) = (stage.submit(8, 0), stage.submit(8, -1));
     let holder = stage.join("w1", 4);
@@ -79,13 +80,13 @@ fn a_report_is_recognized_after_a_restart_and_after_its_lease() {
     stage.restart();
     let two = stage.join("w2", 0);
 
-    // The owner answers, whichever of its sessions brings it.
+    // Any session of the owner may bring the report.
     assert_eq!(stage.report_as_is(two, count_of(&lease)), Some(Verdict::Accepted));
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
 #[test]
-fn a_part_of_a_recount_is_not_what_was_asked_for() {
+fn a_part_of_a_recount_is_refused() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 4));
@@ -99,7 +100,7 @@ fn a_part_of_a_recount_is_not_what_was_asked_for() {
 }
 
 #[test]
-fn who_holds_what_it_was_not_leased_is_dismissed_and_keeps_nothing() {
+fn a_worker_that_holds_foreign_leases_is_dismissed() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let one = stage.join("w1", 4);
@@ -117,7 +118,7 @@ fn who_holds_what_it_was_not_leased_is_dismissed_and_keeps_nothing() {
 }
 
 #[test]
-fn coming_back_again_and_again_does_not_keep_a_lease_beyond_its_deadline() {
+fn reconnecting_does_not_extend_a_deadline() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let one = stage.join("w1", 4);
@@ -141,7 +142,7 @@ fn coming_back_again_and_again_does_not_keep_a_lease_beyond_its_deadline() {
 }
 
 #[test]
-fn no_more_is_taken_up_again_than_the_credit_allows() {
+fn a_reconnected_worker_keeps_at_most_its_credit() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 4);
@@ -163,8 +164,8 @@ fn decide(stage: &mut Stage, party: Party, trusted: bool) {
 }
 
 #[test]
-fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
-    // Given: w1 has counted all of a job that is done, and a part of another.
+fn distrust_by_hand_dismisses_and_invalidates_counts() {
+    // Given: w1 has counted all of a job that is done, and a part of another job.
     let mut stage = Stage::new();
     let (done, half) = (stage.submit(3, 0), stage.submit(4, 0));
     let one = stage.join("w1", 0);
@@ -183,7 +184,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
 }
 
 #[test]
-fn who_is_reinstated_may_work_again_also_after_a_restart() {
+fn a_reinstated_worker_may_work_even_after_a_restart() {
     let mut stage = Stage::new();
     stage.submit(3, 0);
     let party = provenance("w1").principal.party(AuditScope::Machines);
@@ -199,7 +200,7 @@ fn who_is_reinstated_may_work_again_also_after_a_restart() {
 }
 
 #[test]
-fn who_distrusts_an_owner_distrusts_all_its_machines() {
+fn distrusting_an_owner_distrusts_all_its_machines() {
     let mut stage = Stage::new();
     stage.submit(3, 0);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
@@ -213,7 +214,8 @@ fn who_distrusts_an_owner_distrusts_all_its_machines() {
 
 #[test]
 fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
-    // Given: two machines of rack8 dispute what rack7 has counted, of a job across owners.
+    // Given: two machines of rack8 dispute a count of rack7, in a job whose audits demand other
+    // owners.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let policy = farm::AuditPolicy { across: AuditScope::Owners, ..crate::stage::AUDIT_ALL };
@@ -238,7 +240,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     let lease = stage.last_lease(judge);
     recount(&mut stage, judge, lease, "search");
 
-    // Then the lie does not stand, and rack8 is distrusted.
+    // Then the wrong count is dropped, and rack8 is distrusted.
     assert_eq!(stage.state(job), (JobState::Done, 4));
     for session in [SessionId(2), SessionId(3)] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));

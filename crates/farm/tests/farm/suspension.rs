@@ -1,4 +1,4 @@
-//! Totals that contradict what is known are suspended.
+//! Tests that totals which contradict known facts are suspended.
 
 use farm::{
     AuditPolicy, Change, CheckedCount, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand,
@@ -9,7 +9,7 @@ use crate::stage::{
     AUDIT_ALL, Stage, answered, asked, change, checked_count, kernel, plan, report, spec, work,
 };
 
-/// Four tasks, of which no one counts more than 10, that are known to count 5 together.
+/// Known facts about four tasks: none counts more than 10, and together they count 5.
 fn known() -> Known {
     let fact = Fact::Published { value: 5, source: "a paper" };
     Known { most_per_task: 10, facts: vec![fact], ..Known::nothing() }
@@ -26,7 +26,8 @@ fn submit_plan(stage: &mut Stage, plan: Plan, audit: Option<AuditPolicy>) -> Job
     stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
 }
 
-/// Reports the worker's newest lease with one count a task, but `more` in its first.
+/// Reports the worker's newest lease with a count of 1 per task, and `more` in addition for the
+/// first one.
 fn tell(stage: &mut Stage, worker: SessionId, more: u64, name: &str) -> Option<Verdict> {
     let lease = stage.last_lease(worker);
     let reported = farm::Report {
@@ -53,9 +54,9 @@ fn answer(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
     stage.sent.iter().rev().find_map(answered).expect("it is answered")
 }
 
-/// The sum of the range is not too large for its tasks, but that of one of them is for it.
+/// The sum of the range is possible, but the count of one of its tasks is not.
 #[test]
-fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
+fn a_task_count_above_its_bound_is_refused() {
     for (counts, expected) in
         [([10, 0, 0, 0], Verdict::Accepted), ([11, 0, 0, 0], Verdict::Invalid)]
     {
@@ -101,12 +102,12 @@ fn a_total_that_contradicts_nothing_is_done() {
 }
 
 #[test]
-fn a_count_that_no_tasks_can_have_is_invalid_and_changes_nothing() {
+fn an_impossible_count_is_invalid_and_changes_nothing() {
     let mut stage = Stage::new();
     let job = submit(&mut stage, None);
     let worker = stage.join("w1", 4);
 
-    // Four tasks count 40 at most.
+    // Four tasks count at most 40.
     assert_eq!(tell(&mut stage, worker, u64::MAX - 4, "portable"), Some(Verdict::Invalid));
     assert_eq!(tell(&mut stage, worker, 37, "portable"), Some(Verdict::Invalid));
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(0));
@@ -116,7 +117,7 @@ fn a_count_that_no_tasks_can_have_is_invalid_and_changes_nothing() {
 }
 
 #[test]
-fn an_audit_counts_a_suspended_job_again_and_it_is_done_once_it_is_right() {
+fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
     let (mut stage, job) = suspended();
     let withdrawn = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
     let asked = change(RequestId(69), job, Change::Audit(withdrawn));
@@ -140,7 +141,7 @@ fn an_audit_counts_a_suspended_job_again_and_it_is_done_once_it_is_right() {
 }
 
 #[test]
-fn an_audit_that_confirms_what_is_wrong_ends_in_a_suspended_job_again() {
+fn an_audit_that_confirms_a_wrong_total_suspends_again() {
     let (mut stage, job) = suspended();
     let audited = change(RequestId(70), job, Change::Audit(AUDIT_ALL));
     answer(&mut stage, audited).expect("it may be audited");
@@ -169,7 +170,7 @@ fn a_suspended_job_is_cancelled_but_neither_paused_nor_resumed() {
 }
 
 #[test]
-fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not_suspended() {
+fn suspensions_are_durable_first_and_skip_cancelled_jobs() {
     let mut stage = Stage::new();
     let job = submit(&mut stage, None);
     let worker = stage.join("w1", 4);
@@ -190,7 +191,7 @@ fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not
 }
 
 #[test]
-fn a_suspended_job_stays_suspended_through_a_restart_until_the_fact_is_mended() {
+fn a_restart_keeps_a_suspension_until_the_fact_is_corrected() {
     let (mut stage, job) = suspended();
     let before = stage.farm.job(job).and_then(|view| view.suspended);
 
@@ -203,7 +204,7 @@ fn a_suspended_job_stays_suspended_through_a_restart_until_the_fact_is_mended() 
 }
 
 #[test]
-fn a_job_that_an_earlier_version_called_done_is_suspended_if_its_total_is_wrong() {
+fn a_restart_suspends_a_done_job_with_a_wrong_total() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);

@@ -1,4 +1,4 @@
-//! What becomes of a report.
+//! Tests of the verdicts on reports.
 
 use farm::{
     Change, CoordinatorMessage, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId,
@@ -54,7 +54,7 @@ fn several_rows_together_agree_with_one_report() {
 }
 
 #[test]
-fn a_partly_covered_range_is_superseded_and_its_rest_is_leased_again_at_once() {
+fn the_rest_of_a_superseded_range_is_leased_again_at_once() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let (one, two) = (stage.join("w1", 10), stage.join("w2", 0));
@@ -68,7 +68,7 @@ fn a_partly_covered_range_is_superseded_and_its_rest_is_leased_again_at_once() {
 }
 
 #[test]
-fn a_report_across_a_frozen_range_gives_its_free_part_back() {
+fn a_report_across_a_frozen_range_frees_its_other_part() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 10), stage.join("w2", 0), stage.join("w3", 0));
@@ -134,7 +134,7 @@ fn a_range_outside_of_the_plan_is_invalid() {
 }
 
 #[test]
-fn a_sum_that_was_altered_on_its_way_is_invalid() {
+fn an_altered_sum_is_invalid() {
     let mut stage = Stage::new();
     let job = stage.submit(10, 0);
     let worker = stage.join("w1", 0);

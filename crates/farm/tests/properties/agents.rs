@@ -1,4 +1,4 @@
-//! What a worker's agent reports, however its lease is cut.
+//! Properties of the reports of a worker's agent.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use crate::{checked_count, ordinals, pieces, plan, shuffle, split};
 
 proptest! {
-    /// However a lease is cut and in whatever order its parts are finished, the reports tile it and
-    /// sum to the same, also if neighbouring sums do not fit 64 bits.
+    /// Reports tile a lease and have its sum. This holds for any division of the lease and any
+    /// order of its parts, even if neighbouring sums exceed 64 bits.
     #[test]
     fn agent_reports_tile_the_lease(
         tasks in 1..50u64,
@@ -50,7 +50,8 @@ proptest! {
         prop_assert!(agent.is_settled());
     }
 
-    /// What is not acknowledged is sent again after a reconnection, with the same boundaries.
+    /// Reports without an acknowledgement are sent again after a reconnection, with the same
+    /// boundaries.
     #[test]
     fn agent_repeats_itself_exactly(tasks in 1..30u64, cuts in vec(0..30u64, 0..10)) {
         let mut agent = agent();

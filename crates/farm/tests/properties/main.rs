@@ -1,4 +1,4 @@
-//! Properties that hold for whatever the machine thinks of, against naive models.
+//! Properties that hold for all random inputs, compared with naive models.
 
 mod agents;
 mod rows;
@@ -13,7 +13,7 @@ fn ordinals(range: Range) -> std::ops::Range<u64> {
     range.start()..range.end()
 }
 
-/// `[0, tasks)`, cut there.
+/// The range `[0, tasks)`, divided at `cuts`.
 fn split(tasks: u64, cuts: &[u64]) -> Vec<Range> {
     let mut ends: BTreeSet<u64> = cuts.iter().map(|cut| cut % tasks).collect();
     ends.extend([0, tasks]);
@@ -21,13 +21,13 @@ fn split(tasks: u64, cuts: &[u64]) -> Vec<Range> {
     ends.windows(2).filter_map(|pair| Range::new(pair[0], pair[1])).collect()
 }
 
-/// A range in pieces of at most `most` tasks.
+/// The range in pieces of at most `most` tasks.
 fn pieces(range: Range, most: u64) -> Vec<Range> {
     let starts = ordinals(range).step_by(most as usize);
     starts.filter_map(|start| Range::new(start, (start + most).min(range.end()))).collect()
 }
 
-/// A permutation, the same for the same `order`.
+/// Permutes the items. The permutation depends only on `order`.
 fn shuffle<T>(items: &mut [T], mut order: u64) {
     for index in (1..items.len()).rev() {
         order =
@@ -39,7 +39,7 @@ fn shuffle<T>(items: &mut [T], mut order: u64) {
 fn plan(tasks: u64) -> Plan {
     Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks }
 }
-/// The checked count of a range whose first task counts everything.
+/// The checked count of a range whose first task has the whole count.
 fn checked_count(range: Range, count: u64) -> CheckedCount {
     let plan = Fingerprint([1; 32]);
     CheckedCount::EMPTY.with(plan, range.start(), count).expect("it is one task")

@@ -1,4 +1,4 @@
-//! Rows that become one, against what they were.
+//! Properties of joined rows, compared with the rows before.
 
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
@@ -15,8 +15,8 @@ use crate::shuffle;
 const PLAN: Plan =
     Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 1_000 };
 
-/// A row for each length, worker, lease, kind and whether its count is large. Of the kinds, 0 waits
-/// for a second count, 1 comes behind a gap, and 2 tells what each task counts.
+/// A row for each length, worker, lease, kind, and whether its count is large. Kind 0 waits for a
+/// second count, kind 1 follows a gap, and kind 2 has the count of each task.
 fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
     let mut at = 0;
     let row = |&(length, worker, lease, kind, is_large): &(u64, u8, u64, u8, bool)| {
@@ -65,14 +65,14 @@ fn accept((counted, task_counts): &(CountedRange, TaskCounts)) -> LedgerCommand 
 }
 
 proptest! {
-    /// In whatever order rows are accepted, joining them changes neither what they say together nor
-    /// who says it. Those that are to be counted twice or are disputed stay apart, and if nothing
-    /// forbids it, all become one.
+    /// In any order of acceptance, joining rows changes neither their content nor their authors.
+    /// Rows that wait for a second count or are disputed stay separate. If nothing forbids it, all
+    /// rows become one.
     #[test]
-    fn joined_rows_say_what_the_rows_said(
+    fn joining_rows_keeps_their_content(
         rows_of in prop_oneof![
             vec((1..4u64, 0..2u8, 0..2u64, 0..6u8, any::<bool>()), 1..30),
-            // Many neighbours that are alike.
+            // There are many neighbours that are alike.
             vec((1..4u64, seldom(9), seldom(9), 3..60u8, prop::bool::weighted(0.05)), 1..60),
             vec((1..4u64, Just(0), Just(0), Just(2), Just(false)), 1..60),
         ],
@@ -119,7 +119,8 @@ proptest! {
     }
 }
 
-/// Whether the rows of a store say together what the rows before said, and those that must stay are there.
+/// Whether the rows of a store have the content of the rows before, and the rows that must stay
+/// separate are there.
 fn say_the_same(
     before: &[(CountedRange, TaskCounts)],
     store: &mut MemoryStore,
@@ -167,7 +168,7 @@ fn say_the_same(
     Ok(())
 }
 
-/// 1 in one of so many cases, and 0 otherwise.
+/// The value 1 in one of `one_in` cases, and 0 otherwise.
 fn seldom<T: From<bool> + std::fmt::Debug>(one_in: u32) -> impl Strategy<Value = T> {
     (0..one_in).prop_map(|number| T::from(number == 0))
 }

@@ -1,4 +1,4 @@
-//! The interval set, against a set of single ordinals.
+//! Properties of the interval set, compared with a set of single ordinals.
 
 use std::collections::BTreeSet;
 

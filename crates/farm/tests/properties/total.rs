@@ -1,4 +1,4 @@
-//! The farm's total, however a plan is cut into reports.
+//! The farm's total for any division of a plan into reports.
 
 use farm::{
     Config, CoordinatorMessage, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName,
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::{checked_count, ordinals, pieces, plan, shuffle, split};
 
 proptest! {
-    /// Every split of a plan into reports, in any order and under any lease, sums to the same.
+    /// All reports of a plan have the same sum, for any division, any order and any leases.
     #[test]
     fn every_split_sums_to_the_same(
         tasks in 1..200u64,
@@ -65,7 +65,8 @@ proptest! {
     }
 }
 
-/// A step, and all that follows from it with a ledger that writes at once. Returns the verdicts.
+/// Handles an event and all that follows from it, with a ledger that writes at once. Returns the
+/// verdicts.
 fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let mut events = vec![event];

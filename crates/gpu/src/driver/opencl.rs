@@ -19,7 +19,7 @@ use crate::device::{Device, Driver};
 
 /// The devices of all platforms. The list is empty without a driver.
 pub(crate) fn devices() -> Vec<Device> {
-    // While the loader of drivers is at work, it shows no drivers to other threads.
+    // While the loader of drivers is working, it shows no drivers to other threads.
     static LOADING: Mutex<()> = Mutex::new(());
     let _loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     // A device that does not answer is left out.

@@ -7,8 +7,8 @@
 //! | [`permutations`] | a square in each row and each column | 8! = 40,320 |
 //!
 //! Source: folklore. Wikipedia's article "Eight queens puzzle" prints the three numbers. The
-//! examination of a board ends at its first pair of queens that attack each other. The next board
-//! is the next one in the order of enumeration, whatever was wrong with this one.
+//! examination of a board ends at its first pair of queens that attack each other. Boards are
+//! enumerated in a fixed order, which does not depend on that pair.
 
 use super::Searched;
 

@@ -38,7 +38,7 @@ fn more_examined_lines_take_fewer_tries() {
 
 #[test]
 fn small_boards_are_settled_by_looking() {
-    // On the board of 3 any first queen leaves a dead line, and nothing else is tried.
+    // On the board of size 3, any first queen leaves a dead line, and nothing else is tried.
     let three = count(3, Looking::Columns);
     assert_eq!((three.total, three.tries, three.dead), (0, 3, 3));
     let one = count(1, Looking::Columns);

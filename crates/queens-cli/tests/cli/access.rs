@@ -1,4 +1,4 @@
-//! The coordinator's access: who gets in, what may be asked, and how much of it.
+//! Tests of access to the coordinator: who may connect, which requests are allowed, and how many.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -25,13 +25,13 @@ use crate::support::process::{PATIENCE, Process};
 use crate::support::{Farm, Scratch, assert_private, write_private};
 
 #[test]
-fn a_farm_with_a_token_lets_in_who_has_it() {
+fn a_farm_with_a_token_admits_clients_that_have_it() {
     let scratch = Scratch::new();
     let token = scratch.path("token");
     let option = format!("--token-file {}", token.display());
     let farm = Farm::new(&option, &option);
 
-    // Given a coordinator that made its token, for its owner's eyes only.
+    // Given a coordinator that has made its token, in a file that only its owner may read.
     let coordinator = farm.start_coordinator();
     let secret = fs::read_to_string(&token).expect("it was made");
     assert_private(&token);
@@ -43,7 +43,7 @@ fn a_farm_with_a_token_lets_in_who_has_it() {
     let total = farm.client(&["submit", "10", "--wait", "--token-file", file]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
 
-    // A coordinator that comes back keeps it.
+    // A restarted coordinator keeps the token.
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
     assert_eq!(fs::read_to_string(&token).expect("it is there"), secret);
@@ -70,7 +70,7 @@ fn a_wrong_or_missing_token_is_refused() {
 }
 
 #[test]
-fn wrong_credentials_are_counted_and_logged_with_a_line_a_second() {
+fn wrong_credentials_are_counted_and_logged_once_a_second() {
     const ATTEMPTS: usize = 40;
     let scratch = Scratch::new();
     let token = scratch.path("token");
@@ -103,7 +103,7 @@ fn wrong_credentials_are_counted_and_logged_with_a_line_a_second() {
 }
 
 #[test]
-fn the_world_is_let_in_only_on_request() {
+fn open_access_needs_an_option() {
     let farm = Farm::new("--insecure", "");
     let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
     let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
@@ -142,7 +142,7 @@ async fn no_method_answers_without_the_token() {
         assert_eq!(code, Some(Code::Unauthenticated), "request {index}");
     }
 
-    // No handler ran.
+    // No handler has run.
     let file = token.to_str().expect("the path is text");
     assert_eq!(farm.client(&["jobs", "--json", "--token-file", file]).success(), "");
 }
@@ -151,7 +151,8 @@ async fn no_method_answers_without_the_token() {
 async fn health_and_reflection_are_served() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
-    // It takes jobs once it has read its ledger, and says that it serves from then on.
+    // The coordinator accepts jobs once it has read its ledger. From then on it reports that it
+    // serves.
     farm.submit(8, 2, 0);
     let channel = connect(&farm).await;
 
@@ -169,14 +170,14 @@ async fn health_and_reflection_are_served() {
 }
 
 #[tokio::test]
-async fn a_worker_of_another_protocol_is_refused_before_anything_else() {
+async fn a_worker_of_another_protocol_is_refused_first() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
     let channel = connect(&farm).await;
 
     for theirs in [0, wire::PROTOCOL + 1, u32::MAX] {
-        // It would be refused for its name as well, if anybody looked.
+        // The protocol is checked first. The invalid name would be refused later.
         let other = v1::Hello { protocol: theirs, worker: String::new(), ..hello() };
         let refused = work(&channel, vec![Message::Hello(other)]).await.expect_err("it is refused");
 
@@ -191,7 +192,7 @@ async fn a_worker_of_another_protocol_is_refused_before_anything_else() {
 }
 
 #[tokio::test]
-async fn a_worker_that_says_what_it_must_not_is_sent_away() {
+async fn a_worker_that_breaks_the_protocol_is_dismissed() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let channel = connect(&farm).await;
@@ -218,7 +219,7 @@ async fn a_worker_that_says_what_it_must_not_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_report_of_what_was_not_leased_changes_nothing() {
+async fn a_report_without_a_lease_changes_nothing() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
@@ -261,7 +262,7 @@ async fn a_connection_has_at_most_64_streams() {
     in_time(jobs.watch(request)).await.expect("there is room again");
 }
 
-/// Fails if a future takes longer than anything may on a slow and busy machine.
+/// Fails if a future takes longer than any request takes on a slow and busy machine.
 pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("the coordinator answers in time")
 }
@@ -282,7 +283,7 @@ pub(crate) fn hello() -> v1::Hello {
     }
 }
 
-/// The form of a lease token, signed with no key.
+/// A lease token of valid form without a valid signature.
 pub(crate) fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
     farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
@@ -304,7 +305,7 @@ pub(crate) fn report() -> v1::Report {
     }
 }
 
-/// Says all of `messages` in one session. What it is told until the session ends.
+/// Sends all `messages` in one session. Returns the messages that arrive until the session ends.
 pub(crate) async fn work(channel: &Channel, messages: Vec<Message>) -> Result<(), Status> {
     let mut client = FarmServiceClient::new(channel.clone());
     in_time(async {
@@ -315,7 +316,7 @@ pub(crate) async fn work(channel: &Channel, messages: Vec<Message>) -> Result<()
     .await
 }
 
-/// `messages`, and then silence for as long as the test lasts.
+/// A stream of `messages` that then stays open and silent.
 pub(crate) fn talk(messages: Vec<Message>) -> ReceiverStream<v1::WorkRequest> {
     let (sender, receiver) = mpsc::channel(messages.len());
     for message in messages {

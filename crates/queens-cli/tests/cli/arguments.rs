@@ -1,10 +1,10 @@
-//! The arguments of the command line: one style of errors, environment variables, help and completions.
+//! Tests of the command line's arguments: errors, environment variables, help and completions.
 
 use crate::support::process::{queens, run};
 use crate::support::{Scratch, write_private};
 
 #[test]
-fn wrong_arguments_get_one_line_that_says_what_to_do() {
+fn wrong_arguments_get_one_line_with_advice() {
     for (args, reason) in [
         (&["count", "ten"][..], "invalid value 'ten' for '<N>': give a size"),
         (&["count"], "arguments were not provided: <N>; `queens count -h` says more"),
@@ -39,7 +39,7 @@ fn wrong_arguments_get_one_line_that_says_what_to_do() {
     ] {
         let outcome = run(&mut queens(args));
         if args == ["watch"] {
-            // It asks for a coordinator first, and there is none.
+            // The program asks for a coordinator first, and there is none.
             outcome.refusal(5, &["no coordinator answers"]);
             continue;
         }
@@ -48,7 +48,7 @@ fn wrong_arguments_get_one_line_that_says_what_to_do() {
 }
 
 #[test]
-fn an_empty_environment_variable_is_one_that_is_not_set() {
+fn an_empty_environment_variable_counts_as_unset() {
     let empty = ["QUEENS_THREADS", "QUEENS_LEDGER", "QUEENS_METHOD", "QUEENS_LOG", "QUEENS_MEMORY"];
     let mut command = queens(&["count", "8"]);
     empty.iter().for_each(|name| {
@@ -62,10 +62,10 @@ fn an_empty_environment_variable_is_one_that_is_not_set() {
 }
 
 #[test]
-fn what_is_typed_wins_over_what_is_exported_group_by_group() {
+fn arguments_override_the_environment_group_by_group() {
     let (scratch, secret) = (Scratch::new(), "0123456789abcdef");
     let file = scratch.path("join");
-    // Nobody listens there: it is enough that the words are understood.
+    // No coordinator listens there. The test only checks that the arguments are understood.
     let join = format!("queens://{secret}@127.0.0.1:1#{}", "a".repeat(64));
     write_private(&file, &join);
     let file = file.to_str().expect("it is text");
@@ -100,7 +100,7 @@ fn what_is_typed_wins_over_what_is_exported_group_by_group() {
 }
 
 #[test]
-fn a_switch_that_is_exported_says_yes_or_no_in_every_usual_way() {
+fn a_switch_in_the_environment_has_all_usual_values() {
     let args = ["list", "6", "--number", "2", "--format", "squares", "--by-file"];
     let (with, without) = (run(&mut queens(&args)), run(&mut queens(&args[..6])));
     let (with, without) = (with.success(), without.success());
@@ -185,7 +185,7 @@ fn the_version_says_what_the_program_is() {
 }
 
 #[test]
-fn a_duration_is_said_alike_everywhere() {
+fn durations_have_one_form_everywhere() {
     for args in [
         &["plan", "8", "--seconds", "1s"][..],
         &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],

@@ -1,4 +1,5 @@
-//! Strangers with a credential, against a real coordinator: what they may do, what they report, whom they are.
+//! Tests of strangers with a credential against a real coordinator: what they may do, report and
+//! claim.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,7 +25,8 @@ use crate::support::guarded::Guarded;
 use crate::support::liar::Liar;
 use crate::support::process::wait_until;
 
-/// One session with a secret: it says `messages`, and then listens until its end. All that it was told.
+/// Runs one session with a secret: it sends `messages`, and then listens until the session ends.
+/// Returns the messages that arrived.
 pub(crate) async fn session(
     farm: &Farm,
     secret: Option<&str>,
@@ -62,7 +64,7 @@ pub(crate) fn first_lease(reported: &[work_response::Message]) -> v1::Lease {
     reported.iter().find_map(lease).expect("something was leased")
 }
 
-/// A report of the whole lease, of which no task is said to have a solution.
+/// A report of the whole lease, in which no task has a solution.
 pub(crate) fn zero(lease: &v1::Lease) -> v1::Report {
     let plan: farm::Plan = lease.plan.clone().expect("it is there").try_into().expect("it is one");
     let range = lease.range.expect("it is there");
@@ -115,7 +117,7 @@ fn a_session_that_was_leased_nothing_cannot_end_a_job() {
 }
 
 #[test]
-fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_told() {
+fn task_counts_are_kept_only_if_wanted_and_if_they_add_up() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.client(&["submit", "10", "--method", "halves"]).success();
@@ -149,7 +151,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
     wait_until("the count to be durable", || kept() == 1);
     farm.client(&["cancel", "1"]).success();
 
-    // Of a plan of many short tasks nothing is kept, whatever a worker says.
+    // The task counts of a plan of many short tasks are not kept, even if a worker reports them.
     farm.submit(10, 3, 0);
     let report = zero(&first_lease(&say(4, Vec::new()).0));
     let reported = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
@@ -159,7 +161,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
 }
 
 #[test]
-fn a_hello_that_holds_what_was_not_leased_is_refused_and_delays_nobody() {
+fn a_hello_with_foreign_leases_is_refused_without_delay() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(10, 3, 0);
@@ -201,7 +203,7 @@ fn a_token_is_of_no_use_to_another_owner() {
     let (_, end) = say(&thief, stolen.clone(), LONG);
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
 
-    // Its owner may still bring it, in whatever session.
+    // The owner of the lease may still report it, in any session.
     let (reported, end) = say(&holder, stolen, SHORT);
     let acked = |message: &work_response::Message| match message {
         work_response::Message::Ack(ack) => Some(ack.verdict()),
@@ -247,7 +249,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
 }
 
 #[test]
-fn a_credential_that_ends_takes_its_sessions_along() {
+fn the_sessions_of_a_credential_end_with_it() {
     let guarded = Guarded::new();
     let (token, _) = guarded.create("worker", "rack7");
     let mut worker = guarded.start_worker(&token);
@@ -261,7 +263,7 @@ fn a_credential_that_ends_takes_its_sessions_along() {
     guarded.client("admin", &["token", "revoke", "9"]).refusal(4, &["no token 9"]);
     assert!(guarded.client("admin", &["token", "list"]).success().contains("revoked"));
 
-    // One that expires.
+    // This credential expires.
     let runtime = Runtime::new().expect("it starts");
     let admin = fs::read_to_string(guarded.scratch.path("admin")).expect("it is there");
     let secret = runtime.block_on(async {
@@ -279,7 +281,7 @@ fn a_credential_that_ends_takes_its_sessions_along() {
 }
 
 #[test]
-fn a_worker_goes_on_with_the_secret_that_its_file_has_by_then() {
+fn a_worker_reads_its_secret_again_from_its_file() {
     let guarded = Guarded::new();
     let [(token, first), (_, next)] = [(); 2].map(|()| guarded.create("worker", "rack7"));
     guarded.write(&token, &first);
@@ -297,7 +299,7 @@ fn a_worker_goes_on_with_the_secret_that_its_file_has_by_then() {
 }
 
 #[test]
-fn a_credential_that_ends_takes_its_watches_along() {
+fn the_watches_of_a_credential_end_with_it() {
     let guarded = Guarded::new();
     guarded.client("admin", &["submit", "10"]).success();
     let (_, secret) = guarded.create("viewer", "rack7");
@@ -335,7 +337,7 @@ fn across_owners_the_machines_of_one_owner_confirm_nothing() {
 }
 
 #[test]
-fn who_runs_the_farm_decides_whom_to_believe() {
+fn an_operator_decides_whom_to_trust() {
     let guarded = Guarded::new();
     let (token, _) = guarded.create("worker", "rack7");
     let mut worker = guarded.start_worker(&token);
@@ -366,8 +368,8 @@ fn who_runs_the_farm_decides_whom_to_believe() {
 }
 
 #[test]
-fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
-    // Given two machines that one stranger has made up, and that were each leased all tasks of a job
+fn two_invented_machines_cannot_dispute_a_done_job() {
+    // Given two machines that a stranger has invented. Each was leased all tasks of a job
     let guarded = Guarded::with("--lease-ms 200 --lease-ttl-ms 400");
     let (_, secret) = guarded.create("worker", "mallory");
     let honest = guarded.create("worker", "rack7").0;
@@ -382,7 +384,7 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
     let lies = ["m1", "m2"].map(|machine| (machine, zero(&first_lease(&talk(machine, 100, None)))));
     assert_eq!(lies[0].1.range, lies[1].1.range);
 
-    // When both contradict it once it is done
+    // When both contradict the count after the job is done
     let _worker = guarded.start_worker(&honest);
     let watched = || guarded.client("admin", &["watch", "1"]).success();
     let total = format!("{}\n", vectors::total(8));
@@ -403,7 +405,7 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
     assert!(workers.contains(" rack7 ") && !workers.contains("distrusted"), "{workers}");
 }
 
-/// What each task of a plan counts.
+/// The count of each task of a plan.
 fn counts(plan: &farm::Plan) -> Vec<u64> {
     let index = PlanIndex::new(plan.problem, plan.method).expect("it is a plan");
     let kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method);
@@ -417,7 +419,7 @@ fn counts(plan: &farm::Plan) -> Vec<u64> {
     counts
 }
 
-/// A machine that counts 8 too many of each task that it is asked to count again.
+/// A machine that reports 8 too many for each task of a recount.
 fn liar_in_recounts(guarded: &Guarded, token: &str, name: &str) -> Liar {
     let token_file = Some(guarded.scratch.path(token));
     let endpoint = Endpoint::new(&guarded.farm.url(), token_file);
@@ -429,8 +431,8 @@ fn liar_in_recounts(guarded: &Guarded, token: &str, name: &str) -> Liar {
 }
 
 #[test]
-fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
-    // Given a job of the administrator that three honest owners have counted and certified
+fn invented_machines_of_one_owner_change_nothing_of_others() {
+    // Given a certified job of the administrator, counted by three honest owners
     let guarded = Guarded::with("--lease-ms 20 --lease-ttl-ms 2000");
     let honest = ["rack7", "rack8", "rack9"].map(|owner| guarded.create("worker", owner).0);
     let workers = honest.each_ref().map(|token| guarded.start_worker(token));
@@ -446,8 +448,8 @@ fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
         text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
     };
 
-    // When somebody with credentials of both roles orders audits between machines, and 30 machines that he has invented
-    // count 8 too many of each task that they are asked to count again
+    // When one owner with credentials of both roles orders audits between machines, and its 30
+    // invented machines report 8 too many for each task of a recount
     let (submitter, _) = guarded.create("submitter", "mallory");
     let (token, _) = guarded.create("worker", "mallory");
     let liars: Vec<Liar> =
@@ -457,7 +459,8 @@ fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
     wait_until("counts to be disputed", || guarded.farm.snapshot().disputes >= 5);
     let during = submit("admin", "10", &["--wait"]);
 
-    // Then no honest machine is expelled, the job that is done stays so, and a job that others order meanwhile has its total.
+    // Then no honest machine is distrusted, the done job stays done, and another job that is
+    // submitted meanwhile has its total.
     assert_eq!(during, format!("{}\n", vectors::total(10)));
     for mut worker in workers {
         assert!(worker.is_running(), "{}", worker.said());
@@ -480,8 +483,9 @@ fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
 }
 
 #[test]
-fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
-    // Given an honest owner that has counted a job, and one that contradicts it, with two machines
+fn a_trusted_worker_decides_between_two_owners() {
+    // Given an honest owner that has counted a job, and a second owner that contradicts it with two
+    // machines
     let guarded = Guarded::with("--lease-ms 20 --lease-ttl-ms 2000");
     let [honest, liar] = ["rack7", "mallory"].map(|owner| guarded.create("worker", owner).0);
     let args = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
@@ -490,7 +494,7 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
     let _liars = ["m1", "m2"].map(|name| liar_in_recounts(&guarded, &liar, name));
 
-    // Then the job waits, nobody is distrusted, and it says who is asked.
+    // Then the job waits, nobody is distrusted, and its status says whom it waits for.
     wait_until("a dispute", || guarded.job()["disputed"].is_string());
     let disputed = guarded.client("admin", &["jobs", "1"]).success();
     for asked in ["rack7/", "mallory/m", "a worker of another owner", "--role worker --trusted"] {
@@ -499,7 +503,7 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     let listed = || guarded.client("admin", &["workers"]).success();
     assert!(!listed().contains("distrusted"), "{}", listed());
 
-    // When the operator lets a machine of his own decide
+    // When the operator lets a trusted machine decide
     let create = ["token", "create", "--role", "worker", "--trusted", "--owner", "admin"];
     let secret = guarded.client("admin", &create).success();
     guarded.write("judge", &secret);
@@ -509,7 +513,7 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     guarded.client("admin", &wrong).usage("--trusted is for --role worker");
     let _judge = guarded.start_worker("judge");
 
-    // Then the honest owner stays.
+    // Then the honest owner stays trusted.
     let total = guarded.client("admin", &["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     assert!(listed().contains("distrusted: mallory"), "{}", listed());
@@ -517,7 +521,7 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
 }
 
 #[test]
-fn a_pardon_names_what_still_stands() {
+fn a_reinstatement_names_the_decisions_that_still_stand() {
     let guarded = Guarded::new();
     let decide = |args: &[&str]| {
         guarded.client("admin", &[args, &["--reason", "a trial"]].concat()).success()

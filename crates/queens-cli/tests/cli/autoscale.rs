@@ -1,4 +1,5 @@
-//! `queens autoscale` with programs that stand in for those of Slurm. tools/platforms/tests/slurm.rs has real ones.
+//! Tests `queens autoscale` with programs that stand in for Slurm's. tools/platforms/tests/slurm.rs
+//! uses Slurm's own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -30,7 +31,7 @@ impl Slurm {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
     }
 
-    /// The command, for this farm and with this queue.
+    /// The command for this farm and this queue.
     fn autoscale(&self, farm: &Farm, arguments: &[&str]) -> Command {
         let mut command = queens(&["autoscale", "slurm", "--every", "50ms", "--max-nodes", "3"]);
         let path = format!("{}:/usr/bin:/bin", self.scratch.path("").display());
@@ -42,12 +43,12 @@ impl Slurm {
         fs::read_to_string(self.scratch.path(name)).unwrap_or_default()
     }
 
-    /// How many jobs are in this state.
+    /// The number of jobs in this state.
     fn count(&self, state: &str) -> usize {
         self.read("queue").lines().filter(|line| line.contains(state)).count()
     }
 
-    /// Writes the queue anew with another word in place of `word`.
+    /// Replaces `word` in the queue by another word.
     fn turn(&self, word: &str, into: &str) {
         let queue = self.read("queue").replace(word, into);
         fs::write(self.scratch.path("turned"), queue).expect("it is ours");
@@ -55,7 +56,7 @@ impl Slurm {
     }
 }
 
-/// Adds a job that waits, and notes what it was told.
+/// A script that adds a waiting job, and records its arguments.
 const SUBMITS: &str = r#"
 echo "$@" >>submitted
 echo "$QUEENS_COORDINATOR" >>told
@@ -74,7 +75,7 @@ fn nodes_are_submitted_kept_and_withdrawn() {
     fs::write(slurm.scratch.path("queue"), "900|PENDING|queens:other\n").expect("it is ours");
     let job = farm.submit(18, 4, 0).to_string();
 
-    // When it is looked at, and when it is made to grow
+    // When a dry run looks at the queue, and a real run makes the farm grow
     let dry = run(&mut slurm.autoscale(&farm, &["--dry-run"])).success();
     assert!(dry.starts_with("would submit 2 jobs: "), "{dry}");
     let args = ["--time-limit", "1h", "--", "--partition=long"];
@@ -83,7 +84,8 @@ fn nodes_are_submitted_kept_and_withdrawn() {
     slurm.turn("1|PENDING", "1|RUNNING");
     wait_until("a third is submitted", || slurm.read("submitted").lines().count() == 3);
 
-    // Then its successor takes over what is there, and withdraws it when the work is over.
+    // Then a second process takes over the jobs, and withdraws the waiting ones when the work is
+    // over.
     first.stop();
     let second = start(&args);
     farm.client(&["cancel", &job]).success();
@@ -101,7 +103,7 @@ fn nodes_are_submitted_kept_and_withdrawn() {
 
 #[test]
 fn a_worker_in_a_job_of_slurm_is_known_by_its_name() {
-    // Given a worker on a node, and no work but what it holds
+    // Given a worker on a node, and no work except the task that it holds
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
     let _coordinator = farm.start_coordinator();
     let (mut worker, log) = farm.worker(&["--coordinator", &farm.url()]);
@@ -112,7 +114,7 @@ fn a_worker_in_a_job_of_slurm_is_known_by_its_name() {
     farm.submit(18, 0, 0);
     wait_until("its task", || workers().contains(r#""tasks":1,"#));
 
-    // Then its thread is one of this farm's nodes, or of somebody else's, by what the queue says.
+    // Then the queue decides whether its node is counted as this farm's.
     let look = || run(&mut slurm.autoscale(&farm, &["--dry-run"])).success();
     assert!(look().contains("could use 0 threads; nodes at work: 0"), "{}", look());
     let ours = format!("123|RUNNING|queens:{}\n", farm.url());
@@ -121,7 +123,7 @@ fn a_worker_in_a_job_of_slurm_is_known_by_its_name() {
 }
 
 #[test]
-fn failures_in_a_row_end_it() {
+fn several_failures_in_a_row_end_autoscale() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
@@ -140,7 +142,7 @@ fn failures_in_a_row_end_it() {
 }
 
 #[test]
-fn a_coordinator_that_is_away_is_waited_for() {
+fn autoscale_waits_for_an_absent_coordinator() {
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
     let coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
@@ -151,7 +153,7 @@ fn a_coordinator_that_is_away_is_waited_for() {
     coordinator.kill();
     slurm.turn("PENDING", "RUNNING");
     scaling.wait_for_line("no coordinator answers");
-    // Its workers give up meanwhile.
+    // The farm's workers stop meanwhile.
     slurm.turn("RUNNING", "FAILED");
     let _coordinator = farm.start_coordinator();
 
@@ -160,7 +162,7 @@ fn a_coordinator_that_is_away_is_waited_for() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn autoscale_names_what_it_lacks() {
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
     let unreachable = slurm.autoscale(&farm, &[]);
     run(&mut { unreachable }).refusal(5, &["no coordinator answers"]);

@@ -1,4 +1,4 @@
-//! Copies of a ledger, from its file and from a running farm, and what they are good for; and ledgers that are damaged.
+//! Tests of copies of a ledger, made from its file and from a running farm, and of damaged ledgers.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::process::{Process, queens, run};
 use crate::support::{Farm, Scratch};
 
-/// A farm with one job that is done and one that waits, which goes on.
+/// A running farm with one job that is done and one that waits.
 fn busy_farm() -> (Farm, Process) {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
@@ -22,7 +22,7 @@ fn busy_farm() -> (Farm, Process) {
     (farm, coordinator)
 }
 
-/// Serves a copy under the name of a farm's ledger, and demands the totals of its jobs.
+/// Serves a copy as the ledger of a new farm, and requires the totals of its jobs.
 fn goes_on_from(copy: &Path) {
     let restored = Farm::new("", "").with_ledger(copy.to_path_buf());
     let _coordinator = restored.start_coordinator();
@@ -34,7 +34,7 @@ fn goes_on_from(copy: &Path) {
 }
 
 #[test]
-fn a_farm_goes_on_from_copies_that_were_made_while_it_served() {
+fn a_farm_resumes_from_copies_made_while_it_served() {
     let (farm, coordinator) = busy_farm();
     let scratch = Scratch::new();
     let [by_port, by_file] = ["port.db", "file.db"].map(|name| scratch.path(name));
@@ -57,7 +57,7 @@ fn a_farm_goes_on_from_copies_that_were_made_while_it_served() {
 }
 
 #[test]
-fn nobody_but_an_admin_copies_a_ledger() {
+fn only_an_admin_copies_a_ledger() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
     let join = farm.key("join");
@@ -117,7 +117,7 @@ fn a_scrub_names_all_that_is_damaged() {
     run(queens(&["scrub"]).arg(scratch.path("missing.db"))).refusal(10, &["missing.db"]);
 }
 
-/// Alters a digit of a count, as a disk might.
+/// Changes a digit of a count, as a broken disk might.
 fn damage(ledger: &Path) {
     let db = Connection::open(ledger).expect("it is there");
     db.busy_timeout(Duration::from_secs(10)).expect("it is SQL");

@@ -1,4 +1,4 @@
-//! Bundles over the network: who may read a job may take its evidence home.
+//! Tests of bundles over the network: everyone who may read a job may export its evidence.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
-fn who_may_see_a_job_takes_its_evidence_home() {
+fn a_viewer_of_a_job_can_export_its_evidence() {
     let farm = Farm::new("", "--report-ms 0");
     let _coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
@@ -35,7 +35,7 @@ fn who_may_see_a_job_takes_its_evidence_home() {
         let verified = verified.success();
         assert!(verified.starts_with(&format!("total     {}", vectors::total(11))), "{verified}");
     }
-    // The same lines as from the ledger itself; only the time in the header differs.
+    // The lines are the same as from the ledger itself. Only the time in the header differs.
     run(queens(&["export", "1", near, "--ledger"]).arg(farm.ledger())).success();
     let lines = |path: &str| -> Vec<String> {
         let text = fs::read_to_string(path).expect("it is there");
@@ -46,9 +46,10 @@ fn who_may_see_a_job_takes_its_evidence_home() {
     farm.client(&["export", "7", "other"]).refusal(4, &["no job 7"]);
 }
 
-/// From the thread that counts to a stranger's verifier, through workers, the coordinator and its ledger.
+/// This follows task counts from the counting thread to a stranger's verifier, through workers, the
+/// coordinator and its ledger.
 #[test]
-fn what_each_task_of_halves_counts_is_in_the_evidence_of_a_farm() {
+fn the_evidence_of_a_farm_has_task_counts_of_halves() {
     let farm = Farm::new("", "--report-ms 0");
     let coordinator = farm.start_coordinator();
     let _workers = [farm.start_worker(), farm.start_worker()];
@@ -72,7 +73,7 @@ fn what_each_task_of_halves_counts_is_in_the_evidence_of_a_farm() {
 }
 
 #[test]
-fn a_credential_that_only_counts_takes_nothing_home() {
+fn a_worker_credential_cannot_export() {
     let guarded = Guarded::new();
     let (viewer, _) = guarded.create("viewer", "lab");
     let (worker, _) = guarded.create("worker", "lab");

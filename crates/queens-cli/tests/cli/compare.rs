@@ -1,4 +1,4 @@
-//! `queens compare`: that all agree, and that nothing is left out unseen.
+//! Tests `queens compare`: all algorithms agree, and each omission is reported.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn objects(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn all_count_the_same_boards() {
+fn all_algorithms_count_the_same_boards() {
     let lines = objects(&compare(&["4..7", "--seconds", "60", "--json"]).success());
     assert_eq!(lines.len(), 4 * ALL.len());
     for (line, place) in lines.iter().zip(0..) {
@@ -58,7 +58,7 @@ fn all_count_the_same_boards() {
 }
 
 #[test]
-fn the_table_has_a_line_for_each_and_says_what_was_left_out() {
+fn the_table_has_a_line_for_each_count_and_each_omission() {
     let text = compare(&["3"]).success();
     let (head, lines) = text.split_once('\n').expect("a head");
     assert!(head.contains("algorithm") && head.contains("nodes/solution"), "{text}");

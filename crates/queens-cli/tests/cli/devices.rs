@@ -1,12 +1,12 @@
-//! Graphics processors, or what stands in for them: the processor itself by PoCL. Where there is no device of OpenCL, the
-//! tests that need one say that they were left out.
+//! Tests of graphics processors, or of the processor itself as a device by PoCL. Without an OpenCL
+//! device, the tests that need one print that they were left out.
 
 use serde_json::Value;
 
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
-/// Whether there is a device of OpenCL.
+/// Whether there is an OpenCL device.
 fn has_device() -> bool {
     let listed = run(&mut queens(&["bench", "--list"])).success();
     let has_device = listed.lines().any(|line| line.starts_with("opencl:0 "));
@@ -17,7 +17,7 @@ fn has_device() -> bool {
 }
 
 #[test]
-fn what_names_no_device_of_this_machine_is_refused() {
+fn a_missing_device_is_refused() {
     let count = |backend: &str| run(&mut queens(&["count", "8", "--backend", backend]));
     for name in ["gpu:", "cuda:x", "opencl:-1", "gpus"] {
         count(name).refusal(2, &["--backend", "gpu, cuda or opencl"]);
@@ -40,7 +40,7 @@ fn a_count_by_a_device_says_so() {
     let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
     assert_eq!(counted["total"], vectors::total(12).to_string());
     assert_eq!(counted["backend"], "gpu");
-    // Rows are searched by the processor.
+    // The processor searches `rows`.
     let rows = ["count", "10", "--method", "rows", "--backend", "opencl:0", "--json"];
     let counted = run(&mut queens(&rows)).success();
     let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
@@ -48,7 +48,7 @@ fn a_count_by_a_device_says_so() {
     assert_ne!(counted["backend"], "gpu");
 }
 
-/// What a device has counted is counted again by a processor, and the other way round.
+/// A processor counts again what a device has counted, and the other way round.
 #[test]
 fn a_device_and_a_processor_confirm_each_other() {
     if !has_device() {

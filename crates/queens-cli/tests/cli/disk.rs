@@ -1,4 +1,5 @@
-//! Full and failing disks: no accepted count is lost, and the same command goes on afterwards.
+//! Tests of full and failing disks: no accepted count is lost, and the same command resumes
+//! afterwards.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use crate::support::{Farm, Scratch};
 const N: u32 = 15;
 
 #[test]
-fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
+fn a_count_resumes_after_its_ledger_could_not_grow() {
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db");
     for kib in [4, 16, 40] {
@@ -23,13 +24,13 @@ fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
 }
 
 #[test]
-fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
+fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
     let farm = Farm::new("--lease-ms 1", "--report-ms 0");
     let coordinator = Process::start(&mut in_files_of(160, &farm.coordinator()), farm.new_log());
     stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
 }
 
-/// Stops the farm by a real file system that is full.
+/// A real file system is full here.
 #[test]
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn a_full_file_system_stops_the_farm_and_loses_nothing() {
@@ -55,12 +56,12 @@ fn a_full_file_system_stops_a_count_and_loses_nothing() {
 }
 
 #[test]
-fn a_coordinator_whose_disk_fails_says_so_and_goes_on_later() {
+fn a_coordinator_resumes_after_its_disk_failed() {
     if !can_inject() {
         println!("left out: strace(1) cannot make system calls fail here");
         return;
     }
-    // A new ledger is served after 15 and 45 of them, and a job is there after some more.
+    // A new ledger needs 15 and 45 of these calls before it is served, and some more for a job.
     for (calls, first) in [("fdatasync,fsync", 18), ("pwrite64", 70)] {
         let farm = Farm::new("--lease-ms 1", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &farm.coordinator());
@@ -70,17 +71,18 @@ fn a_coordinator_whose_disk_fails_says_so_and_goes_on_later() {
     }
 }
 
-/// A disk that takes writes, and says only when they are to be kept that it cannot.
+/// The disk accepts writes, and fails only when they are synced.
 #[test]
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
-fn a_disk_that_cannot_keep_what_it_took_stops_the_farm_and_loses_nothing() {
+fn a_failed_sync_stops_the_farm_and_loses_nothing() {
     let Some(disk) = HollowDisk::mount() else {
         println!("left out: a file cannot be mounted as a disk here");
         return;
     };
     let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
     let coordinator = farm.start_coordinator();
-    // Filled once the job is there: the file system itself writes too, at times of its own.
+    // The disk is filled once the job is there, because the file system also writes at times of its
+    // own.
     let fill = || disk.backing.leave(16);
     stopped_coordinator_goes_on(&farm, coordinator, fill, || {
         disk.backing.empty();
@@ -88,8 +90,8 @@ fn a_disk_that_cannot_keep_what_it_took_stops_the_farm_and_loses_nothing() {
     });
 }
 
-/// Submits a job, lets `fill` take the room away, waits until the coordinator stops, and goes on after
-/// `mend`. Returns what the coordinator said.
+/// Submits a job, uses up the room by `fill`, waits until the coordinator stops, and restarts it
+/// after `mend`. Returns the log of the coordinator.
 fn stopped_coordinator_goes_on(
     farm: &Farm,
     mut coordinator: Process,
@@ -128,8 +130,8 @@ fn count(ledger: &Path) -> Command {
     command
 }
 
-/// Runs a command where no file may grow beyond `kib` KiB. The signal is ignored, so that a
-/// write fails as it would on a full disk.
+/// Runs a command that may not let a file grow beyond `kib` KiB. The signal is ignored, so that a
+/// write fails as on a full disk.
 fn in_files_of(kib: u32, command: &Command) -> Command {
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
     behind(&["bash", "-c", &script], command)
@@ -143,20 +145,20 @@ fn with_io_errors(calls: &str, first: u32, command: &Command) -> Command {
     behind(&[&strace[..], &["-e", &trace, "-e", &fail]].concat(), command)
 }
 
-/// Whether there is an strace(1), and it may do that.
+/// Whether strace(1) exists and may do this.
 fn can_inject() -> bool {
     let tried = with_io_errors("fsync", 1, &Command::new("true")).output();
     tried.is_ok_and(|output| output.status.success())
 }
 
-/// A file system that promises more than the one that it lies on can keep.
+/// A file system that promises more room than the file system below it has.
 struct HollowDisk {
     place: Scratch,
     backing: SmallDisk,
 }
 
 impl HollowDisk {
-    /// `None` where a file cannot be mounted.
+    /// `None` if a file cannot be mounted here.
     fn mount() -> Option<HollowDisk> {
         let disk = HollowDisk { place: Scratch::new(), backing: SmallDisk::mount() };
         let image = File::create(disk.image()).expect("there is room for a name");

@@ -1,4 +1,4 @@
-//! Runs the commands of the documentation, each page from its top to its bottom, as a reader would.
+//! Runs the commands of the documentation, each page from top to bottom, as a reader would.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,13 +14,14 @@ use crate::support::process::{Outcome, Process, run, without_settings};
 /// A page and how its commands are run.
 struct Page {
     name: &'static str,
-    /// What is written in place of a part of a command, so that it takes less time or leaves this machine as it is.
+    /// Replacements for parts of commands, so that they take less time or do not change this
+    /// machine.
     instead: &'static [(&'static str, &'static str)],
-    /// How commands begin that are not run here, each with what runs it.
+    /// The beginnings of commands that are not run here, each with the test that runs it.
     elsewhere: &'static [(&'static str, &'static str)],
 }
 
-/// Pages all of whose commands are run by other tests.
+/// Pages whose commands are all run by other tests.
 const TESTED_ELSEWHERE: [(&str, &str); 2] = [
     ("README.md", ".ci/run begins with the first two; docs/FARM.md has those of a farm"),
     ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
@@ -50,7 +51,7 @@ const PAGES: [Page; 10] = [
         name: "docs/CHECKING.md",
         instead: &[
             ("submit 20", "submit 11 --method halves"),
-            // One seed in 3,000 says that a sound bundle is too far away from its draws.
+            // With one seed in 3,000, a sound bundle is too far away from its estimate.
             ("verify q20.bundle  ", "verify q20.bundle --seed 1 "),
             ("--seconds 600", "--seconds 5 --seed 1"),
             ("2000", "300 --seed 1"),
@@ -66,7 +67,7 @@ const PAGES: [Page; 10] = [
         name: "docs/FARM.md",
         instead: &[
             ("submit 17", "submit 10"),
-            // The farm's address is in the environment, and this would be another one.
+            // The environment has the farm's address, which differs from the one in the join file.
             ("queens worker --join-file", "unset QUEENS_COORDINATOR; queens worker --join-file"),
         ],
         elsewhere: &[
@@ -141,8 +142,8 @@ const PAGES: [Page; 10] = [
 const BOARD: &str =
     "........\n........\n........\n........\n....Q...\n........\n........\n........\n";
 
-/// What a script begins with whose lines run beside each other: they end with it, and a reader waits until the coordinator
-/// serves or has written its join string.
+/// The beginning of a script whose lines run at the same time. All of them end with the script. A
+/// reader waits until the coordinator serves or has written its join string.
 const BESIDE_EACH_OTHER: &str = "
     trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT
     serves() { until queens health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
@@ -167,8 +168,8 @@ impl Stage {
         Stage { folder, farm, running: Vec::new() }
     }
 
-    /// Starts the farm, with two machines whose counting loops differ, and has nine small jobs done if the page begins
-    /// with finished ones.
+    /// Starts the farm with two machines that have different kernels. If the page begins with
+    /// finished jobs, nine small jobs are counted first.
     fn begin(&mut self, page: &str) {
         match page {
             "docs/CHECKING.md" => {
@@ -213,13 +214,13 @@ fn blocks(page: &str) -> Vec<Vec<String>> {
     blocks.map(|block| block.lines().filter(has_command).map(String::from).collect()).collect()
 }
 
-/// What the page says of a command.
+/// The comment of a command on the page.
 fn comment(line: &str) -> &str {
     line.split_once(" # ").map_or("", |(_, comment)| comment.trim())
 }
 
-/// What the page says that a command prints: a number or a placement at the beginning of what is said, or a number at
-/// its end.
+/// The output of a command according to its comment: a number or a placement at the beginning, or a
+/// number at the end.
 fn promised(comment: &str) -> Option<&str> {
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_square = |word: &str| {
@@ -236,7 +237,7 @@ fn promised(comment: &str) -> Option<&str> {
     }
 }
 
-/// The exit code that the page says a command ends with, if it says so.
+/// The exit code of a command according to its comment, or 0.
 fn exit_code(comment: &str) -> i32 {
     let code = comment.split_once("(exit code ").and_then(|(_, rest)| rest.split(')').next());
     code.map_or(0, |code| code.parse().expect("a code is a number"))
@@ -267,7 +268,7 @@ fn follow(page: &Page) {
         }
         let has_servers = lines.iter().any(|(_, line)| comment_less(line).ends_with('&'));
         if has_servers {
-            // They listen where the farm did.
+            // These servers use the address of the farm.
             stage.running.drain(..).for_each(Process::stop);
             let script: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
             stage.run(&[BESIDE_EACH_OTHER, &script.join("\nserves\n")].concat()).success();
@@ -316,7 +317,7 @@ fn a_farm_is_run_as_the_page_says() {
 }
 
 #[test]
-fn a_farm_is_cared_for_as_the_page_says() {
+fn a_farm_is_operated_as_the_page_says() {
     follow(page("docs/OPERATIONS.md"));
 }
 

@@ -1,4 +1,4 @@
-//! Workers that leave: by themselves, or at a signal.
+//! Tests of workers that leave by themselves or at a signal.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
 use crate::support::{Farm, Scratch};
 
-/// A board that takes much longer to count than any worker here stays.
+/// A board that takes much longer to count than any worker here runs.
 const ENDLESS: u32 = 18;
 
 #[test]
 fn a_worker_without_work_leaves_after_a_while() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
-    // The job is there before: a slow machine takes longer to submit it than the worker waits.
+    // The job exists before the worker starts, because a slow machine takes longer to submit it
+    // than the worker waits.
     let job = farm.client(&["submit", "10"]).success();
     let mut worker = farm.start_worker_with("--exit-when-idle 500ms");
     let total = farm.client(&["watch", job.trim()]).success();
@@ -24,15 +25,15 @@ fn a_worker_without_work_leaves_after_a_while() {
 }
 
 #[test]
-fn a_worker_gives_up_where_no_coordinator_comes() {
+fn a_worker_without_a_coordinator_gives_up() {
     let farm = Farm::new("", "");
     let args = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
     farm.client(&args).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
 }
 
 #[test]
-fn a_worker_whose_time_ends_hands_back_in_time_what_it_has_not_counted() {
-    // Given leases as long as the job, and a worker that has six seconds
+fn a_worker_returns_its_tasks_before_its_time_limit() {
+    // Given leases as long as the job, and a worker with a time limit of six seconds
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(ENDLESS, 5, 0);
@@ -42,7 +43,7 @@ fn a_worker_whose_time_ends_hands_back_in_time_what_it_has_not_counted() {
     // When it has left
     assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
 
-    // Then it did so in time, also on a busy machine, and what it has counted is in the ledger.
+    // Then it has left in time, even on a busy machine, and its counts are in the ledger.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     let counted = farm.snapshot().jobs[&job].accepted().len();
     assert!(counted > 100, "it has counted");
@@ -62,7 +63,7 @@ fn the_end_of_a_slurm_job_is_a_time_limit() {
 }
 
 #[test]
-fn signals_of_batch_systems_make_a_worker_hand_back_and_leave() {
+fn signals_of_batch_systems_make_a_worker_return_its_tasks() {
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let mut coordinator = farm.start_coordinator();
     farm.submit(ENDLESS, 5, 0);
@@ -81,7 +82,7 @@ fn signals_of_batch_systems_make_a_worker_hand_back_and_leave() {
 }
 
 #[test]
-fn the_end_of_its_terminal_is_nothing_to_a_worker_that_ignores_it() {
+fn a_worker_that_ignores_hangups_outlives_its_terminal() {
     let farm = Farm::new("", "");
     let mut command = Command::new("nohup");
     command.args([env!("CARGO_BIN_EXE_queens"), "worker", "--coordinator", &farm.url()]);
@@ -97,7 +98,7 @@ fn the_end_of_its_terminal_is_nothing_to_a_worker_that_ignores_it() {
 
 #[test]
 fn a_second_signal_ends_a_worker_at_once() {
-    // Given a worker whose last words nobody acknowledges
+    // Given a worker whose last reports are not acknowledged
     let farm = Farm::new("", "--report-ms 50");
     let coordinator = farm.start_coordinator();
     farm.submit(ENDLESS, 5, 0);
@@ -116,7 +117,7 @@ fn a_second_signal_ends_a_worker_at_once() {
 }
 
 #[test]
-fn durations_that_are_none_are_refused() {
+fn invalid_durations_are_refused() {
     for option in ["--exit-when-idle", "--time-limit", "--give-up-after"] {
         run(&mut queens(&["worker", option, "soon"])).usage(option);
     }

@@ -1,11 +1,11 @@
-//! `queens draw`.
+//! Tests of `queens draw`.
 
 use std::fs;
 
 use crate::support::Scratch;
 use crate::support::process::{queens, run};
 
-/// How many shapes of a class a picture has.
+/// The number of shapes of a class in a picture.
 fn shapes(svg: &str, class: &str) -> usize {
     let document = roxmltree::Document::parse(svg).expect("an SVG is well-formed");
     assert_eq!(document.root_element().tag_name().name(), "svg");
@@ -27,7 +27,7 @@ fn a_picture_has_all_queens() {
     for n in ["1", "8", "30"] {
         let list = ["list", n, "--limit", "1", "--format", "fen"];
         let placement = run(&mut queens(&list)).success();
-        // A FEN without a slash is a drawn board of one square.
+        // A FEN without a slash is read as a drawn board of one square.
         let scratch = Scratch::new();
         let file = scratch.path("placement");
         fs::write(&file, placement).expect("room");
@@ -65,7 +65,7 @@ fn a_picture_is_no_wider_than_a_page() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused() {
+fn an_invalid_drawing_is_refused() {
     let refusals: [(&[&str], i32, &str); 6] = [
         (&["a1", "b9"], 2, "b9 is off the board of size 2; --size"),
         (&["9", "1"], 2, "9 is no column"),

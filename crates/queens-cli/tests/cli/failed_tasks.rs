@@ -1,4 +1,4 @@
-//! A task with which worker after worker is lost.
+//! Tests a task with which one worker after the other crashes.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::support::Farm;
 use crate::support::process::wait_until;
 
 #[test]
-fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
-    // Given: a job of one task, that takes a while.
+fn a_task_that_kills_workers_is_named_and_can_be_resumed() {
+    // Given: a job of one task that takes a while.
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     let job = || -> Value {
@@ -16,7 +16,7 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     };
     farm.submit(16, 0, 0);
 
-    // When three workers are killed over it
+    // When three workers are killed while they count it
     for _ in 0..3 {
         let worker = farm.start_worker();
         wait_until("the worker to have the task", || job()["workers"] == 1);
@@ -24,7 +24,7 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
         wait_until("the coordinator to notice", || job()["workers"] == 0);
     }
 
-    // Then it says so, and leases it to nobody.
+    // Then the coordinator reports it, and does not lease it again.
     coordinator.wait_for_line("it is not leased any more");
     let _worker = farm.start_worker();
     wait_until("the worker to be there", || job()["able_workers"] == 1);
@@ -34,7 +34,7 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     assert!(status.contains("failed    1 task (0)"), "{status}");
     assert!(status.contains("`queens resume 1`"), "{status}");
 
-    // And when somebody wants it tried again, it is counted.
+    // And when a client resumes the job, it is counted.
     farm.client(&["resume", "1"]).success();
     let total = farm.client(&["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(16)));

@@ -1,4 +1,4 @@
-//! Commands for several jobs and for the workers of a farm.
+//! Tests of commands for several jobs and for the workers of a farm.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn several_sizes_are_several_jobs_and_several_jobs_are_followed() {
+fn several_sizes_are_several_jobs_that_can_be_followed() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
@@ -26,14 +26,14 @@ fn several_sizes_are_several_jobs_and_several_jobs_are_followed() {
         job["job"].clone()
     });
     assert_eq!(numbers.collect::<Vec<_>>(), [1, 2]);
-    // Each size has a name of its own, so that the same words may be said again.
+    // Each size has its own name, so the same command can be repeated.
     assert_eq!(farm.client(&["submit", "8..9", "--name", "nightly"]).success(), "6\n7\n");
     assert_eq!(farm.client(&["submit", "8..9", "--name", "nightly"]).success(), "6\n7\n");
     assert!(farm.client(&["jobs"]).success().contains("nightly-9"));
 }
 
 #[test]
-fn what_fails_for_one_job_is_done_for_the_others() {
+fn a_failure_for_one_job_does_not_stop_the_others() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let jobs = [farm.submit(12, 3, 0), farm.submit(12, 3, 0)];
@@ -55,7 +55,7 @@ fn what_fails_for_one_job_is_done_for_the_others() {
 }
 
 #[test]
-fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
+fn jobs_are_listed_by_state_and_owner_and_old_ones_on_request() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     for _ in 0..12 {
@@ -77,7 +77,7 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
     assert_eq!(listed(&["--limit", "3"]), 3);
     let table = farm.client(&["jobs"]).success();
     assert!(table.ends_with("more have ended: `queens jobs --all`\n"), "{table}");
-    // Two tables, each with the columns that its jobs have.
+    // There are two tables, each with the columns that its jobs need.
     let (going, ended) = table.split_once("\n\n").expect("an empty line is between them");
     let names = |table: &str| -> Vec<String> {
         let line = table.lines().next().unwrap_or_default();

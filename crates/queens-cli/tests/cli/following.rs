@@ -1,4 +1,4 @@
-//! Coordinators that say where they are, and workers and clients that follow them.
+//! Tests of coordinators that publish their address, and of workers and clients that follow them.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::support::{Farm, Port, Scratch, write_private};
 const LONG: u32 = 16;
 
 #[test]
-fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
+fn workers_follow_a_coordinator_to_another_port_without_loss() {
     // Given a worker in the middle of a job
     let (_scratch, file) = join_file();
     let options =
@@ -29,7 +29,7 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let accepted = |snapshot: &Snapshot| snapshot.jobs[&job].accepted().len();
     wait_until("a part of the job to be accepted", || accepted(&farm.snapshot()) > 5_000);
 
-    // When the coordinator is killed, the worker goes on, and it comes back on another port
+    // When the coordinator is killed and comes back on another port, while the worker continues
     coordinator.kill();
     let before = farm.snapshot();
     assert_eq!(before.running(), 1, "it is in the middle");
@@ -37,8 +37,8 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let _coordinator = start_at(&farm, "127.0.0.1:0");
     assert_ne!(read(&file), first);
 
-    // Then the total is exact, what was counted meanwhile is accepted under its old lease, and nothing of it is leased
-    // again. Tasks of an old lease that had not arrived yet are.
+    // Then the total is exact. Counts made meanwhile are accepted under their old lease, and their
+    // tasks are not leased again. Tasks of an old lease that had not arrived yet are leased again.
     let total = at(&file, &["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     let after = farm.snapshot();
@@ -55,14 +55,14 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
 }
 
 #[test]
-fn a_worker_that_starts_first_waits_for_the_join_file_and_says_so_once() {
+fn a_worker_waits_for_the_join_file_with_one_warning() {
     let scratch = Scratch::new();
     let join = scratch.path("join");
     let farm = Farm::new(&format!("--tls --join-file {}", text(&join)), "");
     let mut worker = farm.start_worker_by(&["--join-file", text(&join)]);
     worker.wait_for_line("does not exist");
     at(&join, &["jobs"]).refusal(5, &["the address in", text(&join), "does not exist"]);
-    // Long enough for several attempts.
+    // This is long enough for several attempts.
     std::thread::sleep(Duration::from_secs(1));
 
     let _coordinator = farm.start_coordinator();
@@ -98,13 +98,13 @@ fn a_port_or_a_host_is_enough_to_listen_and_to_connect() {
         run(&mut queens(&["jobs", "--coordinator", &port.address()])).success();
         coordinator.stop();
     }
-    // An address of loopback that nothing else uses.
+    // This is a loopback address that nothing else uses.
     let refused = run(&mut queens(&["jobs", "--coordinator", "127.0.0.3"]));
     refused.refusal(5, &["no coordinator answers", "127.0.0.3:7410"]);
 }
 
 #[test]
-fn the_join_string_tells_what_is_advertised() {
+fn the_join_string_has_the_advertised_address() {
     let (_scratch, file) = join_file();
     let farm = Farm::new(&format!("--tls --join-file {}", text(&file)), "");
     let advertise = |address: &str| {
@@ -128,7 +128,7 @@ fn the_join_string_tells_what_is_advertised() {
 }
 
 #[test]
-fn one_address_that_others_can_reach_closes_the_door_of_all() {
+fn one_public_address_makes_all_addresses_need_a_token() {
     let farm = Farm::new("--listen 0.0.0.0:0", "");
     let coordinator = start_at(&farm, "127.0.0.1:0");
     let served = addresses(&coordinator);
@@ -146,7 +146,7 @@ fn a_file_without_a_join_string_is_refused() {
     at(&file, &["jobs"]).refusal(6, &["it holds no join string", text(&file)]);
 }
 
-/// A path for a join file, and what keeps its folder.
+/// A path for a join file, and the folder that holds it.
 fn join_file() -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
     let file = scratch.path("join");
@@ -168,7 +168,7 @@ fn addresses(coordinator: &Process) -> Vec<SocketAddr> {
     named.split(", ").map(|address| address.parse().expect("an address")).collect()
 }
 
-/// Runs a client command that finds the coordinator by a file.
+/// Runs a client command that finds the coordinator by a join file.
 fn at(file: &Path, args: &[&str]) -> Outcome {
     run(&mut queens(&[args, &["--join-file", text(file)]].concat()))
 }

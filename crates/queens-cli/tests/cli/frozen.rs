@@ -1,4 +1,4 @@
-//! Processes that are frozen for a while, as on a laptop that sleeps or a machine that swaps.
+//! Tests of processes that are frozen for a while, as on a sleeping laptop or a machine that swaps.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,20 +11,21 @@ use crate::support::process::{Process, wait_until};
 const N: u32 = 15;
 /// Leases that expire after less than half a second.
 const SHORT_LEASES: &str = "--lease-ms 100 --lease-ttl-ms 400";
-/// How often the coordinator is frozen until it was in the middle of a job.
+/// The number of attempts to freeze the coordinator in the middle of a job.
 const ATTEMPTS: usize = 10;
 
-/// How long a process is frozen.
+/// The time for which a process is frozen.
 #[derive(Clone, Copy)]
 enum Frost {
-    /// Longer than its leases last.
+    /// It is longer than the leases last.
     Nap,
-    /// Until its peers give up the connection: they send a ping after 10 s, and wait 10 s for the answer.
+    /// It lasts until the peers close the connection. They send a ping after 10 s, and wait 10 s
+    /// for the answer.
     Sleep,
 }
 
 impl Frost {
-    /// Waits so long; `is_given_up` tells whether the peers have given up the connection.
+    /// Waits for this time. `is_given_up` returns whether the peers have closed the connection.
     fn wait(self, is_given_up: impl Fn() -> bool) {
         match self {
             Frost::Nap => sleep(Duration::from_secs(2)),
@@ -34,18 +35,18 @@ impl Frost {
 }
 
 #[test]
-fn a_worker_that_was_frozen_for_longer_than_its_lease_costs_nothing_but_its_time() {
+fn a_worker_frozen_beyond_its_lease_costs_only_time() {
     freeze_a_worker(Frost::Nap);
 }
 
 #[test]
-fn a_coordinator_that_was_frozen_for_longer_than_all_leases_goes_on() {
+fn a_coordinator_frozen_beyond_all_leases_resumes() {
     freeze_the_coordinator(Frost::Nap);
 }
 
 #[test]
 #[ignore = "sleeps for half a minute: CI runs it"]
-fn a_worker_that_was_frozen_until_its_connection_was_given_up_comes_back() {
+fn a_worker_frozen_beyond_its_connection_comes_back() {
     let said = freeze_a_worker(Frost::Sleep);
     let joined = said.matches("worker joined").count();
     assert_eq!(joined, 3, "two workers, and one of them twice:\n{said}");
@@ -53,12 +54,12 @@ fn a_worker_that_was_frozen_until_its_connection_was_given_up_comes_back() {
 
 #[test]
 #[ignore = "sleeps for half a minute: CI runs it"]
-fn a_coordinator_that_was_frozen_until_its_workers_gave_it_up_goes_on() {
+fn a_coordinator_frozen_beyond_its_connections_resumes() {
     freeze_the_coordinator(Frost::Sleep);
 }
 
-/// Freezes one of two workers in the middle of a job. The other one ends the job and is stopped, and
-/// the first one counts the next job alone. Returns the coordinator's log.
+/// Freezes one of two workers in the middle of a job. The other worker ends the job and is stopped,
+/// and the first one counts the next job alone. Returns the coordinator's log.
 fn freeze_a_worker(frost: Frost) -> String {
     let farm = Farm::new(SHORT_LEASES, "--report-ms 20");
     let coordinator = farm.start_coordinator();

@@ -1,4 +1,4 @@
-//! What a coordinator tells those who look after it: probes, and systemd.
+//! Tests of what a coordinator reports to probes and to systemd.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -22,7 +22,7 @@ fn a_probe_asks_for_liveness_or_readiness() {
 }
 
 #[test]
-fn systemd_is_told_when_the_coordinator_is_ready_and_when_it_stops() {
+fn systemd_is_notified_of_readiness_and_stopping() {
     let scratch = Scratch::new();
     let socket = scratch.path("notify");
     let systemd = UnixDatagram::bind(&socket).expect("a socket can be made");
@@ -41,7 +41,7 @@ fn systemd_is_told_when_the_coordinator_is_ready_and_when_it_stops() {
     let mut command = farm.coordinator();
     let coordinator = Process::start(command.env("NOTIFY_SOCKET", &socket), farm.new_log());
 
-    // Whoever waits for READY=1 can use it at once.
+    // The coordinator can be used as soon as READY=1 arrives.
     let all = reported("READY=1");
     farm.client(&["jobs"]).success();
     assert!(all.contains(&"STATUS=reading the ledger".into()), "{all:?}");
@@ -53,7 +53,7 @@ fn systemd_is_told_when_the_coordinator_is_ready_and_when_it_stops() {
 }
 
 #[test]
-fn a_coordinator_that_finds_its_ledger_taken_leaves_the_files_of_the_other_one() {
+fn a_second_coordinator_leaves_the_files_of_the_first() {
     let scratch = Scratch::new();
     let join = scratch.path("join");
     let farm = Farm::new(&format!("--tls --join-file {}", join.display()), "");

@@ -1,4 +1,4 @@
-//! Jobs as a client sees them: they are submitted, followed, paused and ended.
+//! Tests of jobs as clients see them: they are submitted, followed, paused and ended.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -26,7 +26,7 @@ fn submit_and_wait_prints_the_total() {
 }
 
 #[test]
-fn nothing_is_submitted_if_one_of_several_sizes_cannot_be() {
+fn all_of_several_sizes_are_submitted_or_none() {
     let farm = Farm::new("--max-jobs 5", "");
     let _coordinator = farm.start_coordinator();
     let is_empty = || farm.client(&["jobs", "--all", "--json"]).success().is_empty();
@@ -35,7 +35,7 @@ fn nothing_is_submitted_if_one_of_several_sizes_cannot_be() {
     farm.client(&["submit", "30..33", "--rows", "2"]).refusal(3, &["size 33", "no other size"]);
     assert!(is_empty());
 
-    // One that was there before by its name stays.
+    // A job that existed before under its name stays.
     farm.client(&["submit", "10", "--name", "old-10"]).success();
     farm.client(&["submit", "10..15", "--name", "old"]).refusal(3, &["5 jobs"]);
     let left = farm.client(&["jobs", "--all", "--json"]).success();
@@ -43,7 +43,7 @@ fn nothing_is_submitted_if_one_of_several_sizes_cannot_be() {
 }
 
 #[test]
-fn a_watch_ends_with_its_reader_and_changes_are_made_without_one() {
+fn a_watch_ends_with_its_reader_but_changes_do_not() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let unread = |args: &[&str]| {
@@ -56,9 +56,9 @@ fn a_watch_ends_with_its_reader_and_changes_are_made_without_one() {
     let (command, child, reader) = unread(&["submit", "12..15", "--rows", "3"]);
     drop(reader);
     assert_eq!(end_of(&command, child).code, Some(0));
-    // Windows does not tell before the next write.
+    // On Windows, the program notices the end of the reader only at its next write.
     if cfg!(unix) {
-        // Nobody counts, so that there is nothing more to print.
+        // There is no worker, so there is nothing more to print.
         let (command, child, reader) = unread(&["watch", "1", "--json"]);
         let mut line = String::new();
         BufReader::new(reader).read_line(&mut line).expect("a line");
@@ -79,7 +79,7 @@ fn a_small_submission_does_not_wait_for_a_large_one() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
     let _worker = guarded.start_worker("admin");
-    // Given clients of another owner that submit plans of which each takes seconds
+    // Given clients of another owner that submit plans, each of which takes seconds
     let (url, token) = (guarded.farm.url(), guarded.scratch.path(&lab));
     let large = |n| {
         let args = ["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url];
@@ -111,7 +111,7 @@ fn jobs_beyond_the_bound_are_refused_until_one_ends() {
 }
 
 #[tokio::test]
-async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
+async fn the_program_reads_all_pages_of_a_list() {
     // Given more jobs than one page has
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
@@ -209,15 +209,15 @@ fn watch(farm: &Farm) -> Process {
 }
 
 #[test]
-fn a_watch_ends_if_its_number_is_another_plans_now() {
+fn a_watch_ends_if_its_number_gets_another_plan() {
     // Given a client that follows job 1
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     farm.submit(12, 4, 0);
     let mut watch = watch(&farm);
 
-    // When the coordinator comes back with an empty ledger, and job 1 is another one
-    // The client does not run before there is a job 1 again.
+    // When the coordinator comes back with an empty ledger, and job 1 has another plan. The client
+    // does not run before job 1 exists again.
     if cfg!(unix) {
         watch.signal("STOP");
     }
@@ -229,7 +229,7 @@ fn a_watch_ends_if_its_number_is_another_plans_now() {
         watch.signal("CONT");
     }
 
-    // Then the client does not take that for its own.
+    // Then the client does not take the new job for its own.
     assert_eq!(watch.wait().code(), Some(4), "{}", watch.said());
     assert!(watch.said().contains("job 1 is now total N=8"), "{}", watch.said());
 }
@@ -241,7 +241,7 @@ fn a_paused_job_rests_until_it_is_resumed() {
     farm.submit(10, 3, 0);
     assert_eq!(farm.client(&["pause", "1"]).success(), "job 1 is paused\n");
 
-    // A job of lower priority is served meanwhile.
+    // A job of lower priority is counted meanwhile.
     let _worker = farm.start_worker();
     farm.client(&["submit", "9", "--priority", "-1", "--wait"]).success();
     assert!(farm.client(&["jobs", "1"]).success().contains("state     paused"));
@@ -289,7 +289,7 @@ fn a_cancelled_job_has_no_total() {
 }
 
 #[test]
-fn a_job_that_is_not_there_is_refused() {
+fn an_unknown_job_is_refused() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
 
@@ -299,7 +299,7 @@ fn a_job_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_counted_is_refused_by_the_coordinator() {
+fn the_coordinator_refuses_an_impossible_plan() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
 

@@ -1,4 +1,4 @@
-//! `docs/JSON.md` has each field that is printed, and no other one.
+//! Tests that `docs/JSON.md` has exactly the fields that are printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -64,7 +64,7 @@ fn page() -> BTreeMap<String, BTreeSet<String>> {
     sections.map(|text| (text.lines().next().expect("a title").into(), fields(text))).collect()
 }
 
-/// Notes the fields of an object, and which of them have anything in them.
+/// Records the fields of an object, and whether each of them has a content.
 fn note(value: &Value, path: &str, fields: &mut BTreeMap<String, bool>) {
     match value {
         Value::Object(parts) => {
@@ -83,7 +83,8 @@ fn note(value: &Value, path: &str, fields: &mut BTreeMap<String, bool>) {
     }
 }
 
-/// Asserts that a section names what these lines have. Parts of what is empty in all of them may be named.
+/// Asserts that a section names the fields of these lines. It may also name parts of fields that
+/// are empty in all lines.
 fn assert_names(title: &str, lines: &[String]) {
     let mut printed = BTreeMap::new();
     for line in lines {
@@ -127,7 +128,7 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
         lines(&farm.client(&args).success())
     };
 
-    // A job is the same object wherever it is printed.
+    // A job is the same object in every output.
     let submitted = client("submit 12 --rows 3 --certified");
     let views = ["jobs", "jobs 1", "pause 1", "resume 1", "priority 1 5", "audit 1 --all"];
     let mut jobs: Vec<String> = views.iter().flat_map(|args| client(args)).collect();
@@ -167,7 +168,7 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
 }
 
 #[test]
-fn every_section_of_the_page_is_about_something_that_is_run() {
+fn every_section_of_the_page_is_tested() {
     let titles: BTreeSet<String> = page().into_keys().collect();
     let run = LOCAL.iter().map(|(title, _)| *title).chain(OF_A_FARM).map(String::from).collect();
     assert_eq!(titles, run);

@@ -1,4 +1,4 @@
-//! Ledgers that must not be used, and are not changed.
+//! Tests of ledgers that must be refused and stay unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn a_ledger_that_another_process_holds_is_refused() {
 }
 
 #[test]
-fn damage_is_refused_and_not_made_worse() {
+fn a_damaged_ledger_is_refused_and_not_changed() {
     let garbage = |path: &Path| fs::write(path, [0x5a; 8192]).expect("it can be written");
     let cut = |path: &Path| {
         let bytes = fs::read(path).expect("it can be read");
@@ -128,7 +128,7 @@ fn a_device_is_no_ledger_and_gets_no_lock_beside_it() {
 }
 
 #[test]
-fn what_is_no_name_of_a_file_is_no_ledger_and_leaves_nothing_behind() {
+fn an_invalid_file_name_is_no_ledger_and_leaves_no_file() {
     let scratch = Scratch::new();
     let folder = scratch.path("folder");
     fs::create_dir(&folder).expect("it can be made");
@@ -174,8 +174,8 @@ fn a_board_that_cannot_be_counted_leaves_no_ledger() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_not_touched_either() {
-    // Given a damaged ledger with its latest rows still beside it, in the write-ahead log.
+fn files_of_a_killed_process_are_not_changed() {
+    // Given a damaged ledger whose latest rows are still in the write-ahead log.
     let scratch = Scratch::new();
     let whole = finished(&scratch, "8");
     let ledger = scratch.path("left.db");
@@ -192,7 +192,7 @@ fn what_a_killed_process_left_is_not_touched_either() {
     assert_eq!((fs::read(&ledger).ok(), fs::read(wal(&ledger)).ok()), before);
 }
 
-/// A ledger to which `damage` was done is refused with `reason`, and stays as it is.
+/// A ledger that was changed by `damage` is refused for this reason, and stays as it is.
 #[track_caller]
 fn refuses(reason: &str, damage: impl Fn(&Path)) {
     let scratch = Scratch::new();
@@ -230,7 +230,7 @@ fn coordinate(ledger: &Path) -> Outcome {
     run(queens(&["coordinator", "--listen", &port.address()]).arg("--ledger").arg(ledger))
 }
 
-/// Windows lets nobody rename a file that is open, and links only to some.
+/// Windows does not rename a file that is open, and restricts links.
 #[cfg(unix)]
 mod unix {
     use super::*;
@@ -248,7 +248,7 @@ mod unix {
         farm.submit(16, 5, 0);
         wait_until("a count to be accepted", || !farm.snapshot().jobs[&1].rows.is_empty());
 
-        // When the copy takes its place, the coordinator ends.
+        // When the copy takes the ledger's place, the coordinator ends.
         fs::rename(copy, farm.ledger()).expect("it is there");
         assert_eq!(coordinator.wait().code(), Some(10), "{}", coordinator.said());
         let said = coordinator.said();

@@ -1,4 +1,4 @@
-//! `queens list`.
+//! Tests of `queens list`.
 
 use std::fs::{self, File};
 
@@ -37,7 +37,7 @@ fn each_format_says_the_same() {
     assert_eq!(objects[1]["squares"], serde_json::json!(["a2", "b4", "c1", "d3"]));
 }
 
-/// A format is one and the same, whichever command prints a placement.
+/// Every command prints a placement in the same way in each format.
 #[test]
 fn one_placement_looks_alike_from_every_command() {
     for n in ["5", "27"] {
@@ -103,7 +103,7 @@ fn placements_have_numbers_and_those_of_their_groups() {
         *groups.entry(args.next().expect("a group").to_owned()).or_insert(0) += 1;
         assert_eq!(args.count(), 8, "{line}");
     }
-    // Eleven groups of eight, and one whose placements a half turn leaves as they are.
+    // There are eleven groups of eight, and one whose placements do not change under a half turn.
     let mut sizes: Vec<i32> = groups.into_values().collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8]);

@@ -1,4 +1,4 @@
-//! `queens count --method states` and `forced`: methods of this process alone.
+//! Tests of `queens count --method states` and `forced`, which this process counts alone.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn json(args: &[&str]) -> Value {
 }
 
 #[test]
-fn they_print_the_bare_total() {
+fn local_methods_print_only_the_total() {
     for method in ["states", "forced"] {
         for n in [0, 1, 2, 8, 10] {
             let output = run(&mut queens(&["count", &n.to_string(), "--method", method]));
@@ -21,7 +21,7 @@ fn they_print_the_bare_total() {
 }
 
 #[test]
-fn as_json_they_say_what_it_took() {
+fn local_methods_report_their_work_as_json() {
     let forced = json(&["count", "8", "--method", "forced"]);
     assert_eq!((&forced["method"], &forced["total"]), (&"forced".into(), &"92".into()));
     assert_eq!([&forced["tries"], &forced["forced"], &forced["dead"]], [592, 622, 258]);
@@ -49,7 +49,7 @@ fn statistics_are_a_table_beside_the_result() {
     };
     assert_eq!(reported("forced", &["tries", "592", "dead ends"]), 3);
     assert_eq!(reported("states", &["row", "states", "merged", "bytes"]), 10);
-    // The distinct states of the source, which keeps them as they are.
+    // These are the distinct states of the source, which does not merge mirror images.
     let plain = ["count", "8", "--method", "states", "--no-mirror", "--stats", "-q"];
     let outcome = run(&mut queens(&plain));
     let column = outcome.stderr.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1));
@@ -60,7 +60,7 @@ fn statistics_are_a_table_beside_the_result() {
 }
 
 #[test]
-fn what_they_do_not_have_is_refused() {
+fn options_that_local_methods_lack_are_refused() {
     let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db");

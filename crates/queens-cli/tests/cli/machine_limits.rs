@@ -1,4 +1,4 @@
-//! What a process takes of the machine if it is not told: never more than it may use.
+//! Tests that a process never takes more of the machine than it may use by default.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn planned(command: &mut Command) -> Value {
 }
 
 #[test]
-fn a_job_of_slurm_takes_half_of_its_memory_and_its_processors_only() {
+fn a_slurm_job_takes_its_processors_and_half_of_its_memory() {
     let plan = |variables: &[(&str, &str)]| {
         let unset = ["SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_PER_TASK"];
         let mut command = queens(&PLAN);
@@ -39,7 +39,7 @@ fn a_job_of_slurm_takes_half_of_its_memory_and_its_processors_only() {
 }
 
 #[test]
-fn a_process_that_may_use_one_processor_has_one_thread() {
+fn a_process_with_one_processor_has_one_thread() {
     let allowed = fs::read_to_string("/proc/self/status").expect("Linux has it");
     let allowed = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let first: String =
@@ -49,7 +49,7 @@ fn a_process_that_may_use_one_processor_has_one_thread() {
     assert_eq!(planned(&mut bound)["threads"], 1);
 }
 
-/// A control group of this machine, with another one in it; both are removed with the value.
+/// A control group of this machine that contains another one. Both are removed with this value.
 struct Group(PathBuf);
 
 impl Group {
@@ -88,13 +88,13 @@ impl Drop for Group {
 
 #[test]
 #[ignore = "needs root and a machine whose control groups can limit memory"]
-fn a_process_within_a_limited_control_group_stays_within_its_limit() {
+fn a_process_stays_within_the_limit_of_its_control_group() {
     let group = Group::with_limit(300 * MIB);
 
     let planned = planned(&mut group.command(&PLAN));
 
     assert_eq!(planned["memory_bytes"], 150 * MIB);
-    // N = 18 on as many threads as fit, with all that may be used, is not killed.
+    // N = 18 on as many threads as fit, with all of the memory, is not killed.
     let counted = run(&mut group.command(&["count", "18", "--method", "halves"]));
     assert_eq!(counted.success(), format!("{}\n", vectors::total(18)));
 }

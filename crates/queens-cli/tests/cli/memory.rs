@@ -1,15 +1,15 @@
-//! Workers that have too little memory for a job.
+//! Tests of workers that have too little memory for a job.
 
 use crate::support::Farm;
 
 #[test]
-fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_memory() {
+fn a_job_waits_for_a_worker_that_has_the_memory() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let mut small = farm.start_worker_with("--memory 1MiB");
     farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
 
-    // It counts what it can meanwhile.
+    // The worker counts another job meanwhile.
     let total = farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     assert!(small.is_running(), "{}", small.said());
@@ -26,7 +26,7 @@ fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_
 }
 
 #[test]
-fn a_coordinator_that_comes_back_knows_what_memory_a_job_needs() {
+fn a_restarted_coordinator_knows_the_memory_of_a_job() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
@@ -34,7 +34,7 @@ fn a_coordinator_that_comes_back_knows_what_memory_a_job_needs() {
 
     let _coordinator = farm.start_coordinator();
     let _small = farm.start_worker_with("--memory 1MiB");
-    // This job is counted after the other one, if that were leased.
+    // This job would be counted after the other one, if that one were leased.
     farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
 
     let status = farm.client(&["jobs", "1"]).success();

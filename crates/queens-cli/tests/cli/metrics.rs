@@ -1,4 +1,4 @@
-//! `/metrics`: what it tells, to whom, and that docs/METRICS.md lists it.
+//! Tests of `/metrics`: its content, its access, and that docs/METRICS.md lists it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,8 +19,8 @@ use crate::support::{Farm, Scratch, assert_private};
 const PAGE: &str = include_str!("../../../../docs/METRICS.md");
 
 #[test]
-fn what_a_coordinator_tells_is_what_the_documentation_lists() {
-    // Given: a farm over TLS, in the middle of a job, of which there is a copy.
+fn the_documentation_lists_exactly_the_metrics() {
+    // Given: a farm with TLS in the middle of a job, whose ledger has been copied.
     let scratch = Scratch::new();
     let monitor = scratch.path("monitor");
     let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "--report-ms 0");
@@ -32,14 +32,14 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
     let _worker = farm.start_worker_by(&["--join-file", join]);
     run(queens(&["backup", "--join-file", join]).arg(scratch.path("copy.db"))).success();
 
-    // When Prometheus reads it, with what the coordinator wrote for it
+    // When it is read with the files that the coordinator wrote for Prometheus
     let mut reported = String::new();
     wait_until("the time left to be known", || {
         reported = read_as_prometheus(&farm.address(), &monitor);
         reported.contains("\nqueens_job_remaining_seconds{")
     });
 
-    // Then each metric is in the documentation, with its labels and meaning, and none is only there.
+    // Then the documentation lists exactly these metrics, with their labels and meanings.
     let listed: BTreeSet<String> =
         PAGE.lines().filter(|line| line.starts_with("- `")).map(String::from).collect();
     check_format(&reported);
@@ -50,7 +50,7 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
 }
 
 #[test]
-fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
+fn the_number_of_series_does_not_grow_with_workers_and_old_jobs() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.client(&["submit", "20", "--method", "rows"]).success();
@@ -76,7 +76,7 @@ fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
 }
 
 #[test]
-fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
+fn the_credential_for_prometheus_lasts_and_can_only_read() {
     let scratch = Scratch::new();
     let monitor = scratch.path("monitor");
     let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "");
@@ -86,7 +86,7 @@ fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
     let read = |path: &Path| fs::read_to_string(path).expect("it is text");
     assert!(!read(&authority).contains("PRIVATE"), "the key stays with the coordinator");
 
-    // It is a viewer's.
+    // The credential is a viewer's.
     let secret = read(&token);
     let join = read(&farm.key("join"));
     let (_, place) = join.trim().rsplit_once('@').expect("an address follows");
@@ -94,7 +94,7 @@ fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
     run(&mut queens(&["jobs", "--join", &viewer])).success();
     run(&mut queens(&["submit", "8", "--join", &viewer])).refusal(6, &["a viewer's"]);
 
-    // It survives a restart, and ends when it is revoked.
+    // It is still valid after a restart, and ends when it is revoked.
     coordinator.stop();
     let coordinator = farm.start_coordinator();
     assert_eq!(read(&token), secret);
@@ -107,13 +107,13 @@ fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
 }
 
 #[test]
-fn a_coordinator_that_wants_no_credential_writes_none_for_prometheus() {
+fn an_open_coordinator_writes_no_credential_for_prometheus() {
     let refused = run(&mut Farm::new("--monitor-folder monitor", "").coordinator());
     refused.refusal(2, &["--monitor-folder", "--tls or --token-file"]);
 }
 
 #[test]
-fn alerts_and_dashboard_ask_only_for_what_is_told() {
+fn alerts_and_dashboard_use_only_existing_metrics() {
     let known: BTreeSet<&str> = PAGE.lines().filter_map(|line| line.split('`').nth(1)).collect();
     let rules = include_str!("../../../../deploy/prometheus/rules.yml");
     let dashboard: Value =
@@ -141,7 +141,7 @@ fn alerts_and_dashboard_ask_only_for_what_is_told() {
 }
 
 #[test]
-fn every_alert_is_tested_both_ways_and_made_to_fire_by_a_farm() {
+fn every_alert_is_tested_listed_and_fired_by_a_farm() {
     let rules = include_str!("../../../../deploy/prometheus/rules.yml");
     let tests = include_str!("../../../../deploy/prometheus/tests.yml");
     let farms = include_str!("../../../../tools/platforms/tests/prometheus/main.rs");
@@ -166,13 +166,13 @@ fn every_alert_is_tested_both_ways_and_made_to_fire_by_a_farm() {
     }
 }
 
-/// What the coordinator tells whoever can connect.
+/// The coordinator's metrics, as anyone who can connect reads them.
 fn get(address: &str) -> String {
     exchange(TcpStream::connect(address).expect("it listens"), "")
 }
 
-/// What the coordinator tells whoever has its folder for Prometheus. The name in its certificate is that of
-/// `deploy/prometheus`.
+/// The coordinator's metrics, read with the files in its folder for Prometheus. The name in its
+/// certificate is that of `deploy/prometheus`.
 fn read_as_prometheus(address: &str, monitor: &Path) -> String {
     let authority =
         CertificateDer::from_pem_file(monitor.join("authority.pem")).expect("it is PEM");
@@ -230,9 +230,10 @@ fn rows(text: &str) -> BTreeSet<String> {
     kinds.map(row).collect()
 }
 
-/// Holds a text against the rules of Prometheus' text format, version 0.0.4, and against what `promtool check metrics`
-/// finds fault with: each family is told once and in one piece, with its help and its kind before its samples; names say
-/// what the kind is; every value is a number; no series is there twice; and histograms only grow, up to their count.
+/// Checks the rules of Prometheus' text format, version 0.0.4, and those of `promtool check
+/// metrics`. Each family appears once and in one piece, with its help and its kind before its
+/// samples. Names agree with the kind. Every value is a number. No series appears twice. Histograms
+/// only grow, up to their count.
 fn check_format(text: &str) {
     assert!(text.ends_with('\n') && !text.contains("\n\n"), "{text}");
     let (mut family, mut kind, mut help) = ("", "", "");
@@ -274,7 +275,7 @@ fn check_format(text: &str) {
     assert!(all.len() > 60, "{text}");
 }
 
-/// The names of the labels of a sample that must be there.
+/// The names of the labels of a sample. The sample must exist.
 fn labels(text: &str, sample: &str) -> String {
     let is_it =
         |line: &&str| line.strip_prefix(sample).is_some_and(|rest| rest.starts_with(['{', ' ']));

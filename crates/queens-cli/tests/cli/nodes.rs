@@ -1,4 +1,4 @@
-//! `queens plan` for nodes whose rates `queens bench` has measured.
+//! Tests of `queens plan` for nodes whose rates `queens bench` has measured.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const BENCH: [&str; 9] =
 const PLAN: [&str; 6] = ["plan", "11", "--backend", "portable", "--seconds", "60"];
 
 #[test]
-fn a_plan_says_what_nodes_take_whose_rates_were_measured() {
+fn a_plan_estimates_the_time_of_measured_nodes() {
     let scratch = Scratch::new();
     let file = scratch.path("node.json");
     fs::write(&file, run(queens(&BENCH).arg("--json")).success()).expect("it is written");

@@ -1,4 +1,5 @@
-//! A ledger that was lost goes on from an older copy: what is missing is said, and the total is exact.
+//! Tests that a farm whose ledger was lost resumes from an older copy. The log says what is
+//! missing, and the total is exact.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use crate::support::process::wait_until;
 const N: u32 = 16;
 
 #[test]
-fn an_older_copy_goes_on_with_what_workers_hold_and_says_that_it_is_one() {
+fn a_farm_resumes_from_an_older_copy_with_a_warning() {
     let farm = Farm::new("", "--report-ms 50");
     let coordinator = farm.start_coordinator();
     let job = farm.submit(N, 5, 0).to_string();
@@ -40,7 +41,7 @@ fn an_older_copy_goes_on_with_what_workers_hold_and_says_that_it_is_one() {
 }
 
 #[test]
-fn a_ledger_that_was_copied_while_it_was_in_use_opens_with_one_warning() {
+fn a_ledger_copied_while_in_use_opens_with_one_warning() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let job = farm.submit(8, 2, 0).to_string();

@@ -1,4 +1,4 @@
-//! Results on standard output, everything else on standard error.
+//! Tests that results go to standard output, and everything else to standard error.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt, symlink};
@@ -11,7 +11,7 @@ use crate::support::process::{queens, run, run_into, run_with_input};
 use crate::support::{Farm, Port, Scratch};
 
 #[test]
-fn a_count_prints_the_bare_total() {
+fn a_count_prints_only_the_total() {
     for n in 0..=12 {
         let output = run(&mut queens(&["count", &n.to_string()])).success();
         assert_eq!(output, format!("{}\n", vectors::total(n)), "N = {n}");
@@ -55,7 +55,7 @@ fn total(n: u32) -> Value {
 }
 
 #[test]
-fn a_plan_says_what_a_count_will_take() {
+fn a_plan_describes_the_cost_of_a_count() {
     let plan = ["plan", "24", "--memory", "100MiB", "--threads", "4", "--seconds", "0"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
@@ -77,7 +77,7 @@ fn a_plan_prints_its_tasks() {
         printed.lines().map(str::to_owned).collect()
     };
     assert_eq!(lines(&["--rows", "1"]), ["2 1 0 2", "4 2 1 2", "8 4 2 2", "16 8 4 2"]);
-    // Mirror images of the four stand behind them.
+    // The mirror images follow the four tasks.
     let plain = lines(&["--rows", "1", "--no-mirror"]);
     assert_eq!((plain.len(), plain[0].as_str(), plain[7].as_str()), (8, "2 1 0 1", "0 128 64 1"));
     for (rows, tasks) in [("2", 42), ("3", 140), ("4", 344), ("8", 92)] {
@@ -125,7 +125,7 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
 }
 
 #[test]
-fn a_plan_that_is_counted_in_time_has_an_exact_estimate() {
+fn a_plan_counted_in_time_has_an_exact_estimate() {
     let plan = ["plan", "8", "--problem", "fundamental", "--seconds", "60"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("estimate  92 placements before symmetry, exact"), "{text}");
@@ -138,7 +138,7 @@ fn a_plan_that_is_counted_in_time_has_an_exact_estimate() {
 }
 
 #[test]
-fn a_plan_whose_tasks_take_too_long_says_that_it_has_no_estimate() {
+fn a_plan_with_too_long_tasks_has_no_estimate() {
     let plan = ["plan", "25", "--problem", "toroidal", "--rows", "1", "--seconds", "1"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("estimate  none") && text.contains("--seconds"), "{text}");
@@ -165,7 +165,7 @@ fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
 }
 
 #[test]
-fn what_is_said_beats_the_environment() {
+fn arguments_override_the_environment() {
     let method = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = queens(&["count", "8", "--json"]);
         command.args(args).envs(variables.iter().copied());
@@ -216,13 +216,13 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
     assert_eq!(done["state"], "done");
     assert_eq!(done["total"], vectors::total(10).to_string());
     assert_eq!(done["tasks_done"], done["tasks"]);
-    // One object a line for each job.
+    // Each job is one object on its own line.
     assert_eq!(one_object(&farm.client(&["jobs", "--json"]).success())["job"], 1);
 }
 
 #[test]
-fn nothing_is_counted_for_a_reader_that_has_gone_away() {
-    // The last of these boards would take for ever.
+fn counting_stops_when_the_reader_has_gone() {
+    // The last of these boards would take forever.
     for args in [&["count", "8"][..], &["count", "8..32", "-q"], &["compare", "8..32", "--all"]] {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
         drop(reader);
@@ -232,7 +232,7 @@ fn nothing_is_counted_for_a_reader_that_has_gone_away() {
 }
 
 #[test]
-fn a_count_ends_with_a_line_that_says_what_it_took() {
+fn a_count_ends_with_a_line_about_its_cost() {
     for (args, how) in [
         (&["count", "10"][..], "rows by portable, "),
         (&["count", "8..10"], "rows by portable, "),
@@ -276,7 +276,7 @@ fn a_file_without_an_end_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_told_changes_no_exit_code() {
+fn an_unwritable_message_changes_no_exit_code() {
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db").display().to_string();
     let limited = ["count", "18", "--method", "rows", "--time-limit", "1s", "--ledger", &ledger];
@@ -295,7 +295,7 @@ fn what_cannot_be_told_changes_no_exit_code() {
 }
 
 #[test]
-fn a_result_takes_the_place_of_a_files_text_and_leaves_links_and_pipes() {
+fn a_result_replaces_a_files_text_and_keeps_links_and_pipes() {
     let scratch = Scratch::new();
     let [file, link, pipe] = ["total.json", "link", "pipe"].map(|name| scratch.path(name));
     fs::write(&file, "before").expect("it is ours");
@@ -315,7 +315,7 @@ fn a_result_takes_the_place_of_a_files_text_and_leaves_links_and_pipes() {
         std::thread::spawn(move || fs::read_to_string(pipe).expect("it is text"))
     };
     count(&pipe);
-    // First: nobody would end the reader of a pipe that was replaced.
+    // The pipe is checked first. If it were replaced, its reader would never end.
     assert!(fs::metadata(&pipe).expect("it is there").file_type().is_fifo());
     assert_eq!(one_object(&reader.join().expect("it reads"))["total"], "92");
 }
@@ -334,8 +334,8 @@ fn logs_are_one_json_object_a_line_if_asked_for() {
 }
 
 #[test]
-fn no_color_is_obeyed_on_a_terminal() {
-    // Two that are coloured elsewhere: the help, and a log line.
+fn no_color_has_effect_on_a_terminal() {
+    // The help and a log line are coloured elsewhere.
     let scratch = Scratch::new();
     let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
     let busy = busy.local_addr().expect("it is bound").to_string();

@@ -1,5 +1,5 @@
-//! Owners of jobs, against a real coordinator: what somebody else's credential may do, how many jobs an owner may
-//! have, and how a submission is repeated.
+//! Tests of the owners of jobs against a real coordinator: other credentials, the number of jobs of
+//! an owner, and repeated submissions.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::access::{connect, in_time};
 use crate::support::guarded::Guarded;
 use crate::support::{Farm, process::Outcome};
 
-/// What `status --json` says of a job.
+/// The output of `jobs --json` for a job.
 fn status(guarded: &Guarded, job: &str) -> Value {
     let text = guarded.client("admin", &["jobs", job, "--json"]).success();
     serde_json::from_str(&text).expect("it is JSON")
@@ -38,7 +38,7 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
     assert_eq!((&job["state"], &job["audit_share"]), (&"running".into(), &Value::Null));
     guarded.client(&guest, &["cancel", "7"]).refusal(4, &["no job 7"]);
 
-    // Another credential of its owner will do, and so will an admin's.
+    // Another credential of the job's owner suffices, and so does an admin's.
     let (_, second) = guarded.create("submitter", "lab");
     guarded.write("second", &second);
     guarded.client("second", &["pause", "1"]).success();
@@ -62,14 +62,14 @@ fn priorities_beyond_the_range_of_a_role_are_refused() {
     }
 }
 
-/// What `owners --json` says of an owner.
+/// The output of `owners --json` for an owner.
 fn account(guarded: &Guarded, token: &str, owner: &str) -> Value {
     let text = guarded.client(token, &["owners", owner, "--json"]).success();
     serde_json::from_str(&text).expect("it is JSON")
 }
 
 #[test]
-fn an_admin_grants_weights_and_hours_and_nobody_else_does() {
+fn only_an_admin_grants_weights_and_hours() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
     let (viewer, _) = guarded.create("viewer", "guest");
@@ -102,13 +102,13 @@ fn an_admin_grants_weights_and_hours_and_nobody_else_does() {
 }
 
 #[test]
-fn a_job_beyond_the_hours_of_its_owner_says_so_and_waits() {
+fn a_job_beyond_the_hours_of_its_owner_waits() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
     guarded.client("admin", &["owners", "lab", "--hours", "0"]).success();
     let _worker = guarded.start_worker("admin");
     assert_eq!(guarded.client(&lab, &["submit", "10"]).success(), "1\n");
-    // Another owner's job is counted meanwhile.
+    // A job of another owner is counted meanwhile.
     guarded.client("admin", &["submit", "10", "--wait"]).success();
 
     let why = "more hours: jobs of lab have taken all that they may";
@@ -127,7 +127,7 @@ fn a_job_beyond_the_hours_of_its_owner_says_so_and_waits() {
 }
 
 #[test]
-fn an_owner_may_have_so_many_jobs_and_others_have_theirs() {
+fn the_number_of_jobs_is_bounded_for_each_owner() {
     let guarded = Guarded::with("--max-jobs-per-owner 2");
     let (lab, _) = guarded.create("submitter", "lab");
     let (guest, _) = guarded.create("submitter", "guest");
@@ -144,7 +144,7 @@ fn an_owner_may_have_so_many_jobs_and_others_have_theirs() {
 }
 
 #[test]
-fn an_owner_may_have_so_many_workers_and_others_have_theirs() {
+fn the_number_of_workers_is_bounded_for_each_owner() {
     let guarded = Guarded::with("--max-workers-per-owner 1");
     let (lab, _) = guarded.create("worker", "lab");
     let (guest, _) = guarded.create("worker", "guest");
@@ -154,13 +154,13 @@ fn an_owner_may_have_so_many_workers_and_others_have_theirs() {
     second.wait_for_line("lab has as many workers as an owner may");
     guarded.start_worker(&guest).wait_for_line("welcomes this worker");
 
-    // It tries again until there is room.
+    // The worker tries again until there is room.
     first.kill();
     second.wait_for_line("welcomes this worker");
 }
 
 #[test]
-fn a_submission_is_repeated_by_its_key() {
+fn a_submission_with_a_key_can_be_repeated() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
     let (guest, _) = guarded.create("submitter", "guest");
@@ -171,14 +171,14 @@ fn a_submission_is_repeated_by_its_key() {
     assert_eq!(submit(&lab, &[]).success(), "1\n");
     assert_eq!(status(&guarded, "1")["name"], "nightly");
 
-    // Whoever waits gets the total, also once the job has ended.
+    // A waiting client gets the total, even after the job has ended.
     let _worker = guarded.start_worker("admin");
     for _ in 0..2 {
         let total = submit(&lab, &["--wait"]).success();
         assert_eq!(total, format!("{}\n", vectors::total(10)));
     }
 
-    // Another owner's key is another key, and says nothing about the job of the first.
+    // The same key of another owner is a different key, and reveals nothing about the first job.
     assert_eq!(submit(&guest, &[]).success(), "2\n");
 
     for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
@@ -194,7 +194,7 @@ fn a_submission_is_repeated_by_its_key() {
 }
 
 #[test]
-fn many_connections_of_one_owner_ask_for_no_more_than_one() {
+fn many_connections_of_one_owner_share_one_rate_limit() {
     let guarded = Guarded::new();
     let (_, lab) = guarded.create("viewer", "lab");
     let (guest, _) = guarded.create("viewer", "guest");

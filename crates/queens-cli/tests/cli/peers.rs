@@ -1,4 +1,4 @@
-//! Peers that are absent, of another version, or broken.
+//! Tests of peers that are absent, have another version, or are broken.
 
 use std::net::TcpListener;
 
@@ -16,7 +16,7 @@ use crate::support::fake_farm::{Answers, serve};
 use crate::support::process::{Outcome, queens, run};
 
 #[test]
-fn clients_say_that_nobody_answers_and_what_to_do() {
+fn clients_without_a_coordinator_fail_with_advice() {
     let farm = Farm::new("", "");
     let commands = ["jobs", "submit 8", "jobs 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
     for command in commands {
@@ -76,7 +76,7 @@ fn a_worker_leaves_a_coordinator_of_another_protocol() {
 }
 
 #[test]
-fn a_worker_leaves_what_is_no_coordinator() {
+fn a_worker_leaves_a_server_that_is_no_coordinator() {
     worker_at(|| Err(Status::unimplemented(""))).refusal(12, &["refuses this worker"]);
 }
 
@@ -87,7 +87,7 @@ fn a_worker_whose_token_is_refused_leaves() {
 
 #[test]
 fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
-    // Tasks out of order, more tasks than were leased, and an empty message.
+    // The messages are: tasks out of order, more tasks than leased, and an empty message.
     let late = v1::Tasks { start: 1, ..tasks() };
     let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
     worker_at(move || Ok(vec![leased(lease()), Message::Tasks(late.clone())]))
@@ -98,9 +98,9 @@ fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
         .refusal(12, &["lacks its field `plan`"]);
 }
 
-/// A wrong or malicious coordinator must not bring a worker down with an internal fault.
+/// A wrong or malicious coordinator must not cause an internal fault in a worker.
 #[test]
-fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
+fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
     let ring =
         Plan { problem: Problem::Total { n: 8 }, method: Method::Ring { width: 1 }, tasks: 42 };
     let halves = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 42 };
@@ -110,13 +110,14 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
     let again = |unlike: &str, by_search| Some(v1::Recount { unlike: unlike.into(), by_search });
     let masks = |down: u32| v1::Tasks { down: vec![down; 3], ..tasks() };
     let cases = [
-        // No queens, queens beyond the board, too many queens
+        // The records are: no queens, queens beyond the board, too many queens.
         (lease(), tasks()),
         (lease(), masks(0b11 << 31)),
         (lease(), masks(0b111)),
         (lease(), v1::Tasks { left: vec![u32::MAX; 3], ..masks(0b11) }),
         (v1::Lease { recount: again("avx2", false), ..lease() }, masks(0b111)),
-        // Queens that attack each other, sets of another size, slices that no board of this size has
+        // The records are: queens that attack each other, sets of another size, and slices that no
+        // board of this size has.
         (of(ring), tasks()),
         (of(halves), masks(0b111)),
         (of(halves), v1::Tasks { left: vec![7 << 29; 3], ..masks(0b1111) }),
@@ -129,7 +130,8 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
         refused.refusal(12, &["tasks that its plan does not have", "another coordinator"]);
     }
 
-    // Ranges that the plan does not have, weights that no symmetry gives, leases without end
+    // The leases are: ranges beyond the plan, weights that no symmetry gives, and leases without an
+    // end.
     let beyond = v1::OrdinalRange { start: 40, end: 43 };
     worker_at(move || Ok(vec![leased(v1::Lease { range: Some(beyond), ..lease() })]))
         .refusal(12, &["`range`", "[40, 43)"]);
@@ -143,8 +145,8 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
 }
 
 #[test]
-fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() {
-    // Given a recount in three blocks, and then a message that ends any worker
+fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
+    // Given a recount in three blocks, followed by a message that ends any worker
     let enumeration = RowsPlan::new(12, 3).expect("such a plan exists");
     let tasks = enumeration.len();
     let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Rows { rows: 3 }, tasks };
@@ -161,26 +163,27 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     let end = leased(v1::Lease { plan: None, ..lease() });
     let answer = vec![leased(recount), block(0, a), block(a, b), block(b, tasks), end];
 
-    // When it goes to a worker that holds one task at a time
+    // When it is sent to a worker that holds one task at a time
     let url = serve(Fake(move || Ok(answer.clone())));
     let args = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
 
-    // Then the worker gets as far as that message.
+    // Then the worker reaches that message.
     run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
 }
 
 #[test]
-fn a_worker_ends_if_it_is_leased_what_it_has_no_memory_for() {
-    // Given a lease of a large board, which no coordinator grants to a worker of this memory
+fn a_worker_ends_if_a_lease_needs_too_much_memory() {
+    // Given a lease of a large board, which an honest coordinator does not give to a worker with
+    // this memory
     let plan = Plan { problem: Problem::Total { n: 24 }, method: Method::Halves, tasks: 3 };
     let too_large = v1::Lease { plan: Some((&plan).into()), ..lease() };
     let answer = vec![leased(too_large), Message::Tasks(tasks())];
 
-    // When it goes to a worker that has no memory for a single thread
+    // When it is sent to a worker whose memory is too small for one thread
     let url = serve(Fake(move || Ok(answer.clone())));
     let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
-    // Then the worker says what is missing.
+    // Then the worker names the missing memory.
     run(&mut queens(&args)).refusal(12, &["needs 76.7 MiB of memory per thread"]);
 }
 

@@ -1,4 +1,4 @@
-//! One placement, and one completion of given queens.
+//! Tests of single placements and completions of given queens.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use solve::is_placement;
 use crate::support::Scratch;
 use crate::support::process::{end_of, queens, run, run_into, run_with_input};
 
-/// The option that prints a format.
+/// The option for a format.
 fn option(format: &str) -> String {
     if format == "json" { "--json".into() } else { format!("--format={format}") }
 }
@@ -36,7 +36,7 @@ fn every_format_shows_the_same_placement() {
 }
 
 #[test]
-fn a_seed_decides_about_a_placement_by_chance() {
+fn a_seed_decides_a_random_placement() {
     let print = |args: &[&str]| {
         let args = [&["solve", "1000", "--random"], args].concat();
         let printed = run(&mut queens(&args)).success();
@@ -69,7 +69,7 @@ fn a_board_from_a_file_or_standard_input_is_completed() {
 }
 
 #[test]
-fn boards_are_read_as_editors_programs_and_this_program_write_them() {
+fn boards_are_read_in_the_forms_of_editors_and_programs() {
     let windows = "\u{feff}. Q . .  \r\n. . . Q\r\nQ . . .\r\n. . Q .\r\n\r\n";
     let wide: Vec<u8> = windows.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let texts = [
@@ -98,7 +98,7 @@ fn boards_are_read_as_editors_programs_and_this_program_write_them() {
 }
 
 #[test]
-fn every_format_is_read_again_one_board_or_several() {
+fn every_format_is_read_back_with_one_board_or_several() {
     for format in ["squares", "permutation", "columns", "fen", "board", "json"] {
         let print =
             |limit| run(&mut queens(&["list", "6", "--limit", limit, &option(format)])).success();
@@ -146,7 +146,7 @@ fn a_search_without_time_is_undecided() {
 }
 
 #[test]
-fn a_placement_ends_with_a_reader_that_takes_one_line_of_many() {
+fn a_placement_ends_with_a_reader_of_its_first_line() {
     let mut command = queens(&["solve", "1000000"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let mut line = String::new();
@@ -169,7 +169,7 @@ fn a_placement_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn what_a_completion_took_is_told() {
+fn a_completion_reports_its_work() {
     let args = ["complete", "1000", "--random-given", "500", "--seed", "1", "--stats"];
     let json = run(queens(&args).arg("--json")).success();
     let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
@@ -184,8 +184,8 @@ fn what_a_completion_took_is_told() {
 }
 
 #[test]
-fn completions_beyond_words_are_counted_and_listed_alike() {
-    // All but six queens of a constructed placement of 70.
+fn completions_of_large_boards_are_counted_and_listed_alike() {
+    // All but six queens of a constructed placement of 70 are given.
     let columns = run(&mut queens(&["solve", "70"])).success();
     let columns = columns.lines().map(|line| line.parse::<u32>().expect("a column") - 1);
     let squares = (0..).zip(columns).map(|(row, column)| Square { column, row }.to_string());
@@ -206,7 +206,7 @@ fn completions_beyond_words_are_counted_and_listed_alike() {
 }
 
 #[test]
-fn queens_that_are_missing_or_of_several_boards_are_no_answer() {
+fn missing_queens_and_several_boards_are_refused() {
     for args in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
         run_with_input(&mut queens(args), "\n").refusal(2, &["there is no queen"]);
     }

@@ -1,4 +1,4 @@
-//! Problems beside the total, here and on a farm.
+//! Tests of problems other than the total, here and on a farm.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn each_problem_is_counted() {
     assert_eq!(count("11 --problem superqueens"), vectors::superqueens(11).to_string());
     assert_eq!(count("8 --given a1"), "4");
     assert_eq!(count("8 --problem completions"), "92");
-    // The left half of one of the twelve is that of no other placement.
+    // No other placement has the left half of this one of the twelve.
     assert_eq!(count("8 --given a1,b5,c8,d6"), "1");
     for n in 1..=12 {
         let by_rotations = count(&format!("{n} --problem fundamental"));
@@ -29,7 +29,7 @@ fn each_problem_is_counted() {
 }
 
 #[test]
-fn a_census_says_how_many_have_which_symmetry() {
+fn a_census_has_the_number_of_each_symmetry() {
     let json =
         |args: &str| -> Value { serde_json::from_str(&count(args)).expect("one JSON object") };
     let numbers = |census: &Value| {
@@ -52,7 +52,7 @@ fn a_census_says_how_many_have_which_symmetry() {
 }
 
 #[test]
-fn a_farm_counts_them_too_and_its_ledger_knows_them() {
+fn a_farm_and_its_ledger_know_each_problem() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let submit = |args: &str| {
@@ -73,7 +73,7 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     for (job, expected) in &jobs {
         assert_eq!(farm.client(&["watch", job]).success(), format!("{expected}\n"), "job {job}");
     }
-    // Whatever shows its total shows the answer, and what was added up by another name.
+    // Every output with the total has the answer, and the sum over the tasks has another name.
     let fundamental = &jobs[2].0;
     let status = farm.client(&["jobs", fundamental]).success();
     assert!(status.contains("total     1787\ncounted   14200 before symmetry"), "{status}");
@@ -102,7 +102,7 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
 }
 
 #[test]
-fn a_board_file_says_what_stands_or_what_is_wrong_with_it() {
+fn a_board_file_is_read_or_refused_with_the_reason() {
     let scratch = Scratch::new();
     let path = scratch.path("board");
     let name = path.to_str().expect("a plain path");
@@ -121,9 +121,10 @@ fn a_board_file_says_what_stands_or_what_is_wrong_with_it() {
     run(&mut queens(&["count", "4", "--board", name])).refusal(2, &["cannot read", name]);
 }
 
-/// A variable that is set for other counts must not refuse a board that one plain search counts.
+/// A variable that is set for other counts must not prevent the count of a board for which there is
+/// only one search.
 #[test]
-fn a_board_beyond_64_minds_the_command_line_alone() {
+fn a_board_beyond_64_ignores_the_environment() {
     const N: usize = 66;
     let solved = run(&mut queens(&["solve", "66", "--json"])).success();
     let solved: Value = serde_json::from_str(solved.trim()).expect("it is JSON");
@@ -156,7 +157,7 @@ fn a_board_beyond_64_minds_the_command_line_alone() {
 
 #[test]
 fn without_mirroring_every_way_to_fill_the_first_rows_is_a_task() {
-    // 92 boards of 8 rows are 92 prefixes too.
+    // The 92 boards of 8 rows are also 92 prefixes.
     for (rows, tasks) in [("1", 8), ("2", 42), ("3", 140), ("4", 344), ("8", 92)] {
         let args = ["plan", "8", "--no-mirror", "--rows", rows, "--seconds", "0", "--json"];
         let planned: Value =
@@ -195,7 +196,7 @@ fn tori_and_superqueens_are_counted_up_to_symmetry() {
 }
 
 #[test]
-fn the_first_rows_queen_has_so_many_placements_in_each_column() {
+fn placements_are_counted_by_the_first_queens_column() {
     // OEIS A059963.
     let rows = ["0 1 1 0", "2 2 2 2 2", "0 1 1 1 1 0", "4 7 6 6 6 7 4", "4 8 16 18 18 16 8 4"];
     let expected: Vec<String> = (4..).zip(rows).map(|(n, row)| format!("{n} {row}")).collect();
@@ -209,7 +210,7 @@ fn the_first_rows_queen_has_so_many_placements_in_each_column() {
 }
 
 #[test]
-fn one_search_counts_what_no_method_cuts() {
+fn one_search_counts_problems_without_a_method() {
     for (args, lines) in [
         ("8 --blocked a1-h8,a8-h1", "list 8 --blocked a1-h8,a8-h1"),
         ("9 --blocked c1-c9,d4 --given a5", "list 9 --blocked c1-c9,d4 --given a5"),
@@ -222,7 +223,8 @@ fn one_search_counts_what_no_method_cuts() {
         let listed = run(&mut queens(&lines)).success().lines().count();
         assert_eq!(count(args), listed.to_string(), "{args}");
     }
-    // The numbers of ways to fill the first rows, OEIS A319284, and all placements of the torus, moved.
+    // The values are the numbers of ways to fill the first rows (OEIS A319284), and all placements
+    // of the torus, translated.
     let ranks = |n: u32| count(&format!("12 --ranks {n}"));
     assert_eq!([2, 6, 11, 12].map(ranks), ["110", "52856", "68264", "14200"]);
     assert_eq!(count("13 --problem toroidal --given g4"), (vectors::toroidal(13) / 13).to_string());
@@ -232,14 +234,14 @@ fn one_search_counts_what_no_method_cuts() {
         [&json["problem"], &json["given"], &json["blocked"], &json["ranks"], &json["total"]],
         [&"completions".into(), &"d1".into(), &"a1,b2,c3".into(), &Value::from(4), &json["total"]]
     );
-    // Variables that are for other counts do not matter.
+    // Variables for other counts have no effect.
     let mut command = queens(&["count", "8", "--blocked", "a1"]);
     let outcome = run(command.env("QUEENS_LEDGER", "q8.db").env("QUEENS_METHOD", "ring"));
     assert_eq!(outcome.success(), "88\n");
 }
 
 #[test]
-fn what_a_problem_does_not_have_is_refused() {
+fn options_that_a_problem_lacks_are_refused() {
     let refused = |args: &str, code, ways: &[&str]| {
         let args: Vec<&str> = args.split(' ').collect();
         run(&mut queens(&args)).refusal(code, ways);

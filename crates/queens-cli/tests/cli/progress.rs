@@ -1,4 +1,4 @@
-//! Progress where there is no terminal.
+//! Tests of progress without a terminal.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Jobs that are removed, and lists of those that ended.
+//! Tests of jobs that are removed, and of lists of ended jobs.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn listed(farm: &Farm, options: &[&str]) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn jobs_that_ended_are_listed_page_by_page_also_after_a_restart() {
+fn ended_jobs_are_listed_in_pages_even_after_a_restart() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     farm.submit(12, 2, 0);
@@ -30,7 +30,7 @@ fn jobs_that_ended_are_listed_page_by_page_also_after_a_restart() {
     let numbers = |options: &[&str]| -> Vec<u64> {
         listed(&farm, options).into_iter().map(|(job, _)| job).collect()
     };
-    // The one that runs, and the last ten of the others.
+    // The list has the running job and the last ten others.
     let some: Vec<u64> = [1].into_iter().chain(4..=13).collect();
     assert_eq!(numbers(&[]), some);
     let table = farm.client(&["jobs"]).success();
@@ -49,7 +49,7 @@ fn jobs_that_ended_are_listed_page_by_page_also_after_a_restart() {
 }
 
 #[test]
-fn a_removed_job_is_gone_for_good_and_its_number_is_not_given_again() {
+fn a_removed_job_is_gone_and_its_number_is_not_reused() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let worker = farm.start_worker();
@@ -75,7 +75,7 @@ fn a_removed_job_is_gone_for_good_and_its_number_is_not_given_again() {
 }
 
 #[test]
-fn only_its_owner_and_an_admin_remove_a_job() {
+fn only_the_owner_and_an_admin_remove_a_job() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
     let (other, _) = guarded.create("submitter", "other");

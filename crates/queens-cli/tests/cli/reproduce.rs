@@ -1,4 +1,4 @@
-//! `queens reproduce`: the figures of the literature.
+//! Tests of `queens reproduce`: the figures of the literature.
 
 use serde_json::Value;
 use vectors::figures;
@@ -11,7 +11,7 @@ fn objects(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_exact_figure_that_takes_a_moment_agrees_or_says_why_not() {
+fn every_quick_exact_figure_agrees_or_has_a_reason() {
     let lines = objects(&run(&mut queens(&["reproduce", "--quick", "--json"])).success());
     let quick = figures().iter().filter(|figure| !figure.slow);
     assert_eq!(lines.len(), quick.clone().count());

@@ -1,4 +1,4 @@
-//! Files and folders with secrets: who may read them, and how much of them is read.
+//! Tests of files and folders with secrets: who may read them, and how much of them is read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
-fn a_secret_of_the_group_is_read_through_the_links_of_kubernetes() {
+fn a_secret_of_the_group_is_read_through_kubernetes_links() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
     let volume = Scratch::new();
@@ -26,7 +26,7 @@ fn a_secret_of_the_group_is_read_through_the_links_of_kubernetes() {
 }
 
 #[test]
-fn a_token_file_that_is_of_no_use_is_refused() {
+fn an_unusable_token_file_is_refused() {
     let farm = Farm::new("", "");
     let scratch = Scratch::new();
     let file = |name: &str, text: &str, mode: u32| {
@@ -57,7 +57,7 @@ fn a_token_file_that_is_of_no_use_is_refused() {
 }
 
 #[test]
-fn what_an_editor_leaves_around_a_secret_does_not_belong_to_it() {
+fn white_space_around_a_secret_is_ignored() {
     let farm = Farm::new("--tls", "");
     let coordinator = farm.start_coordinator();
     for name in ["join", "token"] {
@@ -69,7 +69,7 @@ fn what_an_editor_leaves_around_a_secret_does_not_belong_to_it() {
     args("--join-file").success();
     let join = fs::read_to_string(farm.key("join")).expect("it is text");
     run(queens(&["jobs"]).env("QUEENS_JOIN", join)).success();
-    // The coordinator reads its own.
+    // The coordinator reads its own secret.
     coordinator.stop();
     let authority = farm.key("authority.pem");
     let pem = fs::read_to_string(&authority).expect("it is text").replace('\n', "\r\n");

@@ -1,4 +1,4 @@
-//! Parts of a plan that are counted without a coordinator and then merged.
+//! Tests of parts of a plan that are counted without a coordinator and then merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ fn parts_that_are_joined_make_the_total() {
     let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "11", index)).collect();
     let whole = scratch.path("whole.db");
 
-    // Two of them first: what is missing is said, and can be counted or come later.
+    // Two parts are merged first. The output names the missing ranges, which can be counted or
+    // merged later.
     let joined = merge(&parts[..2], &whole);
     assert_eq!((joined.code, joined.stdout.as_str()), (Some(13), ""), "{}", joined.stderr);
     assert!(joined.stderr.contains("tasks are missing: the parts 3/3; count them"), "{joined:?}");
@@ -58,7 +59,7 @@ fn a_folder_stands_for_the_ledgers_in_it() {
 
 #[test]
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
-fn parts_that_may_only_be_read_are_joined() {
+fn read_only_parts_are_joined() {
     let (scratch, disk) = (Scratch::new(), SmallDisk::mount());
     let parts = [1, 2, 3].map(|index| {
         let part = part(&scratch, "10", index);
@@ -94,7 +95,7 @@ fn parts_do_not_write_their_results_to_one_file() {
 }
 
 #[test]
-fn a_part_is_counted_once_and_its_sum_is_no_total() {
+fn a_part_has_a_sum_and_no_total() {
     let scratch = Scratch::new();
     let ledger = part(&scratch, "9", 2);
     let count = |args: &[&str]| run(queens(&["count", "9", "--rows", "3"]).args(args));
@@ -108,7 +109,7 @@ fn a_part_is_counted_once_and_its_sum_is_no_total() {
         (&said["total"], &said["shard"], &said["shards"]),
         (&().into(), &2.into(), &3.into())
     );
-    // It is all done, as far as it goes.
+    // The part is complete.
     assert_eq!((&said["state"], &said["percent"]), (&"done".into(), &100.0.into()));
     assert_eq!(said["shard_tasks"], said["tasks_done"]);
 
@@ -118,9 +119,9 @@ fn a_part_is_counted_once_and_its_sum_is_no_total() {
     count(&["--shard", "4/3", "--ledger", ledger]).usage("INDEX from 1 to PARTS");
 }
 
-/// As arrays of Kubernetes and Slurm are told which task they are.
+/// Kubernetes and Slurm tell the tasks of an array their numbers in this way.
 #[test]
-fn tasks_of_an_array_find_their_parts_and_leave_their_results() {
+fn array_tasks_find_their_parts_and_write_results() {
     let scratch = Scratch::new();
     let (ledger, result) = (scratch.path("part-{shard}.db"), scratch.path("part-{shard}.json"));
     let count = |shard: &str, task: &[(&str, &str)]| {
@@ -155,7 +156,7 @@ fn tasks_of_an_array_find_their_parts_and_leave_their_results() {
     run(&mut queens(&["count", "9", "--output", "{shard}.json"])).refusal(2, &["--shard"]);
 }
 
-/// What schedulers set; the machine of the test may be run by one.
+/// The variables that schedulers set. A scheduler may also run the machine of the test.
 const SCHEDULERS: [&str; 7] = [
     "SLURM_ARRAY_TASK_ID",
     "PBS_ARRAY_INDEX",
@@ -196,9 +197,9 @@ fn parts_of_a_fundamental_count_make_its_answer() {
     assert_eq!(merge(&parts, &scratch.path("whole.db")).success(), "12\n");
 }
 
-/// Rows of a process that was killed are in its log only, and must not come back over the new file.
+/// Rows of a killed process are only in its log, and must not return after the file was replaced.
 #[test]
-fn what_a_killed_process_left_beside_a_ledger_is_taken_in_and_gone() {
+fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
     let scratch = Scratch::new();
     let whole = scratch.path("whole.db");
     let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "9", index)).collect();
@@ -218,7 +219,7 @@ fn what_a_killed_process_left_beside_a_ledger_is_taken_in_and_gone() {
 }
 
 #[test]
-fn parts_that_contradict_each_other_are_refused_and_nothing_is_made() {
+fn contradicting_parts_are_refused_without_a_result() {
     let scratch = Scratch::new();
     let (one, two) = (part(&scratch, "9", 1), scratch.path("lie.db"));
     fs::copy(&one, &two).expect("it can be copied");
@@ -237,7 +238,7 @@ fn parts_that_contradict_each_other_are_refused_and_nothing_is_made() {
     assert!(!whole.exists());
 }
 
-/// Counts part `index` of three of a plan by rows.
+/// Counts part `index` of three parts of a plan by rows.
 fn part(scratch: &Scratch, n: &str, index: u32) -> PathBuf {
     let ledger = scratch.path(&format!("part-{n}-{index}.db"));
     let shard = format!("{index}/3");

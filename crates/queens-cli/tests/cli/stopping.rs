@@ -1,4 +1,4 @@
-//! Processes that are asked to stop, and go on afterwards.
+//! Tests of processes that are asked to stop, and resume afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,11 +11,11 @@ use crate::support::{Farm, Scratch};
 
 /// A board that takes about a second to count.
 const LONG: u32 = 16;
-/// How often a process is stopped until it was in the middle of its work.
+/// The number of attempts to stop a process in the middle of its work.
 const ATTEMPTS: usize = 10;
 
 #[test]
-fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
+fn a_stopped_worker_returns_its_range_at_once() {
     // Given leases that outlast the test, and a worker that stops in the middle of its range
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let _coordinator = farm.start_coordinator();
@@ -30,10 +30,10 @@ fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
     let stopped = (0..ATTEMPTS).find_map(stop_a_worker);
     let (job, left) = stopped.expect("a worker is stopped in the middle of a job");
 
-    // When another one comes
+    // When another worker joins
     let heir = farm.start_worker();
 
-    // Then it ends the job, and does not count again what the first one had counted.
+    // Then it ends the job, and does not repeat counts of the first worker.
     let total = farm.client(&["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     for line in log::read(heir.log()) {
@@ -43,7 +43,7 @@ fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
 }
 
 #[test]
-fn a_worker_waits_for_its_coordinator_and_can_be_stopped_meanwhile() {
+fn a_waiting_worker_can_be_stopped() {
     let farm = Farm::new("", "");
     let mut worker = farm.start_worker();
     worker.wait_for_line("no coordinator");
@@ -51,7 +51,7 @@ fn a_worker_waits_for_its_coordinator_and_can_be_stopped_meanwhile() {
 }
 
 #[test]
-fn a_coordinator_that_is_asked_to_stop_loses_nothing() {
+fn a_stopped_coordinator_loses_nothing() {
     let farm = Farm::new("--grace-ms 100", "--report-ms 20");
     let coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
@@ -68,27 +68,27 @@ fn a_coordinator_that_is_asked_to_stop_loses_nothing() {
 }
 
 #[test]
-fn an_interrupted_count_goes_on_where_it_was() {
+fn an_interrupted_count_resumes() {
     stopped_count_goes_on("INT", Some(75));
 }
 
 #[test]
-fn a_terminated_count_goes_on_where_it_was() {
+fn a_terminated_count_resumes() {
     stopped_count_goes_on("TERM", Some(75));
 }
 
 #[test]
-fn a_killed_count_goes_on_where_it_was() {
+fn a_killed_count_resumes() {
     stopped_count_goes_on("KILL", cfg!(windows).then_some(1));
 }
 
-/// A board of which every single task takes far longer than anybody waits.
+/// A board on which every single task takes far longer than a test.
 const ENDLESS: [&str; 4] = ["count", "32", "--given", "a1,b4"];
-/// Within this time a process ends that ends at once, on a busy machine too.
+/// The time limit for a process that ends at once, even on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
 #[test]
-fn a_count_that_keeps_nothing_ends_at_once() {
+fn a_count_without_a_ledger_ends_at_once() {
     let scratch = Scratch::new();
     let boards: [&[&str]; 3] = [&ENDLESS, &["count", "21"], &["count", "20", "--method", "forced"]];
     for args in boards {
@@ -104,7 +104,7 @@ fn a_count_that_keeps_nothing_ends_at_once() {
 }
 
 #[test]
-fn a_count_stops_at_its_time_limit_and_goes_on_from_there() {
+fn a_count_stops_at_its_time_limit_and_resumes() {
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db");
     let limited = |limit: &str| run(count(&ledger).args(["--time-limit", limit]));
@@ -126,7 +126,7 @@ fn a_count_stops_at_its_time_limit_and_goes_on_from_there() {
 }
 
 #[test]
-fn a_count_that_may_never_end_says_so() {
+fn a_count_that_may_never_end_warns() {
     for args in [["count", "100", "--given", "a1"], ["count", "64", "--given", "a1,b5"]] {
         let stopped = run(queens(&args).args(["--time-limit", "300ms"]));
         assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
@@ -135,7 +135,7 @@ fn a_count_that_may_never_end_says_so() {
 }
 
 fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
-    // Given a count that was stopped in its middle
+    // Given a count that was stopped in the middle
     let scratch = Scratch::new();
     let stop_a_count = |_| {
         let ledger = scratch.new_file("ledger.db");
@@ -157,7 +157,7 @@ fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
     // When the same command runs again
     let second = run(&mut count(&ledger));
 
-    // Then it prints the total, and counts nothing again that had been accepted.
+    // Then it prints the total, and repeats no accepted count.
     let log = scratch.new_file("log");
     std::fs::write(&log, &second.stderr).expect("logs can be written");
     assert_eq!(second.success(), format!("{}\n", vectors::total(LONG)));
@@ -177,36 +177,37 @@ fn count(ledger: &Path) -> Command {
     command
 }
 
-/// The number of accepted tasks of a job, 0 before the ledger has it.
+/// The number of accepted tasks of a job. It is 0 before the ledger has the job.
 fn accepted_in(ledger: &Path, job: u64) -> u64 {
     let snapshot = Snapshot::try_read(ledger).unwrap_or_default();
     snapshot.jobs.get(&job).map_or(0, |job| job.accepted().len())
 }
 
-/// Asserts that a job is complete and has what it had before.
+/// Asserts that a job is complete and still has its earlier rows.
 fn assert_kept(before: &Snapshot, after: &Snapshot, job: u64) {
     assert!(after.jobs[&job].is_tiled(), "every task is accepted once");
     after.jobs[&job].assert_keeps(&before.jobs[&job]);
 }
 
-/// Signals that only Unix has, what only Linux tells of them, and some that come in quick succession.
+/// Tests of signals that only Unix has, of messages that only Linux has, and of signals in quick
+/// succession.
 #[cfg(target_os = "linux")]
 mod signals {
     use super::*;
     use crate::support::process::behind;
 
     #[test]
-    fn a_count_whose_terminal_is_closed_goes_on_where_it_was() {
+    fn a_count_resumes_after_its_terminal_was_closed() {
         stopped_count_goes_on("HUP", Some(75));
     }
 
     #[test]
-    fn a_count_that_a_scheduler_warns_goes_on_where_it_was() {
+    fn a_count_resumes_after_the_warning_of_a_scheduler() {
         stopped_count_goes_on("USR1", Some(75));
     }
 
     #[test]
-    fn a_signal_that_whoever_started_a_count_ignores_stays_ignored() {
+    fn a_signal_that_the_parent_process_ignores_stays_ignored() {
         let scratch = Scratch::new();
         for name in ["INT", "USR1", "HUP"] {
             let ignoring = format!("trap '' {name}; exec \"$@\"");
@@ -244,12 +245,12 @@ mod signals {
         let mut endless = queens(&ENDLESS);
         endless.args(["--log", "service=debug", "--ledger"]).arg(scratch.path("ledger.db"));
         let mut count = Process::start(&mut endless, scratch.new_file("log"));
-        // What is not begun would be handed back, and the count would end.
+        // Before the lease, the tasks would be returned, and the count would end.
         count.wait_for_line(" lease ");
         std::thread::sleep(Duration::from_millis(500));
         count.signal("INT");
         count.wait_for_line("asked to stop");
-        // A second one that comes with the first, as batch systems send them, belongs to it.
+        // Batch systems send a second signal together with the first. It counts as one signal.
         count.signal("INT");
         std::thread::sleep(Duration::from_millis(700));
         assert!(count.is_running(), "{}", count.said());

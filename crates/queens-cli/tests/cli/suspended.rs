@@ -1,4 +1,4 @@
-//! Totals that cannot be right: their jobs are suspended, and nobody is told that they are done.
+//! Tests of impossible totals: their jobs are suspended, and are not reported as done.
 
 use serde_json::Value;
 use service::Endpoint;
@@ -10,15 +10,15 @@ use crate::support::{Farm, Scratch};
 
 #[test]
 fn a_worker_that_counts_42_does_not_make_42_a_total() {
-    // Given: a worker that is leased all of N = 16, and says 42.
+    // Given: a worker that is leased all of N = 16, and reports 42.
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let liar = Liar::start(at(&farm), "liar", |_, ordinal| if ordinal == 0 { 42 } else { 0 });
 
-    // When somebody waits for the total
+    // When a client waits for the total
     let waited = farm.client(&["submit", "16", "--wait"]);
 
-    // Then the wait ends without one, and says why and what to do.
+    // Then the wait ends without a total, and the message has the reason and advice.
     assert_eq!((waited.code, waited.stdout.as_str()), (Some(17), ""), "{}", waited.stderr);
     let right = vectors::total(16).to_string();
     let args = ["comes to 42", &right, "OEIS A000170", "`queens audit 1 --all`"];
@@ -40,7 +40,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
         farm.client(&[change, "1"]).refusal(4, &["job 1 is suspended", "queens audit 1"]);
     }
 
-    // The ledger says so to everybody, also after a restart.
+    // The state is in the ledger and is reported to every client, even after a restart.
     drop(liar);
     drop(coordinator);
     let scratch = Scratch::new();
@@ -70,7 +70,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
         job["suspended"]
     );
 
-    // And an audit ends it with the right total.
+    // An audit then leads to the right total.
     farm.client(&["audit", "1", "--withdraw"])
         .refusal(4, &["job 1 is suspended", "queens audit 1"]);
     farm.client(&["audit", "1", "--all"]).success();
@@ -79,7 +79,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
 }
 
 #[test]
-fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
+fn an_impossible_count_ends_the_session_and_changes_nothing() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     farm.submit(14, 3, 0);
@@ -96,7 +96,7 @@ fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
     assert_eq!(total, format!("{}\n", vectors::total(14)));
 }
 
-/// The farm, for a liar.
+/// The farm's endpoint for a liar.
 fn at(farm: &Farm) -> Endpoint {
     Endpoint::new(&farm.url(), None)
 }

@@ -1,4 +1,5 @@
-//! What a terminal shows while a count runs: `script` plays the terminal.
+//! Tests of the output on a terminal while a count runs. The program `script` provides the
+//! terminal.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -6,14 +7,14 @@ use std::process::{Command, Stdio};
 use crate::support::Farm;
 use crate::support::process::queens;
 
-/// Counts on a terminal of so many columns, and returns all that it was sent.
+/// Counts on a terminal of this width. Returns everything that was sent to the terminal.
 fn on_a_terminal(columns: u32, term: &str, args: &str) -> String {
     let program = queens(&[]).get_program().to_string_lossy().into_owned();
     of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {args}"), term)
 }
 
-/// A command of the shell on a terminal. The shell is always the same: some run a single command in their own place, which
-/// decides whose terminal it is.
+/// A shell command on a terminal. The shell is always the same, because some shells replace
+/// themselves by a single command, which decides who owns the terminal.
 fn of_a_shell(command: &str, term: &str) -> Command {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]);
@@ -21,7 +22,7 @@ fn of_a_shell(command: &str, term: &str) -> Command {
     script
 }
 
-/// Runs a command of the shell on a terminal, and returns all that the terminal was sent.
+/// Runs a shell command on a terminal. Returns everything that was sent to the terminal.
 fn of_a_terminal(command: &str, term: &str) -> String {
     let output = of_a_shell(command, term).output().expect("the package bsdutils has `script`");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -29,13 +30,13 @@ fn of_a_terminal(command: &str, term: &str) -> String {
     text
 }
 
-/// The lines that a terminal draws, one over the other, without what moves its cursor.
+/// The lines that were drawn on a terminal, in order, without the movements of the cursor.
 fn drawn(text: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
-            // ESC [ … letter
+            // An escape sequence is ESC [ … letter.
             '\u{1b}' => while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {},
             c => plain.push(c),
         }
@@ -54,7 +55,7 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
             "{columns}: {bars:?}"
         );
         let total = vectors::total(18).to_string();
-        // The line that says what it took may need two of a narrow terminal.
+        // The line about the cost may need two lines of a narrow terminal.
         let end = lines.iter().position(|line| *line == total).expect("it has a total");
         let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=18 ");
         assert!(lines[..end].iter().all(is_ours), "{columns}: {lines:?}");
@@ -63,7 +64,7 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
 }
 
 #[test]
-fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
+fn nothing_is_drawn_if_it_is_unwanted_or_impossible() {
     let total = vectors::total(17).to_string();
     for (term, args, lines) in [("dumb", "count 17 -t 1", 2), ("xterm", "count 17 -t 1 --quiet", 1)]
     {
@@ -73,9 +74,9 @@ fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
     }
 }
 
-/// Only jobs that have not ended are asked for, and no more than there is room for.
+/// The client only asks for unfinished jobs, and for no more than fit on the screen.
 #[test]
-fn all_of_the_farm_is_shown_until_somebody_ends_it() {
+fn a_watch_of_the_farm_runs_until_it_is_ended() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     for _ in 0..6 {
@@ -90,13 +91,13 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
             "stty columns 120 rows {rows}; timeout --preserve-status --signal INT 7 {program} watch --coordinator {url}"
         );
         let text = of_a_terminal(&command, "xterm");
-        // Each look clears what was drawn, so that the last one stands behind the last such order.
+        // Each update clears the drawn lines, so the last update follows the last such sequence.
         let last = text.rsplit("\u{1b}[0J").next().unwrap_or_default();
         drawn(last)
     };
     let lines = watch(20);
     assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
-    // `timeout` runs it in a process group of its own, where it reads no keys.
+    // `timeout` runs the program in its own process group, where it does not read keys.
     assert!(lines[0].ends_with("; Ctrl-C ends this"), "{lines:?}");
     let numbers: Vec<&str> =
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
@@ -109,7 +110,8 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     };
     let (wide, narrow) = (jobs(200), jobs(60));
     assert!(wide[0].contains("SUBMITTED") && !narrow[0].contains("SUBMITTED"), "{narrow:?}");
-    // The jobs that go on, and behind what they are without those that have ended.
+    // The running jobs come first, followed by the columns that are left out. The ended jobs come
+    // afterwards.
     let mut rows = narrow[..5].iter().chain(&narrow[6..9]);
     assert!(rows.all(|line| line.chars().count() <= 60), "{narrow:?}");
     assert!([5, 9].iter().all(|at| narrow[*at].starts_with("without ")), "{narrow:?}");
@@ -117,8 +119,8 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
     assert_eq!(lines.len(), 1, "{lines:?}");
 
-    // A key ends it too, whether it comes before the first look or after it.
-    // The pipe stays open, as a keyboard does: at its end, `script` types the end of a file.
+    // A key ends the watch, before the first update or after it. The pipe stays open like a
+    // keyboard. At its end, `script` would type the end of a file.
     let command = format!("timeout --foreground 60 {program} watch --coordinator {}", farm.url());
     let mut script = of_a_shell(&command, "xterm");
     let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");

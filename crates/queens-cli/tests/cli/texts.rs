@@ -1,4 +1,5 @@
-//! Texts of strangers: what a worker or a file says must not reach a log or a terminal as it is.
+//! Tests of texts of strangers: the text of a worker or a file must not reach a log or a terminal
+//! unchanged.
 
 use rusqlite::Connection;
 use tonic::Code;
@@ -9,7 +10,7 @@ use crate::access::{connect, hello, report, work};
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
-/// Clears the screen and sets the title of a window, and forges a line of a log.
+/// Texts that clear the screen, set the title of a window, and forge a line of a log.
 const HARMFUL: [&str; 3] =
     ["\u{1b}[2J\u{1b}]0;owned\u{7}", "a\n2026-01-01T00:00:00Z  INFO job ended", "\u{9b}31m"];
 
@@ -46,14 +47,14 @@ async fn a_worker_cannot_write_to_the_terminal_of_the_coordinator() {
 }
 
 #[test]
-fn a_worker_whose_name_no_coordinator_would_accept_does_not_start() {
+fn a_worker_with_an_invalid_name_does_not_start() {
     for name in ["", "rack 7", "Zoë", "a\nb"] {
         run(&mut queens(&["worker", "--name", name])).usage("visible ASCII characters");
     }
 }
 
 #[test]
-fn a_ledger_with_a_kernel_of_another_program_is_refused_in_one_line() {
+fn a_ledger_with_an_unknown_kernel_is_refused_in_one_line() {
     for name in ["avx9", HARMFUL[0], HARMFUL[1]] {
         let (farm, scratch) = (Farm::new("--log error", ""), Scratch::new());
         let ledger = farm.ledger().to_str().expect("it is text");

@@ -1,4 +1,4 @@
-//! TLS: who proves what to whom, and what is never said in plain text.
+//! Tests of TLS: which side proves what, and what is never sent in plain text.
 
 use std::fs;
 use std::path::Path;
@@ -8,28 +8,28 @@ use crate::support::recorder::Recorder;
 use crate::support::{Farm, Scratch, assert_private, write_private};
 
 #[test]
-fn the_join_string_is_all_that_a_worker_or_client_needs() {
+fn workers_and_clients_need_only_the_join_string() {
     let farm = Farm::new("--tls", "");
     let coordinator = farm.start_coordinator();
     let file = farm.key("join");
     let join = read(&file);
     assert_private(&file);
 
-    // By a file, by an option and by the environment.
+    // The join string comes from a file, an option and the environment.
     let _worker = farm.start_worker_by(&["--join-file", text(&file)]);
     let total = joined(&farm, &["submit", "10", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     run(&mut queens(&["jobs", "--join", &join])).success();
     assert_eq!(run(queens(&["health"]).env("QUEENS_JOIN", &join)).success(), "serving\n");
 
-    // The log names the file, and neither log nor help show the secret.
+    // The log names the file. Neither log nor help show the secret.
     let help = run(queens(&["jobs", "--help"]).env("QUEENS_JOIN", &join)).success();
     for said in [coordinator.said(), help] {
         assert!(!said.contains(secret(&join)), "{said}");
     }
     assert!(coordinator.said().contains(&format!("--join-file {}", file.display())));
 
-    // A coordinator that comes back is known by the same string.
+    // The same string identifies a restarted coordinator.
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
     assert_eq!(read(&file), join);
@@ -37,7 +37,7 @@ fn the_join_string_is_all_that_a_worker_or_client_needs() {
 }
 
 #[test]
-fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them() {
+fn a_coordinator_does_not_start_with_an_incomplete_key_folder() {
     let (farm, scratch) = (Farm::new("--tls", ""), Scratch::new());
     let join = scratch.path("join");
     let option = ["--join-file", text(&join)];
@@ -77,7 +77,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
 }
 
 #[test]
-fn no_keys_are_made_beside_a_ledger_that_another_process_holds() {
+fn no_keys_are_made_beside_a_locked_ledger() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     for more in [&["--tls"][..], &["--tls", "--new-keys"]] {
@@ -89,13 +89,13 @@ fn no_keys_are_made_beside_a_ledger_that_another_process_holds() {
 }
 
 #[test]
-fn who_listens_to_others_serves_tls_and_wants_a_token() {
+fn a_coordinator_for_other_hosts_needs_tls_and_a_token() {
     let scratch = Scratch::new();
     let file = scratch.path("join");
     let farm = Farm::new("", "");
     let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
 
-    // The host's own name stands in the join string,
+    // The join string has the host's own name,
     let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
     coordinator.wait_for_line("coordinator serves");
     let (_, port) = anywhere.split_once(':').expect("it has a port");
@@ -103,14 +103,14 @@ fn who_listens_to_others_serves_tls_and_wants_a_token() {
     assert!(read(&farm.key("join")).contains(&address), "{}", read(&farm.key("join")));
     coordinator.stop();
 
-    // or what it was told.
+    // or the advertised address.
     let mut command = farm.coordinator_at(&anywhere);
     command.args(["--advertise", &farm.address(), "--join-file", text(&file)]);
     let mut coordinator = Process::start(&mut command, farm.new_log());
     coordinator.wait_for_line("coordinator serves");
     run(&mut queens(&["jobs", "--join-file", text(&file)])).success();
 
-    // Another secret opens nothing.
+    // Another secret is refused.
     let join = read(&file);
     let wrong = join.replace(secret(&join), "0123456789abcdef0123456789abcdef");
     run(&mut queens(&["jobs", "--join", &wrong]))
@@ -118,7 +118,7 @@ fn who_listens_to_others_serves_tls_and_wants_a_token() {
 }
 
 #[test]
-fn plain_text_is_not_answered_by_who_speaks_tls() {
+fn a_coordinator_with_tls_refuses_plain_text() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
     for command in
@@ -170,13 +170,13 @@ fn another_authority_is_refused() {
 }
 
 #[test]
-fn nothing_that_is_said_can_be_read_on_the_wire() {
+fn no_message_can_be_read_on_the_wire() {
     let scratch = Scratch::new();
     let token = scratch.path("token");
     let options = format!("--token-file {}", token.display());
     let [plain, tls] = [&options, &format!("{options} --tls")].map(|o| Farm::new(o, ""));
 
-    // Given the same token in plain text, where its encoding is somewhere on the wire
+    // Given the same token in plain text, so that its encoding is somewhere on the wire
     let coordinator = plain.start_coordinator();
     let recorder = Recorder::before(&plain.address());
     let url = format!("http://{}", recorder.address());
@@ -185,7 +185,7 @@ fn nothing_that_is_said_can_be_read_on_the_wire() {
     let in_plain_text = recorder.record();
     assert!(contains(&in_plain_text, b"PRI * HTTP/2.0"), "it is recorded");
 
-    // When it is shown over TLS, through an address that is not in the certificate
+    // When it is sent over TLS, through an address that is not in the certificate
     let _coordinator = tls.start_coordinator();
     let recorder = Recorder::before(&tls.address());
     let join = read(&tls.key("join")).replace(&tls.address(), &recorder.address());
@@ -195,7 +195,7 @@ fn nothing_that_is_said_can_be_read_on_the_wire() {
     joined(&tls, &["submit", "8", "--wait"]).success();
     worker.stop();
 
-    // Then the two recordings have nothing in common, and nobody can read the token.
+    // Then the two recordings have nothing in common, and the token cannot be read.
     let over_tls = recorder.record();
     assert!(over_tls.len() > 4_000, "it is recorded: {} bytes", over_tls.len());
     assert!(!contains(&over_tls, secret(&join).as_bytes()));
@@ -215,7 +215,7 @@ fn a_join_file_is_read_again_for_every_connection() {
     let mut worker = first.start_worker_by(&["--join-file", text(&file)]);
     worker.wait_for_line("welcomes");
     coordinator.kill();
-    // It has another address, another authority and another token.
+    // This coordinator has another address, another authority and another token.
     let _coordinator = second.start_coordinator();
 
     let submit = ["submit", "10", "--wait", "--join-file", text(&file)];
@@ -244,7 +244,7 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn without_tls_a_token_is_wanted_if_there_is_one() {
+fn a_token_is_required_without_tls_if_there_is_one() {
     let scratch = Scratch::new();
     let token = scratch.path("token");
     let farm = Farm::new(&format!("--insecure --token-file {}", token.display()), "");

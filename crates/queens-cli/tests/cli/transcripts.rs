@@ -1,4 +1,5 @@
-//! Commands that need no server and no file, as they look in a terminal: `tests/cmd/*.md`.
+//! Tests commands that need neither a server nor a file, as they look in a terminal:
+//! `tests/cmd/*.md`.
 //!
 //! ```text
 //! $ queens count 5 --rows 6                       the command; words may stand in single quotes
@@ -19,7 +20,7 @@ fn commands_print_what_the_transcripts_show() {
         let blocks = text.split("```console\n").skip(1);
         let steps = blocks.flat_map(|block| {
             let (block, _) = block.split_once("```").expect("a block ends");
-            // Each system has its own words for its errors.
+            // Error texts of the operating system differ between systems.
             let is_here = |step: &&str| cfg!(target_os = "linux") || !step.contains("os error");
             block.split("$ queens ").skip(1).filter(is_here)
         });

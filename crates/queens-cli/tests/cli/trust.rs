@@ -1,4 +1,4 @@
-//! Results that others check: audits by other workers, bundles for strangers.
+//! Tests of results that others check: audits by other workers, and bundles for strangers.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::support::process::{Outcome, Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 #[test]
-fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
+fn a_certified_job_ends_when_two_workers_have_counted_it() {
     let farm = Farm::new("", "--report-ms 0");
     let _coordinator = farm.start_coordinator();
     let _first = farm.start_worker();
@@ -36,7 +36,7 @@ fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
 }
 
 #[test]
-fn a_job_that_is_done_can_be_audited_by_searching() {
+fn a_done_job_can_be_audited_by_search() {
     let farm = Farm::new("", "--report-ms 0");
     let _coordinator = farm.start_coordinator();
     let _workers = [farm.start_worker(), farm.start_worker()];
@@ -54,7 +54,7 @@ fn a_job_that_is_done_can_be_audited_by_searching() {
     let searched = "SELECT count(*) FROM audits WHERE kernel <> 'search'";
     assert_eq!(number(&farm, searched), 0);
     assert!(number(&farm, "SELECT count(*) FROM audits") > 0);
-    // An audit of nothing changes nothing.
+    // An audit of no ranges changes nothing.
     let before = status(&farm);
     farm.client(&["audit", "1", "--fraction", "0"]).refusal(2, &["of nothing", "--withdraw"]);
     assert_eq!(status(&farm), before);
@@ -62,18 +62,18 @@ fn a_job_that_is_done_can_be_audited_by_searching() {
 }
 
 #[test]
-fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_withdrawn() {
+fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let _only = farm.start_worker();
     let total = format!("{}\n", vectors::total(11));
     assert_eq!(farm.client(&["submit", "11", "--wait"]).success(), total);
 
-    // It says at once that nobody can, and what would help.
+    // The answer says at once that no worker can do it, and what would help.
     let said = farm.client(&["audit", "1", "--all"]).success();
     let helps = ["a worker on another machine", "no machine checks itself", "--withdraw"];
     assert!(helps.iter().all(|help| said.contains(help)), "{said}");
-    // It is done all the same, wherever one looks.
+    // The job stays done in every output.
     let job = status(&farm);
     assert_eq!(
         (&job["state"], &job["total"]),
@@ -87,7 +87,7 @@ fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_wi
     assert_eq!(watched.success(), total);
     farm.client(&["cancel", "1"]).refusal(4, &["job 1 is done"]);
 
-    // An audit of nothing takes nothing back, and says what does.
+    // An audit of no ranges withdraws nothing, and names the command that does.
     farm.client(&["audit", "1", "--fraction", "0%"]).refusal(2, &["of nothing", "--withdraw"]);
     assert_eq!(status(&farm)["audits_wanted"], job["audits_wanted"]);
     let said = farm.client(&["audit", "1", "--withdraw"]).success();
@@ -96,7 +96,7 @@ fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_wi
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
     farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used with");
 
-    // One that was ordered from the beginning is withdrawn, too, and then the job is done.
+    // An audit that was ordered with the job is withdrawn, too. Then the job is done.
     farm.client(&["submit", "10", "--certified"]).success();
     wait_until("all of it is counted once", || {
         let job = json(&farm.client(&["jobs", "2", "--json"]).success());
@@ -108,7 +108,7 @@ fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_wi
 }
 
 #[test]
-fn who_waits_for_a_job_is_told_that_nobody_counts_it_and_why() {
+fn a_waiting_client_learns_why_no_worker_counts_its_job() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let mut waits = queens(&["submit", "9", "--wait"]);
@@ -166,12 +166,12 @@ fn a_bundle_is_checked_without_a_coordinator() {
     bundle.verify(&["--backend", "gpu"]).usage("--backend");
 }
 
-/// Whoever edits a bundle has to make the rest fit; whoever makes all of it fit is found out by
+/// A change of one line contradicts other lines. A change that adapts all other lines is found by
 /// counting.
 #[test]
-fn a_bundle_that_was_tampered_with_does_not_hold() {
+fn a_changed_bundle_is_refused() {
     let bundle = Bundle::of_an_audited_job();
-    // The lines are: the header, a policy, an author, a range of his.
+    // The lines are: the header, a policy, an author, and a range of this author.
     bundle.holds_no_more("differs from the first, although", |lines| {
         lines[3]["range"]["row"]["count"] = "7".into();
     });
@@ -204,7 +204,7 @@ fn a_bundle_that_was_tampered_with_does_not_hold() {
 }
 
 #[test]
-fn only_what_is_there_is_exported_and_verified() {
+fn missing_jobs_and_files_are_not_exported_or_verified() {
     let bundle = Bundle::of_an_audited_job();
     let export = |args: &[&str]| run(queens(args).arg("--ledger").arg(bundle.farm.ledger()));
     export(&["export", "1", bundle.path()]).refusal(10, &["exists"]);
@@ -230,7 +230,7 @@ impl Bundle {
         farm.client(&["submit", "10", "--rows", "3", "--certified", "--wait"]).success();
         let scratch = Scratch::new();
         let path = scratch.path("ten.bundle");
-        // While the coordinator runs.
+        // The export works while the coordinator runs.
         let args = ["export", "1", path.to_str().expect("it is text"), "--ledger"];
         let said = run(queens(&args).arg(farm.ledger())).success();
         assert!(said.contains("second counts"), "{said}");
@@ -251,16 +251,16 @@ impl Bundle {
         text.lines().map(json).collect()
     }
 
-    /// A copy that was changed so is refused for this reason.
+    /// Asserts that a copy with this change is refused for this reason.
     fn holds_no_more(&self, reason: &str, change: impl FnOnce(&mut Vec<Value>)) {
         self.changed(change).refusal(16, &["does not hold", reason]);
     }
 
-    /// What is said of a copy that was changed so.
+    /// Verifies a copy with this change.
     fn changed(&self, change: impl FnOnce(&mut Vec<Value>)) -> Outcome {
         let mut lines = self.lines();
         change(&mut lines);
-        // Lines that stay keep their very bytes.
+        // Unchanged lines keep their exact bytes.
         let before = fs::read_to_string(&self.path).expect("it is there");
         let text: Vec<String> = lines
             .iter()

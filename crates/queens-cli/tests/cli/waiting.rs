@@ -1,10 +1,10 @@
-//! Jobs that nobody counts, and what is said of them.
+//! Tests of jobs without workers, and of the messages about them.
 
 use crate::support::Farm;
 use crate::support::process::wait_until;
 
 #[test]
-fn a_job_that_nobody_counts_says_what_it_waits_for() {
+fn a_job_without_workers_names_what_it_waits_for() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let status = |job: u64| farm.client(&["jobs", &job.to_string()]).success();

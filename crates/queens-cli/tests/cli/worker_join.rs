@@ -1,4 +1,4 @@
-//! The join string that allows nothing but to count.
+//! Tests of the join string that allows nothing but counting.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn farm(file: &Path) -> Farm {
 }
 
 #[test]
-fn a_workers_join_string_allows_to_count_and_nothing_else() {
+fn a_workers_join_string_only_allows_counting() {
     let scratch = Scratch::new();
     let file = scratch.path("worker-join");
     let farm = farm(&file);
@@ -31,7 +31,7 @@ fn a_workers_join_string_allows_to_count_and_nothing_else() {
 }
 
 #[test]
-fn the_workers_of_the_farm_are_one_owner_with_whoever_runs_it() {
+fn workers_with_the_farms_join_strings_have_its_owner() {
     let scratch = Scratch::new();
     let file = scratch.path("worker-join");
     let farm = farm(&file);
@@ -52,7 +52,7 @@ fn the_workers_of_the_farm_are_one_owner_with_whoever_runs_it() {
 }
 
 #[test]
-fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
+fn a_workers_join_string_is_kept_until_it_is_revoked() {
     let scratch = Scratch::new();
     let file = scratch.path("worker-join");
     let farm = farm(&file);
@@ -61,7 +61,7 @@ fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
     let first = fs::read_to_string(&file).expect("it was written");
     coordinator.stop();
 
-    // A restart writes the same one, and makes no further credential.
+    // A restart writes the same string, and makes no further credential.
     let coordinator = farm.start_coordinator();
     assert_eq!(fs::read_to_string(&file).expect("it was written"), first);
     let credentials = with(&admin, &["token", "list", "--json"]).success();
@@ -75,7 +75,7 @@ fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
     let way_out = [text(&key), "token 1", "revoked", "remove the file"];
     run(farm.coordinator().args(["--log", "error"])).refusal(6, &way_out);
 
-    // The way out leads out, and the old string stays revoked.
+    // The advice of the message works, and the old string stays revoked.
     fs::remove_file(&key).expect("it is there");
     let _coordinator = farm.start_coordinator();
     let second = fs::read_to_string(&file).expect("it was written");
@@ -92,14 +92,15 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
     let old = fs::read_to_string(&join).expect("it was written");
     let listed = with(&join, &["token", "list", "--json"]).success();
     assert!(listed.contains(r#""token":"0""#) && listed.contains(r#""admin""#), "{listed}");
-    // Given: a worker that reads the file, and one that was told what was in it.
+    // Given: a worker that reads the file, and a worker that was started with the string from the
+    // file.
     let mut follows = farm.start_worker_by(&["--join-file", text(&join)]);
     let mut stays = farm.start_worker_by(&["--join", old.trim()]);
     [&mut follows, &mut stays].into_iter().for_each(|worker| worker.wait_for_line("welcomes"));
 
     with(&join, &["token", "revoke", "0"]).success();
 
-    // Then the old token is of no use to anybody, and the sessions that it began have ended.
+    // Then the old token is refused, and the sessions that it began have ended.
     run(&mut queens(&["jobs", "--join", old.trim()])).refusal(6, &["refuses this token"]);
     assert_eq!(stays.wait().code(), Some(6));
     let new = fs::read_to_string(&join).expect("it was written");
@@ -110,7 +111,7 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
     assert_eq!(total, format!("{}\n", vectors::total(10)), "the other worker has come back");
     assert!(coordinator.is_running());
 
-    // And a coordinator that comes back has the new one.
+    // A restarted coordinator has the new token.
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
     with(&join, &["jobs"]).success();
@@ -118,7 +119,7 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
 }
 
 #[test]
-fn the_log_says_who_made_a_credential_and_who_revoked_it() {
+fn the_log_names_who_made_and_revoked_a_credential() {
     let farm = Farm::new("--tls", "");
     let coordinator = farm.start_coordinator();
     let admin = ["token", "create", "--role", "admin", "--owner", "ann"];

@@ -1,4 +1,4 @@
-//! A coordinator that a test makes up.
+//! A fake coordinator.
 
 use std::pin::Pin;
 use std::sync::mpsc;
@@ -11,7 +11,7 @@ use tonic::transport::Server;
 use wire::v1;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 
-/// What such a coordinator says in a session.
+/// The messages of such a coordinator in a session.
 pub(crate) type Answers = Pin<Box<dyn Stream<Item = Result<v1::WorkResponse, Status>> + Send>>;
 
 /// Serves until the tests end, and returns the URL.

@@ -1,11 +1,11 @@
-//! A farm that wants credentials.
+//! A farm that requires credentials.
 
 use std::path::PathBuf;
 
 use super::process::{Outcome, Process};
 use super::{Farm, Scratch, write_private};
 
-/// A farm that wants credentials, and its own token.
+/// A farm that requires credentials, and its own token.
 pub(crate) struct Guarded {
     pub(crate) farm: Farm,
     pub(crate) scratch: Scratch,
@@ -17,7 +17,7 @@ impl Guarded {
         Guarded::with("")
     }
 
-    /// With further options for the coordinator.
+    /// Starts it with further options for the coordinator.
     pub(crate) fn with(options: &str) -> Guarded {
         let scratch = Scratch::new();
         let option = format!("--token-file {} {options}", scratch.path("admin").display());
@@ -32,7 +32,7 @@ impl Guarded {
         self.farm.client(&[args, &["--token-file", &file]].concat())
     }
 
-    /// A new credential, in a file of its own; its secret.
+    /// Makes a credential. Returns the name of its file, and its secret.
     pub(crate) fn create(&self, role: &str, owner: &str) -> (String, String) {
         let args = ["token", "create", "--role", role, "--owner", owner];
         let secret = self.client("admin", &args).success();

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 /// Everything that is durable at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// How often the ledger was opened.
+    /// The number of times that the ledger was opened.
     pub(crate) epoch: u64,
     pub(crate) jobs: BTreeMap<u64, Job>,
     pub(crate) disputes: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Job {
     pub(crate) tasks: u64,
     pub(crate) state: String,
     pub(crate) total: Option<String>,
-    /// By first ordinal.
+    /// The rows by their first ordinals.
     pub(crate) rows: BTreeMap<u64, Row>,
 }
 
@@ -70,7 +70,7 @@ impl Snapshot {
         })
     }
 
-    /// How many jobs wait for work to be done.
+    /// The number of unfinished jobs.
     pub(crate) fn running(&self) -> usize {
         self.jobs.values().filter(|job| job.state == "running").count()
     }
@@ -95,7 +95,7 @@ fn rows(db: &Connection, job: i64) -> rusqlite::Result<BTreeMap<u64, Row>> {
 }
 
 impl Job {
-    /// Sum of what is accepted.
+    /// The sum of all accepted counts.
     pub(crate) fn sum(&self) -> u128 {
         self.rows.values().map(|row| row.count).sum()
     }
@@ -110,8 +110,8 @@ impl Job {
         self.rows.values().all(follows) && end == self.tasks
     }
 
-    /// Asserts that everything which was accepted at an earlier time still is, under the same lease: as the row that it was,
-    /// or as a part of what its worker has counted around it.
+    /// Asserts that everything that was accepted at an earlier time is still accepted under the
+    /// same lease. A row may have become a part of a longer row of the same worker.
     #[track_caller]
     pub(crate) fn assert_keeps(&self, earlier: &Job) {
         for row in earlier.rows.values() {

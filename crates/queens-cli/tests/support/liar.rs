@@ -13,14 +13,14 @@ use tokio_stream::StreamExt;
 
 use super::process::wait_until;
 
-/// A worker that is leased its tasks like any other, and counts what it likes.
+/// A worker that is leased tasks like any other, and reports arbitrary counts.
 pub(crate) struct Liar {
     session: tokio::task::JoinHandle<LinkEnd>,
     runtime: Runtime,
 }
 
 impl Liar {
-    /// Starts one that counts `count` of each task of a lease, and calls its machine `name`.
+    /// Starts a worker that reports `count` for each task of a lease, on a machine with this name.
     pub(crate) fn start(
         endpoint: Endpoint,
         name: &str,
@@ -91,7 +91,7 @@ async fn lie(
     }
 }
 
-/// A task of a lease, with a count that fits its residue and its digest.
+/// The report of one task of a lease, with a count that fits its residue and its digest.
 fn part(lease: Lease, task: u64, count: u64) -> Report {
     let range = Range::new(task, task + 1).expect("it has a task");
     let checked_count =

@@ -5,10 +5,10 @@ use std::path::Path;
 use farm::Range;
 use serde_json::Value;
 
-/// A line of a worker's log that matters here.
+/// A relevant line of a worker's log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
-    /// The offset of its end in the log, bytes.
+    /// The offset of its end in the log, in bytes.
     pub(crate) end: u64,
     pub(crate) entry: Entry,
 }
@@ -22,7 +22,7 @@ pub(crate) enum Entry {
     Acknowledged { job: u64, range: Range, verdict: String },
 }
 
-/// Reads a worker's log, in order. The last line may have been cut off by its end.
+/// Reads a worker's log, in order. The last line may be incomplete.
 pub(crate) fn read(log: &Path) -> Vec<Line> {
     let text = std::fs::read_to_string(log).expect("logs are text");
     let mut end = 0;
@@ -42,7 +42,7 @@ fn entry(line: &str) -> Option<Entry> {
         "lease" => Some(Entry::Lease {
             job: number("job"),
             range: range(text("range")),
-            // The upper bits of a lease's number say which life of the coordinator leased it.
+            // The upper bits of a lease's number are the epoch of the coordinator that leased it.
             epoch: number("lease") >> 40,
         }),
         "acknowledged" => Some(Entry::Acknowledged {
@@ -54,7 +54,7 @@ fn entry(line: &str) -> Option<Entry> {
     }
 }
 
-/// `[start, end)`
+/// Reads a range in the form `[start, end)`.
 fn range(text: &str) -> Range {
     let ends = text.trim_matches(['[', ')']).split_once(", ").expect("two ends");
     let [start, end] = [ends.0, ends.1].map(|end| end.parse().expect("an ordinal"));

@@ -1,4 +1,4 @@
-//! Runs real processes of the program and reads what they leave behind.
+//! Runs real processes of the program and reads their files.
 
 // Each test binary includes this whole module and uses a part of it.
 #![allow(dead_code)]
@@ -31,7 +31,7 @@ pub(crate) struct Farm {
 }
 
 impl Farm {
-    /// Reserves a port and a directory; starts nothing. Options are separated by spaces.
+    /// Reserves a port and a directory, and starts nothing. Options are separated by spaces.
     pub(crate) fn new(coordinator_options: &str, worker_options: &str) -> Farm {
         let args = |options: &str| options.split_whitespace().map(String::from).collect();
         let scratch = Scratch::new();
@@ -79,7 +79,7 @@ impl Farm {
         self.start_worker_by(&options)
     }
 
-    /// Starts a worker that is told by `options` where the coordinator is.
+    /// Starts a worker that finds the coordinator by `options`.
     pub(crate) fn start_worker_by(&self, options: &[&str]) -> Process {
         let (mut worker, log) = self.worker(options);
         Process::start(&mut worker, log)
@@ -97,13 +97,13 @@ impl Farm {
             "queens=debug,service=debug",
         ];
         let (mut command, log) = (queens(&worker), self.new_log());
-        // As if each were on a machine of its own.
+        // Each worker seems to be on its own machine.
         let machine = log.file_stem().expect("a log has a name").to_string_lossy().into_owned();
         command.env("QUEENS_MACHINE", machine).args(&self.worker_options).args(options);
         (command, log)
     }
 
-    /// Removes the ledger; no process may have it open.
+    /// Removes the ledger. No process may have it open.
     pub(crate) fn remove_ledger(&self) {
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", self.ledger.display()));
@@ -131,12 +131,12 @@ impl Farm {
         &self.ledger
     }
 
-    /// The secret `name` in the folder of keys.
+    /// The path of the secret `name` in the folder of keys.
     pub(crate) fn key(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("{}-keys", self.ledger.display())).join(name)
     }
 
-    /// A path for what a process prints.
+    /// A path for the output of a process.
     pub(crate) fn new_log(&self) -> PathBuf {
         self.scratch.new_file("log")
     }
@@ -166,13 +166,13 @@ impl Scratch {
         self.directory.path().join(name)
     }
 
-    /// A path that was not given out before.
+    /// A path that was not returned before.
     pub(crate) fn new_file(&self, name: &str) -> PathBuf {
         self.path(&format!("{}-{name}", self.files.fetch_add(1, Ordering::Relaxed)))
     }
 }
 
-/// Writes a file for its owner only, as files with secrets must be.
+/// Writes a file that only its owner may read, as files with secrets must be.
 pub(crate) fn write_private(path: &Path, text: &str) {
     std::fs::write(path, text).expect("it can be written");
     #[cfg(unix)]
@@ -180,7 +180,8 @@ pub(crate) fn write_private(path: &Path, text: &str) {
         .expect("it is ours");
 }
 
-/// Asserts that a file or a folder is there, and for its owner only where files have modes.
+/// Asserts that a file or a folder exists, and that only its owner may use it where files have
+/// modes.
 #[track_caller]
 pub(crate) fn assert_private(path: &Path) {
     let _found = std::fs::metadata(path).expect("it is there");
@@ -188,11 +189,12 @@ pub(crate) fn assert_private(path: &Path) {
     assert_eq!(std::os::unix::fs::MetadataExt::mode(&_found) & 0o077, 0);
 }
 
-/// A TCP port of this machine that nobody listens on, reserved among all tests that run.
+/// A TCP port of this machine on which nobody listens, reserved among all running tests.
 ///
-/// The reservation is the UDP port of the same number, which the program does not use: it holds between
-/// processes too, and ends with its owner. The number is not one that the system gives to outgoing
-/// connections, because a worker that waits for its coordinator there could connect to itself.
+/// The reservation is the UDP port of the same number, which the program does not use. It also
+/// holds between processes, and ends with its owner. The number is not one that the system gives to
+/// outgoing connections. Otherwise, a worker that waits for its coordinator there could connect to
+/// itself.
 pub(crate) struct Port {
     number: u16,
     _reserved: UdpSocket,

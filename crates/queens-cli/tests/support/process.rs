@@ -9,10 +9,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest that a test waits for anything. It is far more than a slow and busy machine needs.
+/// The longest time that a test waits. It is far more than a slow and busy machine needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The program. Tests of another package find it where cargo has built it: in the folder above theirs.
+/// The program's path. For tests of another package, it is in the folder above theirs, where cargo
+/// has built it.
 pub(crate) fn program() -> PathBuf {
     let beside_tests = || {
         let this = std::env::current_exe().expect("it has a path");
@@ -24,13 +25,14 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
-/// The program with these arguments. It counts with the portable backend, so that every processor takes
-/// about the same time, and it sees no environment variable of the caller that could set an option.
+/// The program with these arguments. It counts with the portable backend, so that every processor
+/// takes about the same time. It sees no environment variable of the caller that could set an
+/// option.
 pub(crate) fn queens(arguments: &[&str]) -> Command {
     without_settings(Command::new(program()), arguments)
 }
 
-/// The same as at a terminal: SIGHUP means something to it, although the tests may run under `nohup`.
+/// The same program as at a terminal: it handles SIGHUP, even if the tests run under `nohup`.
 pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
     if !cfg!(target_os = "linux") {
         return queens(arguments);
@@ -50,7 +52,7 @@ pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Comm
     command
 }
 
-/// `command` as the last words of `front`, in the same environment.
+/// `command` as the last arguments of `front`, in the same environment.
 pub(crate) fn behind(front: &[&str], command: &Command) -> Command {
     let mut whole = Command::new(front[0]);
     whole.args(&front[1..]).arg(command.get_program()).args(command.get_args());
@@ -109,7 +111,7 @@ pub(crate) fn end_of(command: &Command, child: Child) -> Outcome {
     Outcome { command, code: output.status.code(), stdout, stderr }
 }
 
-/// How a command ended and what it printed.
+/// The exit code and the output of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     command: String,
@@ -134,8 +136,8 @@ impl Outcome {
         assert!(self.stderr.contains(reason), "{}: {}", self.command, self.stderr);
     }
 
-    /// Asserts that it failed with this exit code and printed nothing but one line on standard error
-    /// that contains all of `words`.
+    /// Asserts that it failed with this exit code, and printed nothing but one line on standard
+    /// error that contains all of `args`.
     #[track_caller]
     pub(crate) fn refusal(self, code: i32, args: &[&str]) {
         let Outcome { command, stdout, stderr, .. } = self;
@@ -150,14 +152,14 @@ impl Outcome {
     }
 }
 
-/// A running child. It is killed when this value is dropped.
+/// A running child process. It is killed when this value is dropped.
 pub(crate) struct Process {
     child: Child,
     log: PathBuf,
 }
 
 impl Process {
-    /// Starts a command; everything that it prints goes to `log`.
+    /// Starts a command. Its output goes to `log`.
     pub(crate) fn start(command: &mut Command, log: PathBuf) -> Process {
         let file = File::create(&log).expect("logs can be written");
         let out = file.try_clone().expect("the file is open");
@@ -172,7 +174,8 @@ impl Process {
         self.child.wait().expect("children can be waited for");
     }
 
-    /// Sends a signal: `TERM`, `INT`, `STOP`, ... Windows has those that stop a process alone.
+    /// Sends a signal: `TERM`, `INT`, `STOP` and so on. Windows only has signals that stop a
+    /// process.
     pub(crate) fn signal(&self, name: &str) {
         assert!(os::signal(self.child.id(), name), "signal {name}");
     }
@@ -184,7 +187,7 @@ impl Process {
         assert!(status.success(), "{status}:\n{}", self.said());
     }
 
-    /// Waits for its end.
+    /// Waits until the process has ended.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the process to end", || {
@@ -194,7 +197,7 @@ impl Process {
         status.expect("the wait is over")
     }
 
-    /// Waits until it has printed a line with these words.
+    /// Waits until the process has printed a line with this text.
     #[track_caller]
     pub(crate) fn wait_for_line(&mut self, args: &str) {
         wait_until(args, || {
@@ -208,7 +211,7 @@ impl Process {
         self.child.try_wait().expect("children can be waited for").is_none()
     }
 
-    /// What it has printed so far.
+    /// The output so far.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.log).expect("logs are text")
     }
@@ -231,7 +234,7 @@ impl Drop for Process {
     }
 }
 
-/// Polls until `met` returns `true`; panics after [`PATIENCE`].
+/// Polls until `met` returns `true`. Panics after [`PATIENCE`].
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -241,7 +244,7 @@ pub(crate) fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
     }
 }
 
-/// How processes are told to stop.
+/// Sends signals to processes.
 #[cfg(unix)]
 mod os {
     use std::process::Command;
@@ -254,7 +257,8 @@ mod os {
     }
 }
 
-/// Ctrl-C reaches all processes of a console, so that each process has a console of its own, without a window.
+/// Ctrl-C reaches all processes of a console. So each process has its own console, without a
+/// window.
 #[cfg(windows)]
 mod os {
     use std::os::windows::process::CommandExt as _;
@@ -276,7 +280,7 @@ mod os {
     pub(super) fn signal(process: u32, name: &str) -> bool {
         match name {
             "INT" | "TERM" => {
-                // A process has one console at a time, so that another one than this presses the keys.
+                // A process has only one console at a time, so another process presses the keys.
                 let this = std::env::current_exe().expect("it has a path");
                 let mut press = Command::new(this);
                 press.args(["--ignored", "--exact", "support::process::os::press_ctrl_c"]);

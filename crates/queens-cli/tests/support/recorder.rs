@@ -1,11 +1,12 @@
-//! A TCP proxy that keeps all bytes that pass.
+//! A TCP proxy that records all bytes that pass.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Forwards connections to one address, and records what either side says. It serves until the tests end.
+/// Forwards connections to one address, and records the bytes of both sides. It serves until the
+/// tests end.
 pub(crate) struct Recorder {
     address: SocketAddr,
     record: Arc<Mutex<Vec<u8>>>,
@@ -34,7 +35,7 @@ impl Recorder {
         self.address.to_string()
     }
 
-    /// All bytes so far, of all connections and of both directions.
+    /// All bytes so far, of all connections and both directions.
     pub(crate) fn record(&self) -> Vec<u8> {
         self.record.lock().expect("nobody panics with it").clone()
     }

@@ -1,4 +1,4 @@
-//! A disk with little room. It takes root to mount it.
+//! A disk with little room. Mounting it requires root.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::Command;
 use super::Scratch;
 use super::process::run;
 
-/// A file system that is soon full.
+/// A file system that is almost full.
 pub(crate) struct SmallDisk(Scratch);
 
 impl SmallDisk {
@@ -26,7 +26,7 @@ impl SmallDisk {
         self.0.path(name)
     }
 
-    /// Leaves room for so many KiB beside what is there already.
+    /// Leaves this much room besides the existing files, in KiB.
     pub(crate) fn leave(&self, kib: u64) {
         const BLOCK: [u8; 4096] = [0; 4096];
         let mut ballast = File::create(self.path("ballast")).expect("there is room for a name");

@@ -1,4 +1,4 @@
-//! Completions, against a look at all boards where that is possible.
+//! Tests completions, by comparison with all boards where that is possible.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use queens_solve::{
     complete_within, random_placement, solutions,
 };
 
-/// All placements of n queens, by the recursion that the problem's definition is.
+/// All placements of n queens, found by the recursion that defines the problem.
 fn all_placements(n: u32) -> Vec<Vec<u32>> {
     let mut all = vec![vec![]];
     for _ in 0..n {
@@ -26,7 +26,7 @@ fn all_placements(n: u32) -> Vec<Vec<u32>> {
     all
 }
 
-/// The placement with these columns, checked.
+/// The placement with these columns, after a check.
 fn checked(columns: Vec<u32>) -> Placement {
     Placement::new(columns).expect("it is one")
 }
@@ -44,7 +44,8 @@ fn start(
     Start::with_rules(n, rules, queens)?.blocking(blocked)
 }
 
-/// One of the eight images of a constructed placement, by bits: reflected, and turned over.
+/// One of the eight images of a constructed placement. The bits of `image` choose reflections and
+/// the half turn.
 fn placement(n: u32, image: u32) -> Placement {
     let construction = Construction::new(n).expect("it has a placement");
     let mut columns: Vec<u32> = construction.columns().collect();
@@ -62,7 +63,7 @@ fn placement(n: u32, image: u32) -> Placement {
     checked(columns)
 }
 
-/// Some of a placement's queens, picked by a stride that goes through all of them.
+/// Some of a placement's queens, chosen by a stride that reaches all of them.
 fn some(placement: &Placement, count: usize, stride: usize) -> Vec<Square> {
     let squares: Vec<Square> = placement.squares().collect();
     let picked = (0..count).map(|i| squares[i * stride % squares.len()]);
@@ -76,7 +77,7 @@ fn assert_completed(given: &Start, completion: Completion) {
 }
 
 #[test]
-fn one_or_two_queens_on_a_small_board_have_a_completion_exactly_if_a_placement_has_them() {
+fn one_or_two_queens_are_completed_if_and_only_if_possible() {
     for n in 0..=8_u32 {
         let all = all_placements(n);
         let squares: Vec<Square> =
@@ -102,7 +103,7 @@ fn one_or_two_queens_on_a_small_board_have_a_completion_exactly_if_a_placement_h
 
 proptest! {
     #[test]
-    fn queens_put_by_chance_have_a_completion_exactly_if_a_placement_has_them(
+    fn random_queens_are_completed_if_and_only_if_possible(
         n in 4..=8_u32,
         candidates in prop::collection::vec((0..8_u32, 0..8_u32), 0..8),
         seed in any::<u64>(),
@@ -126,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_left_of_a_placement_by_chance_is_completed(
+    fn a_part_of_a_random_placement_is_completed(
         n in 9..200_u32,
         count in 0..200_usize,
         stride in 0..200_usize,
@@ -138,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn a_placement_by_chance_is_one(n in 4..300_u32, seed in any::<u64>()) {
+    fn a_random_placement_is_valid(n in 4..300_u32, seed in any::<u64>()) {
         let placement = random_placement(n, seed).expect("it has one");
         prop_assert_eq!(checked(placement.columns().to_vec()).n(), n);
     }
@@ -195,14 +196,14 @@ fn a_row_that_is_attacked_everywhere_ends_the_search_at_once() {
 }
 
 #[test]
-fn a_seed_decides_and_another_decides_otherwise() {
+fn different_seeds_give_different_placements() {
     let [first, again, other] = [1, 1, 2].map(|seed| random_placement(500, seed));
     assert_eq!(first, again);
     assert_ne!(first, other);
 }
 
 #[test]
-fn a_search_stops_when_it_is_told_to() {
+fn a_search_stops_on_request() {
     let given = given(100_000, &[]);
     assert_eq!(complete_until(&given, 0, || true), Completion::Undecided);
 }
@@ -214,7 +215,7 @@ fn queens_that_attack_each_other_are_refused() {
     assert_eq!(said, "the queens on a1 and d4 attack each other");
 }
 
-/// Whether a placement was found is compared with a list of all.
+/// The existence of a completion is compared with a list of all placements.
 #[test]
 fn blocked_squares_and_other_rules_are_completed_or_refused() {
     let mut completed = [0, 0];
@@ -223,7 +224,8 @@ fn blocked_squares_and_other_rules_are_completed_or_refused() {
             let squares = (0..n).flat_map(|row| (0..n).map(move |column| Square { column, row }));
             let squares: Vec<Square> = squares.collect();
             let corner = [&[][..], &squares[..1]];
-            // Every third square, the lower half but for one of its rows' ends, and none.
+            // These are every third square, the lower half without one end of one of its rows, and
+            // no square.
             let third: Vec<Square> = squares.iter().copied().step_by(3).skip(1).collect();
             let half: Vec<Square> =
                 squares.iter().copied().filter(|it| it.row * 2 < n && it.column > n / 3).collect();
@@ -275,7 +277,7 @@ fn a_random_opening_has_more_conflicts_and_is_repaired() {
 }
 
 #[test]
-fn a_start_that_cannot_stand_says_why() {
+fn an_invalid_start_is_refused_with_the_reason() {
     let squares = |text| parse_squares(text).expect("they are squares");
     let refused = |given, rules, blocked| {
         let start = start(7, &squares(given), rules, &squares(blocked));

@@ -1,4 +1,4 @@
-//! Lists of placements, against known counts and the definition.
+//! Compares lists of placements with known counts and the definition.
 
 use std::collections::BTreeSet;
 use std::task::Poll;
@@ -22,13 +22,13 @@ fn list_fundamental(n: u32, given: &[Square]) -> Vec<Placement> {
     Solutions::fundamental(start(n, given)).collect()
 }
 
-/// Whether it is a placement, by a check of its own.
+/// Whether it is a placement, by an independent check.
 fn is_one(placement: &Placement) -> bool {
     Placement::new(placement.columns().to_vec()).as_ref() == Ok(placement)
 }
 
 #[test]
-fn as_many_as_are_known_in_order_and_each_is_one() {
+fn lists_are_ordered_valid_and_have_the_known_length() {
     for n in 0..=10 {
         let placements = list(n, &[]);
         assert_eq!(placements.len() as u128, vectors::total(n), "N = {n}");
@@ -45,7 +45,7 @@ fn as_many_as_are_known_in_order_and_each_is_one() {
 
 #[test]
 fn a_search_that_pauses_after_each_step_lists_the_same() {
-    // Of 66 queens only eight are free, so that the list ends.
+    // Only eight of 66 queens are free, so the list ends.
     let placement = random_placement(66, 1).expect("there is one");
     let many = start(66, &placement.squares().skip(8).collect::<Vec<_>>());
     let corner = start(8, &[Square::new(0, 0)]);
@@ -73,7 +73,7 @@ fn a_search_that_pauses_after_each_step_lists_the_same() {
 }
 
 #[test]
-fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
+fn lists_of_tori_and_superqueens_are_valid_and_complete() {
     for n in 1..=13 {
         for rules in [Rules::Torus, Rules::Superqueens] {
             let start = Start::with_rules(n, rules, &[]).expect("nothing is given");
@@ -96,7 +96,7 @@ fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
     }
 }
 
-/// All ways to place queens in the first `rows` rows, square by square, by the rules alone.
+/// All ways to place queens in the first `rows` rows, found square by square by the rules alone.
 fn by_the_rules(
     n: u32,
     rows: u32,
@@ -123,7 +123,7 @@ fn by_the_rules(
 }
 
 #[test]
-fn what_is_given_and_blocked_is_as_the_rules_say() {
+fn given_and_blocked_squares_follow_the_rules() {
     let rules = [Rules::Plain, Rules::Torus, Rules::Superqueens];
     let boards = [
         (5, "a1", "b3,e5"),
@@ -158,7 +158,7 @@ fn what_is_given_and_blocked_is_as_the_rules_say() {
 }
 
 #[test]
-fn boards_of_fewer_rows_have_as_many_as_the_rules_say() {
+fn boards_of_fewer_rows_follow_the_rules() {
     let corner = parse_squares("a1").expect("a square");
     for n in 0..=7 {
         for rows in 0..=n {
@@ -178,7 +178,7 @@ fn boards_of_fewer_rows_have_as_many_as_the_rules_say() {
 }
 
 #[test]
-fn the_first_rows_of_a_board_are_as_many_as_the_polynomials_say() {
+fn the_first_rows_are_as_many_as_the_polynomials_say() {
     for (n, rows) in [(8, 0), (8, 1), (8, 2), (8, 3), (8, 4), (11, 5), (64, 2)] {
         let found: Vec<Vec<u32>> = first_rows(n, rows).collect();
         assert_eq!(Some(found.len() as u128), vectors::prefixes(n, rows), "N = {n}, M = {rows}");
@@ -191,7 +191,7 @@ fn the_first_rows_of_a_board_are_as_many_as_the_polynomials_say() {
 }
 
 #[test]
-fn one_of_each_orbit_makes_them_all() {
+fn one_placement_of_each_orbit_makes_all_placements() {
     for n in 0..=8 {
         let mut images = BTreeSet::new();
         for placement in list_fundamental(n, &[]) {
@@ -203,11 +203,11 @@ fn one_of_each_orbit_makes_them_all() {
     }
 }
 
-/// A placement of 65 queens of which all but the last ten rows are given.
+/// A placement of 65 queens is used, with all but the last ten rows given.
 #[test]
 fn boards_beyond_a_mask_are_listed_too() {
     for n in [64, 65, 70] {
-        // Knights' moves; N mod 6 is 4, 5 and 4.
+        // The queens are a knight's move apart. N mod 6 is 4, 5 and 4.
         let column = |row| if row < n / 2 { 2 * row + 1 } else { 2 * (row - n / 2) };
         let knights = Placement::new((0..n).map(column).collect()).expect("it is one");
         let given: Vec<Square> = knights.squares().take(n as usize - 10).collect();
@@ -244,8 +244,8 @@ fn every_problem_is_listed_with_its_known_number() {
 }
 
 #[test]
-fn an_iterator_is_lazy_fused_and_skips_what_it_is_told_to() {
-    // All placements of 20 queens take hours.
+fn an_iterator_is_lazy_and_fused_and_can_skip() {
+    // A list of all placements of 20 queens would take hours.
     assert_eq!(solutions(20).take(100).count(), 100);
     for n in [0, 1, 2, 3, 6] {
         for mut listed in [solutions(n), Solutions::fundamental(n)] {
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_of_a_placement_is_read_as_it(n in 0_u32..40, seed in 0_u64..1000) {
+    fn a_written_placement_is_read_back(n in 0_u32..40, seed in 0_u64..1000) {
         prop_assume!(![2, 3].contains(&n));
         let placement = random_placement(n, seed).expect("it has one");
         let text = placement.to_string();

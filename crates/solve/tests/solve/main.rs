@@ -1,4 +1,5 @@
-//! Whole placements: completed, listed and classified, against known counts and the definition.
+//! Tests of whole placements: they are completed, listed and classified, and compared with known
+//! counts and the definition.
 
 mod complete;
 mod listing;

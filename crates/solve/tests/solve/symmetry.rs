@@ -1,15 +1,15 @@
-//! Counts by symmetry, each found in two ways, and those that are known.
+//! Compares counts by symmetry that were found in two ways with each other and with known counts.
 
 use board::{Census, Problem};
 use count::Answering;
 use count::rotations::{HALF_TURN_MAX, QUARTER_TURN_MAX, fixed_by_rules, half_turn, quarter_turn};
 use queens_solve::{Placement, Solutions, Symmetry, SymmetryClass, census, solutions};
 
-/// A board of up to this size is searched in moments by a test.
+/// The largest board that a test searches within moments.
 const SMALL: u32 = 14;
 
 #[test]
-fn the_direct_search_and_the_identity_agree_with_what_is_known() {
+fn the_direct_search_and_the_identity_give_known_counts() {
     assert!(census(33).is_err());
     for n in 1..=SMALL {
         let found = census(n).expect("it is small");
@@ -34,7 +34,7 @@ fn the_known_totals_and_rotations_make_the_known_orbits() {
 }
 
 #[test]
-fn rotations_fix_as_many_as_is_known() {
+fn rotations_fix_the_known_numbers() {
     for n in 1..=20 {
         assert_eq!(half_turn(n), Some(vectors::centrosymmetric(n)), "N = {n}");
     }
@@ -46,7 +46,7 @@ fn rotations_fix_as_many_as_is_known() {
     assert_eq!([half_turn(HALF_TURN_MAX + 1), quarter_turn(QUARTER_TURN_MAX + 1)], [None; 2]);
 }
 
-/// A way of its own to the same numbers: all placements, and what each symmetry does with them.
+/// The direct search is compared with another way: all placements, and the images of each.
 #[test]
 fn the_direct_search_visits_the_least_of_each_orbit_in_order() {
     for n in 0..=10 {
@@ -68,7 +68,7 @@ fn the_direct_search_visits_the_least_of_each_orbit_in_order() {
 }
 
 #[test]
-fn orbits_of_tori_and_superqueens_are_as_many_as_are_listed() {
+fn counts_of_orbits_agree_with_the_lists() {
     for n in 0..=11 {
         for problem in [Problem::Total { n }, Problem::Toroidal { n }, Problem::Superqueens { n }] {
             let (mut all, mut orbits, mut fixed) = (0, 0, (0, 0));

@@ -1,4 +1,4 @@
-//! The direct search in jobs: their number and their totals.
+//! Tests the jobs of the direct search: their number and their totals.
 
 use queens_solve::jobs;
 

@@ -18,28 +18,28 @@ use messages::*;
 
 proptest! {
     #[test]
-    fn what_a_worker_says_arrives(message in message()) {
+    fn messages_of_a_worker_arrive(message in message()) {
         let bytes = v1::WorkRequest::from(message.clone()).encode_to_vec();
         let read = v1::WorkRequest::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(WorkerMessage::try_from(read), Ok(message));
     }
 
     #[test]
-    fn what_a_worker_is_told_arrives(order in order()) {
+    fn messages_to_a_worker_arrive(order in order()) {
         let bytes = v1::WorkResponse::from(order.clone()).encode_to_vec();
         let read = v1::WorkResponse::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(CoordinatorMessage::try_from(read), Ok(order));
     }
 
     #[test]
-    fn what_a_client_is_told_arrives(job in job()) {
+    fn messages_to_a_client_arrive(job in job()) {
         let bytes = v1::Job::from(job.clone()).encode_to_vec();
         let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(JobView::try_from(read), Ok(job));
     }
 
     #[test]
-    fn what_a_client_is_told_of_an_owner_arrives(owner in owner()) {
+    fn an_account_of_an_owner_arrives(owner in owner()) {
         let bytes = v1::Owner::from(owner.clone()).encode_to_vec();
         let read = v1::Owner::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(OwnerView::try_from(read), Ok(owner));
@@ -50,7 +50,7 @@ proptest! {
         read_all(&bytes);
     }
 
-    /// Bytes that are almost a message.
+    /// The bytes are almost a message.
     #[test]
     fn a_damaged_message_is_an_error_at_worst(
         message in message(),
@@ -70,7 +70,7 @@ proptest! {
 
     /// The fingerprint covers every field of a plan, so no field can change unnoticed.
     #[test]
-    fn a_plan_that_was_altered_is_refused(plan in plan(), other in plan()) {
+    fn an_altered_plan_is_refused(plan in plan(), other in plan()) {
         let mut altered = v1::Plan::from(&plan);
         let other = v1::Plan::from(&other);
         (altered.problem, altered.method, altered.tasks) = (other.problem, other.method, other.tasks);

@@ -165,7 +165,7 @@ fn workers_keep_to_narrow_limits_and_survive() {
 #[test]
 #[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn the_monitoring_profile_starts_a_prometheus_that_scrapes() {
-    // Any port, because this machine may have a Prometheus of its own.
+    // Any free port is used, because this machine may have a Prometheus of its own.
     let settings = &[("COMPOSE_PROFILES", "monitoring"), ("QUEENS_PROMETHEUS_PORT", "0")];
     let farm = Farm::up_with(2, settings);
     let prometheus = farm.containers("prometheus").remove(0);
@@ -189,7 +189,8 @@ fn the_monitoring_profile_starts_a_prometheus_that_scrapes() {
     wait_for("an alert", || ask("ALERTS{alertname=\"QueensCoordinatorDown\"}").contains("ALERTS"));
 }
 
-/// The machines of the tests have no graphics processor, so nothing is started.
+/// Checks the file only: the machines of the tests have no graphics processor, so nothing is
+/// started.
 #[test]
 #[ignore = "needs the compose tool: .ci/nightly containers"]
 fn the_file_for_graphics_processors_is_read() {

@@ -76,7 +76,7 @@ impl Farm {
 
     pub(crate) fn compose_command(&self, arguments: &[&str]) -> Command {
         let mut command = compose(Path::new("docker-compose.yml"), &self.project);
-        // Any free port, because no test here uses the page.
+        // Any free port is used, because no test here uses the page.
         command.env("QUEENS_PAGE_PORT", "0");
         command.args(arguments).envs(self.settings.iter().copied());
         command

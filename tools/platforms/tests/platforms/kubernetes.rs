@@ -29,7 +29,7 @@ fn a_farm_of_containers_counts_if_its_coordinator_is_killed() {
     wait_for("the coordinator to be ready", || probe("readinessProbe"));
     assert!(probe("livenessProbe"));
 
-    // As in the README, the secret is made in the coordinator's pod, and the workers wait for it.
+    // As the README says, the secret is made in the coordinator's pod, and the workers wait for it.
     let args = ["token", "create", "--role", "worker", "--owner", "cluster"];
     let join = docker(&[&["exec", &coordinator, "queens"][..], &args].concat());
     farm.make_secret("worker-join", &[("join", &join)]);
@@ -64,7 +64,7 @@ fn the_containers_of_the_shards_make_the_total() {
     assert!(args.contains(&format!("auto/{}", job["spec"]["completions"])), "{args}");
 
     let mut shards = Cluster::new();
-    // The same arguments for a smaller board in fewer shards.
+    // These are the same arguments for a smaller board in fewer shards.
     let smaller: &[(&str, &str)] = &[("22", "14"), ("auto/64", "auto/3")];
     for index in 0..3 {
         let name = format!("count-{index}");

@@ -1,4 +1,5 @@
-//! The packages of `cargo xtask package`, installed as their users do, into folders that have no C library.
+//! Tests the packages of `cargo xtask package`. They are installed as by their users, into folders
+//! that have no C library.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -60,7 +61,7 @@ fn dpkg_installs_and_removes_the_deb() {
 #[ignore = "needs root and Debian's packages: .ci/nightly packages"]
 fn pip_installs_the_wheel_for_a_user() {
     let root = Root::new();
-    // A Python that has pip, and leaves the system's alone.
+    // This Python has pip, and leaves the system's Python unchanged.
     run(Command::new("python3")
         .args(["-m", "venv", "--system-site-packages"])
         .arg(root.path().join("venv")));
@@ -93,14 +94,14 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
 }
 
-/// The package for this machine with this ending of its name.
+/// The package for this machine whose name has this ending.
 fn package(end: &str) -> PathBuf {
     static OWN: LazyLock<PathBuf> =
         LazyLock::new(|| packages(&format!("{ARCH}-unknown-linux-gnu")));
     with_end(&OWN, end)
 }
 
-/// Makes the packages for a target; their folder.
+/// Makes the packages for a target. Returns their folder.
 fn packages(target: &str) -> PathBuf {
     let args = ["xtask", "package", "--target", target];
     run(Command::new(env!("CARGO")).args(args).current_dir(TOP));
@@ -114,7 +115,7 @@ fn with_end(folder: &Path, end: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("there is no {end} in {}", folder.display()))
 }
 
-/// A folder to install into, with nothing in it.
+/// An empty folder to install into.
 struct Root(TempDir);
 
 impl Root {
@@ -126,8 +127,8 @@ impl Root {
         self.0.path()
     }
 
-    /// Asserts that completions are in the one folder, and in the other the scripts of Slurm and pages whose links all
-    /// lead to files of the package.
+    /// Asserts that `share` has the completions, and that `documents` has Slurm's scripts and
+    /// pages. All links of the pages must lead to files of the package.
     fn has_texts(&self, share: &str, documents: &str) {
         let share = self.path().join(share);
         let bash = share.join("bash-completion/completions/queens");
@@ -142,8 +143,8 @@ impl Root {
         assert!(dead.is_empty(), "{dead:?}");
     }
 
-    /// Asserts that the program at this path counts where this folder, `/proc` and the kernel's random numbers
-    /// are all there is.
+    /// Asserts that the program at this path counts when it can only see this folder, `/proc` and
+    /// the kernel's random numbers.
     fn counts(&self, program: &str) {
         let root = format!("--root={}", self.path().display());
         for folder in ["proc", "dev"] {
@@ -159,7 +160,7 @@ impl Root {
     }
 }
 
-/// Where links of a page lead that lead to no file; addresses on the net are left out.
+/// The targets of a page's links that are no files. Links to the net are left out.
 fn dead_links(page: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(page).expect("the page can be read");
     let ends = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());

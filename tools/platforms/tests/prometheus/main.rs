@@ -102,7 +102,8 @@ fn prometheus_reads_a_farm_and_answers_the_dashboard() {
     assert!(queries.len() > 20, "{queries:?}");
     queries.iter().for_each(|query| drop(prometheus.ask(query)));
 
-    // A worker that is killed, and a coordinator that stops: the workers are missed, then the coordinator.
+    // A worker is killed, and later the coordinator stops. First the workers are missed, then the
+    // coordinator.
     assert!(!prometheus.is_firing("QueensWorkersLost"));
     worker.kill();
     prometheus.wait_for_alert("QueensWorkersLost");
@@ -112,7 +113,7 @@ fn prometheus_reads_a_farm_and_answers_the_dashboard() {
 
 #[test]
 #[ignore = "needs Debian's prometheus: .ci/nightly watching"]
-fn copies_that_are_made_no_more_grow_old() {
+fn an_alert_fires_if_no_copies_are_made() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
     let copy = watched.monitor.with_file_name("copy.db");
@@ -125,7 +126,7 @@ fn copies_that_are_made_no_more_grow_old() {
 
 #[test]
 #[ignore = "needs Debian's prometheus: .ci/nightly watching"]
-fn a_job_that_nobody_counts_makes_no_progress() {
+fn an_alert_fires_for_a_job_without_workers() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
     watched.client(&ENDLESS).success();
@@ -159,7 +160,7 @@ fn a_dispute_waits_for_a_third_count_that_proves_one_wrong() {
 
 #[test]
 #[ignore = "needs Debian's prometheus: .ci/nightly watching"]
-fn a_total_that_cannot_be_right_is_told() {
+fn an_alert_fires_for_an_impossible_total() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
     watched.client(&["submit", "16"]).success();
@@ -190,7 +191,7 @@ fn a_task_that_kills_its_workers_is_reported() {
 
 #[test]
 #[ignore = "needs Debian's prometheus and strace: .ci/nightly watching"]
-fn a_disk_that_takes_its_time_is_told() {
+fn an_alert_fires_for_a_slow_disk() {
     // The disk takes a second and a half for each write. strace is a grandchild, so the process
     // that is killed is the coordinator.
     let slow = ["strace", "-D", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null"];

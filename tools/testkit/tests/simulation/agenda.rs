@@ -72,7 +72,7 @@ pub enum Happening {
     },
     /// The faults end.
     Quiesce,
-    /// A client looks at the jobs.
+    /// A client reads the jobs.
     Look,
 }
 

@@ -140,7 +140,7 @@ impl Book {
         book
     }
 
-    /// What second counts must differ in.
+    /// The scope in which second counts must differ.
     pub fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }

@@ -17,7 +17,7 @@ macro_rules! coverage {
         }
 
         impl Coverage {
-            /// The descriptions of what never happened.
+            /// The descriptions of the faults that never happened.
             pub fn missing(&self) -> Vec<&'static str> {
                 [$((self.$kind, $what),)*]
                     .into_iter()

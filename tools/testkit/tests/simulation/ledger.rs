@@ -43,7 +43,7 @@ pub struct Ledger {
     pub accepted: BTreeSet<(JobId, Range)>,
     pub confirmed: BTreeSet<(JobId, Range)>,
     pub evidence: BTreeSet<(JobId, Range)>,
-    /// How often a client's request for a state became durable.
+    /// The number of times that a client's request for a state became durable.
     pub states: BTreeMap<(JobId, &'static str), u64>,
     /// The counts of what happened.
     pub coverage: Coverage,

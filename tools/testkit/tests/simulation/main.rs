@@ -17,11 +17,11 @@
 //!                            └── the model checks every event and effect against its own state
 //! ```
 //!
-//! The ledger applies the farm's own rules to rows in memory. Every tenth seed has the real ledger
-//! beside it, in a file. That gets the same commands, and must give the same answers and restore
-//! the same state. When the coordinator crashes, it is left as a killed process leaves it. In other
-//! worlds a coordinator may restart from an older copy of the ledger, which lacks the latest
-//! counts.
+//! The ledger applies the farm's own rules to rows in memory. Every tenth seed also has the real
+//! ledger, in a file. It gets the same commands, and must give the same answers and restore the
+//! same state. When the coordinator crashes, the real ledger is left as a killed process leaves it.
+//! In other worlds a coordinator may restart from an older copy of the ledger, which lacks the
+//! latest counts.
 //!
 //! ```text
 //!   cargo test -p testkit --test simulation      100 seeds
@@ -79,10 +79,10 @@ fn every_history_ends_with_exact_totals() {
     }
 }
 
-/// Seeds whose histories once ended otherwise: a job without counts had hours (429), a failed
-/// task was still held (1371), a process was lost twice with one task (3009), a session was not woken
-/// for suspected tasks (7729), and the model took a recount that expired for one that was revoked
-/// (18694).
+/// These are seeds of histories that once failed. A job without counts had hours (429). A failed
+/// task was still held (1371). A process was lost twice with one task (3009). A session was not
+/// woken for suspected tasks (7729). The model confused a recount that expired with one that was
+/// revoked (18694).
 #[test]
 fn histories_that_failed_once_end_with_exact_totals() {
     for seed in [429, 1371, 3009, 7729, 18_694] {

@@ -103,7 +103,7 @@ impl Network {
     }
 }
 
-/// What sending a message needs.
+/// The parts of the world that sending a message needs.
 pub struct Via<'a> {
     pub faults: &'a FaultRates,
     pub random: &'a mut Random,

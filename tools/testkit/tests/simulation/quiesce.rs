@@ -52,9 +52,9 @@ impl World {
         }
     }
 
-    /// A client looks, and does what `queens jobs` recommends. Suspended jobs are audited, if there
-    /// are enough workers for that. If only tasks that are failed are left, the workers get
-    /// a program that they do not kill, and the jobs are resumed.
+    /// A client reads the jobs and does what `queens jobs` recommends. Suspended jobs are audited
+    /// if there are enough workers for that. If only failed tasks are left, the workers get a
+    /// program that these tasks do not kill, and the jobs are resumed.
     pub fn look(&mut self) {
         let at = self.agenda.now + 5_000;
         self.agenda.plan(at, Happening::Look);

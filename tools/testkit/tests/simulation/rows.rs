@@ -64,12 +64,12 @@ impl Rows {
         }
     }
 
-    /// Whether they equal the rows of a store.
+    /// Whether the rows equal those of a store.
     pub fn are(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
         self.rows == *rows
     }
 
-    /// Whether they have the same counts as the rows of a store. Audits are not compared.
+    /// Whether the rows have the same counts as those of a store. Audits are not compared.
     pub fn count_like(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
         let counts = |rows: &BTreeMap<u64, CountedRange>| -> Vec<Row> {
             rows.values().map(|counted| counted.row.clone()).collect()

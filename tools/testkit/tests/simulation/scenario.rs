@@ -24,7 +24,7 @@ pub struct Scenario {
     pub deadly: Option<DeadlyTask>,
     /// Whether ranges may be counted twice, because there are enough workers for it.
     pub audited: bool,
-    /// What second counts must differ in.
+    /// The scope in which second counts must differ.
     pub across: AuditScope,
     /// The principals that count wrong.
     pub league: League,
@@ -82,7 +82,7 @@ pub fn thread_memory(plan: &Plan) -> u64 {
 /// The properties of a worker.
 #[derive(Clone, Debug)]
 pub struct Traits {
-    /// What it reports about itself.
+    /// The values that it reports about itself.
     pub agent: AgentConfig,
     /// The owner of its credential.
     pub owner: String,
@@ -108,7 +108,7 @@ pub struct Traits {
     pub stubborn: bool,
 }
 
-/// How a worker lies together with others.
+/// The way in which a worker lies together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plot {
     /// It does not. It may lie alone, as a broken machine does.

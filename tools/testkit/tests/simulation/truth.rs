@@ -16,7 +16,7 @@ pub const HUGE_N: u32 = 27;
 /// The right counts of a plan.
 pub struct Truth {
     plan: Fingerprint,
-    /// The checked_count of each task.
+    /// The checked count of each task.
     tasks: Vec<CheckedCount>,
 }
 
@@ -63,9 +63,10 @@ impl Truth {
         rest.map_or(Some(wrong), |rest| wrong.join(self.checked_count(rest)?))
     }
 
-    /// The count of a range by machines that lie together. A share of `per_mille` tasks of a
-    /// thousand has 16 too many. This is the same whenever they count, and never what a broken loop
-    /// reports by chance. `None` if it is right, or does not fit into 64 bits.
+    /// The count of a range by machines that lie together. Of a thousand tasks, `per_mille` have a
+    /// count that is 16 too high. These are always the same tasks, and the result never equals an
+    /// accidental result of a broken loop. `None` if the count is right, or does not fit into 64
+    /// bits.
     pub fn plotted(&self, range: Range, per_mille: u64) -> Option<CheckedCount> {
         let is_lie = |ordinal: u64| mix(ordinal ^ 0x1ea9) % 1_000 < per_mille;
         let mut ordinals = range.start()..range.end();
@@ -118,7 +119,7 @@ impl Truths {
         truth.or_insert_with(|| Rc::new(Truth::new(plan))).clone()
     }
 
-    /// What is known about a plan. Some plans have a total as if it were published.
+    /// The known facts about a plan. The totals of some plans are treated as published.
     pub fn known(&mut self, plan: &Plan, slice: Slice) -> Known {
         let value = self.of(plan).total(&slice.ordinals(plan.tasks));
         let fact = Fact::Published { value, source: "the truth" };

@@ -13,7 +13,7 @@ use crate::truth::Truths;
 
 pub struct Worker {
     pub traits: Traits,
-    /// How often it was started. Events of an earlier life are void.
+    /// The number of times that it was started. Events of an earlier life are void.
     pub life: u64,
     /// `None` while it does not run.
     pub agent: Option<Agent>,

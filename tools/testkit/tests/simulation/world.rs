@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// The network, and what sending through it needs.
+    /// The network, and the parts of the world that sending needs.
     pub fn network(&mut self) -> (&mut Network, Via<'_>) {
         let via = Via {
             faults: &self.scenario.faults,

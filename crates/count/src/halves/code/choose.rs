@@ -1,4 +1,5 @@
-//! Which diagonals number the buckets: those that most pairs of a sample of half-boards meet on.
+//! Chooses the diagonals that number the buckets: those on which most pairs of a sample of
+//! half-boards meet.
 //!
 //! ```text
 //!   even boards whose quarters are kept   one code for all splits
@@ -17,7 +18,7 @@ use crate::halves::code::diagonals::{as_upper, diagonals, key};
 use crate::halves::lists::Lists;
 use crate::halves::units::Unit;
 
-/// The code of a split, for which its half-boards are sampled on a larger board.
+/// The code of a split. On a larger board, its half-boards are sampled for it.
 pub(crate) fn of_split<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> Code {
     if !by_size::samples_splits(n) {
         return arranged(n, split, Conflicts::default());
@@ -28,12 +29,12 @@ pub(crate) fn of_split<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists
     arranged(n, split, conflicts)
 }
 
-/// The code of the last split for which one was chosen. It serves the split's other tasks, and some
-/// of the splits that follow.
+/// The code that was chosen last. It serves the other tasks of its split, and some of the splits
+/// that follow.
 #[derive(Default)]
 pub(crate) struct LastCode {
     last: Option<(Split, Code)>,
-    /// How many other splits it serves at most from now on.
+    /// The largest number of further splits that it serves.
     left: u32,
 }
 
@@ -41,7 +42,7 @@ impl LastCode {
     /// The number of columns in which other splits may differ.
     const COLUMNS: u32 = 4;
 
-    /// The code for a split; a new one if the last one does not serve it.
+    /// The code for a split. A new one is chosen if the last one does not serve it.
     pub(crate) fn serve(&mut self, n: u32, split: Split, choose: impl FnOnce() -> Code) -> Code {
         if let Some((last, code)) = &self.last
             && last.centre == split.centre
@@ -98,10 +99,10 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     arranged(n, split, conflicts)
 }
 
-/// The code of all tasks of an odd board that [share lists](crate::halves::shared) with a task whose upper
-/// half has the columns `columns`; half-boards of some of them are sampled.
+/// The code of all tasks of an odd board that [share lists](crate::halves::shared) with a task
+/// whose upper half has the columns `columns`. Half-boards of some of them are sampled.
 ///
-/// With the order of meetings instead, the join of N = 21 takes a fifth longer.
+/// With diagonals in the order of meetings instead, the join of N = 21 takes a fifth longer.
 pub(crate) fn of_neighbours<U: Unit>(unit: U, n: u32, columns: u32, lists: &mut Lists) -> Code {
     const SPLITS: usize = 8;
     const PAIRS: u64 = 500;
@@ -112,7 +113,7 @@ pub(crate) fn of_neighbours<U: Unit>(unit: U, n: u32, columns: u32, lists: &mut 
     let mut conflicts = Conflicts::default();
     for i in 0..SPLITS {
         let columns = right | lefts[(2 * i + 1) * lefts.len() / (2 * SPLITS)];
-        // With the queen next to the centre no half-board counts.
+        // With the queen next to the centre, no half-board counts.
         let squares: Vec<u32> =
             (0..n / 2 - 1).filter(|column| columns >> column & 1 == 0).collect();
         let Some(centre) = squares.get(i % squares.len().max(1)).map(|column| 1 << column) else {
@@ -127,8 +128,8 @@ pub(crate) fn of_neighbours<U: Unit>(unit: U, n: u32, columns: u32, lists: &mut 
     Code::shared(n, columns | left, others | left, conflicts)
 }
 
-/// The diagonals of those half-boards that do not attack the square `centre` of the centre row,
-/// without the marks that keys have.
+/// The diagonals of the half-boards that do not attack the square `centre` of the centre row,
+/// without the marks of the keys.
 fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
     keys.retain(|half_board| half_board & key(centre, centre) == 0);
     let diagonals = key(full_mask(n), full_mask(n));
@@ -171,9 +172,8 @@ mod tests {
         assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b1110_0010)]), 2);
     }
 
-    /// The numbers of sampled pairs of a task, in thousandths, on whose codes they do not meet:
-    /// with the order of meetings and with a code by a sample. The pairs are others than those of
-    /// the sample.
+    /// The shares of sampled pairs of a task that do not meet on their codes, in thousandths: with
+    /// the order of meetings, and with a code from a sample. The pairs are not those of the sample.
     fn left(
         n: u32,
         ordinal: u64,

@@ -1,10 +1,10 @@
 //! Chooses the diagonals of a code by the conflicts of a sample of pairs of half-boards.
 //!
-//! Pairs whose codes meet are never compared, so the best code is the one that most pairs meet on.
-//! It does not consist of the diagonals on which most pairs meet, because many pairs meet on several
-//! of them. Instead, each step takes the diagonal on which most of the remaining pairs meet. This is
-//! the greedy solution of the maximum coverage problem; it covers at least 1 - 1/e of what the best
-//! code of that size does (Nemhauser, Wolsey and Fisher, 1978).
+//! Pairs whose codes meet are never compared, so the best code is the one on which the most pairs
+//! meet. It does not consist of the diagonals on which most pairs meet, because many pairs meet on
+//! several of them. Instead, each step takes the diagonal on which most of the remaining pairs
+//! meet. This is the greedy solution of the maximum coverage problem. It covers at least 1 - 1/e of
+//! what the best code of that size covers (Nemhauser, Wolsey and Fisher, 1978).
 
 use std::cmp::Reverse;
 
@@ -13,8 +13,8 @@ use std::cmp::Reverse;
 pub(crate) struct Conflicts(Vec<u64>);
 
 impl Conflicts {
-    /// The conflicts of `count` pairs from all over both lists; none if a list is empty. `lower`
-    /// brings the keys of lower half-boards to the bits of the upper ones.
+    /// The conflicts of `count` pairs from all over both lists. There are none if a list is empty.
+    /// `lower` brings the keys of lower half-boards to the bits of the upper ones.
     pub(crate) fn sample(
         count: u64,
         upper: &[u64],
@@ -38,8 +38,8 @@ impl Conflicts {
         self.0.extend(others.0);
     }
 
-    /// Brings the `count` diagonals to the front on which most pairs meet that do not meet on one
-    /// before.
+    /// Moves `count` diagonals to the front. Each of them is the diagonal on which most of the
+    /// pairs meet that do not meet on an earlier one.
     pub(crate) fn order(mut self, diagonals: &mut [u32], count: usize) {
         for i in 0..count.min(diagonals.len()) {
             let mut meetings = [0_u32; 64];
@@ -50,7 +50,7 @@ impl Conflicts {
                     bits &= bits - 1;
                 }
             }
-            // Among equals the first, which was most important before.
+            // Among equals, the first one is taken, which was the most important one before.
             let rest = diagonals[i..].iter().enumerate();
             let (most, _) = rest
                 .max_by_key(|&(place, bit)| (meetings[*bit as usize], Reverse(place)))
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_diagonal_whose_pairs_meet_on_another_too_is_not_important() {
-        // Bits 3 and 4 have the most meetings, but of the same pairs.
+        // Bits 3 and 4 have the most meetings, but the same pairs meet on both.
         let keys = [0b1_1000, 0b1_1000, 0b1_1000, 0b1_1000, 0b01, 0b01, 0b10];
         let mut diagonals = [4, 0, 1, 3];
         Conflicts(keys.to_vec()).order(&mut diagonals, 3);

@@ -1,4 +1,4 @@
-//! Where the diagonals of the two halves meet, and as which bits.
+//! The diagonals on which the two halves meet, and their bits.
 //!
 //! A half-board is a list of rows from its own edge inwards. Both halves are searched in the same
 //! way, the lower one from the bottom. The diagonals of a half-board are those of its state after M
@@ -39,8 +39,8 @@ use crate::halves::by_size;
 /// a bit of the upper half's keys, in the order of the number of pairs of squares that meet on
 /// them. `centre` is the square of the centre row's queen, as a bit, and 0 for even N.
 ///
-/// Those on which none of its pairs of squares meets are left out, if the board
-/// [leaves them out](by_size::leaves_out_void_diagonals).
+/// Diagonals on which no pair of its squares meets are left out, if the board [leaves them
+/// out](by_size::leaves_out_void_diagonals).
 pub(crate) fn diagonals(n: u32, centre: u32, split: u32) -> Vec<u32> {
     let meetings = meetings(n, split, full_mask(n) & !(split | centre));
     let least = u32::from(by_size::leaves_out_void_diagonals(n));
@@ -63,8 +63,8 @@ pub(crate) fn key(left: u32, right: u32) -> u64 {
     u64::from(left) | u64::from(right) << 32
 }
 
-/// How much less the lower half's column is than the upper half's, of a diagonal in the upper
-/// half's `left`.
+/// The difference between the upper half's column and the lower half's column of a diagonal in the
+/// upper half's `left`.
 fn shift(n: u32) -> u32 {
     1 - n % 2
 }

@@ -1,8 +1,8 @@
-//! How a device reads the keys of half-boards.
+//! The tables by which a device reads the keys of half-boards.
 //!
 //! A device lists half-boards by itself, as keys of their diagonals, and sends some of them to the
-//! host. By these the host chooses a code, as for its own lists ([`choose`](super::choose)), and
-//! makes the tables by which the device turns keys into records.
+//! host. From these the host chooses a code, as for its own lists ([`choose`](super::choose)). It
+//! then makes the tables by which the device turns keys into records.
 
 use board::halves::Split;
 

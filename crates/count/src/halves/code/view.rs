@@ -1,16 +1,16 @@
-//! How keys become records: a code, which numbers the bucket, and an item, in which halves are
-//! compared.
+//! Turns keys into records. A record has a code, which numbers the bucket, and an item, in which
+//! halves are compared.
 
 /// The first bit of a record's code; the bits below are the item.
 pub(crate) const CODE: u32 = u32::BITS;
 
-/// Which bits of the keys of one half go where in its records, so that equal diagonals of both
-/// halves become equal bits of their items.
+/// The rule that says which bits of the keys of one half go where in its records. Equal diagonals
+/// of both halves become equal bits of their items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// For each bit of a record the bit of the key, if it is used.
+    /// The bit of the key for each bit of a record that is used.
     from: [u8; 64],
-    /// The bits of a record that are used; the others are 0.
+    /// The bits of a record that are used. The others are 0.
     used: u64,
 }
 
@@ -25,13 +25,13 @@ impl View {
         view
     }
 
-    /// For each bit of a record the bit of the key, if it is [used](View::used).
+    /// The bit of the key for each bit of a record that is [used](View::used).
     #[cfg(any(test, target_arch = "x86_64"))]
     pub(crate) fn from(&self) -> &[u8; 64] {
         &self.from
     }
 
-    /// The bits of a record that are used; the others are 0.
+    /// The bits of a record that are used. The others are 0.
     #[cfg(any(test, target_arch = "x86_64"))]
     pub(crate) fn used(&self) -> u64 {
         self.used

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::halves::buckets::{Buckets, STEP};
 use crate::halves::join::probe::{CHUNK_BITS, CHUNKS, Chunks};
 
-/// The number of upper half-boards of a block, which lower ones are compared with at a time.
+/// The number of upper half-boards of a block, with which a lower one is compared at a time.
 pub(crate) const LANES: usize = 1024;
 
 /// The upper half-boards of a block.
@@ -14,7 +14,7 @@ pub(crate) struct Block {
     pub(crate) items: Box<[u32; LANES + STEP]>,
     /// The number of lanes that are filled.
     pub(crate) len: usize,
-    /// The high highs of the lanes, each with its first lane.
+    /// The high parts of the lanes, each with its first lane.
     pub(crate) highs: Vec<(u32, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl Block {
         self.highs.clear();
     }
 
-    /// Fills lanes with the upper halves at these places, for which there is room.
+    /// Fills lanes with the upper halves at these places. There must be room for them.
     pub(crate) fn fill(&mut self, build: &Buckets, places: Range<usize>, high: u32) {
         if self.highs.last().is_none_or(|last| last.0 != high) {
             self.highs.push((high, self.len));
@@ -52,7 +52,7 @@ impl Block {
 pub(crate) struct Lanes(pub(crate) [u64; LANES / 64]);
 
 impl Lanes {
-    /// No lane.
+    /// The set without lanes.
     pub(crate) const NONE: Lanes = Lanes([0; LANES / 64]);
 
     /// Adds the lanes `start..end`, which must not be empty.
@@ -84,8 +84,8 @@ pub(crate) type Entry = [u64; ENTRY_LANES / 64];
 #[repr(C, align(64))]
 pub(crate) struct Table(pub(crate) [Entry; 1 << CHUNK_BITS]);
 
-/// A block of upper half-boards, as tables in which lower ones are looked up: for each chunk of an
-/// item a table for each half of the lanes.
+/// A block of upper half-boards, as tables in which lower ones are looked up. Each chunk of an item
+/// has a table for each half of the lanes.
 #[repr(C, align(64))]
 pub(crate) struct Tables(pub(crate) [[Table; LANES / ENTRY_LANES]; CHUNKS]);
 

@@ -1,5 +1,5 @@
-//! Finds the lanes of a block that are open to each lower half: those of upper halves without a bit
-//! of its high part.
+//! Finds the lanes of a block that are open to each lower half: the lanes of upper halves that have
+//! no bit of its high part.
 //!
 //! ```text
 //!   high parts of the lanes   0110 0110 0111 0111      bits that all have: 011.
@@ -39,7 +39,8 @@ impl Run {
     }
 }
 
-/// In which halves of a block lanes are open to a run: the first half as the lowest bit.
+/// The halves of a block in which lanes are open to a run, as bits. The first half is the lowest
+/// bit.
 pub(crate) type OpenHalves = usize;
 
 /// Lanes of both halves.
@@ -47,12 +48,12 @@ pub(crate) const BOTH: OpenHalves = 3;
 
 /// The runs of a block, and the lanes that are open to them.
 pub(crate) struct Runs {
-    /// The open lanes for each set of high bits, of which the sets of bits that vary are in use.
+    /// The open lanes for each set of high bits. Only the sets of bits that vary are in use.
     open: Box<[Lanes]>,
-    /// In which halves these are.
+    /// The halves in which these lanes are.
     halves: Box<[u8]>,
-    /// The runs by the halves in which lanes are open, and how many there are of each. The first
-    /// ones, to which no lane is open, are not looked up.
+    /// The runs by the halves in which lanes are open, and their numbers. The first group has no
+    /// open lanes and is not looked up.
     runs: [Box<[Run]>; BOTH + 1],
     len: [usize; BOTH + 1],
     /// The bits that some lanes have.
@@ -62,7 +63,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// No runs of probes whose high parts have so many bits.
+    /// No runs, for probes whose high parts have this many bits.
     pub(crate) fn new(high_bits: u32) -> Runs {
         assert!(high_bits as usize <= MOST_HIGH_BITS, "a high part of {high_bits} bits");
         let sets = 1 << high_bits;
@@ -76,7 +77,7 @@ impl Runs {
         }
     }
 
-    /// The bytes for high parts of so many bits.
+    /// The bytes for high parts of this many bits.
     pub(crate) fn bytes(high_bits: u32) -> u64 {
         let runs = (BOTH + 1) * size_of::<Run>();
         ((size_of::<Lanes>() + size_of::<u8>() + runs) as u64) << high_bits
@@ -100,8 +101,7 @@ impl Runs {
         &self.open[run.open as usize]
     }
 
-    /// Notes which lanes have which high parts: each of `highs` with its first lane, of `len`
-    /// lanes.
+    /// Notes the high parts of `len` lanes. `highs` has each high part with its first lane.
     pub(crate) fn note(&mut self, highs: &[(u32, usize)], len: usize) {
         self.common = highs.iter().fold(u32::MAX, |common, (high, _)| common & high);
         self.any = highs.iter().fold(0, |any, (high, _)| any | high);
@@ -134,13 +134,14 @@ impl Runs {
         self.open[set as usize] = open;
     }
 
-    /// Replaces the runs by those of all lower halves of a low part, of which the first is probe 0.
+    /// Replaces the runs by those of all lower halves with this low part. The first of them is
+    /// probe 0.
     pub(crate) fn find(&mut self, side: &Buckets, low: u32) {
         let Runs { open, halves, runs, any, common, .. } = self;
         let high_bits = open.len().trailing_zeros();
         let numbers = 1 << high_bits;
         let starts = &side.sorted().starts[(low * numbers) as usize..][..=numbers as usize];
-        // Neighbours differ in bits that no lane has.
+        // Neighbours differ only in bits that no lane has.
         let neighbours = 1 << any.trailing_zeros().min(high_bits);
         let free = !*common & (numbers - neighbours);
         let varying = *any & !*common;
@@ -150,8 +151,8 @@ impl Runs {
             let set = high & varying;
             let (start, end) = (starts[high as usize], starts[(high + neighbours) as usize]);
             let halves = usize::from(halves[set as usize]) & BOTH;
-            // The run is always written, and the end moves only if it has a probe: no branch. No
-            // start is less than the first one; checking that would take time.
+            // The run is always written, and the end moves only if the run has a probe. This avoids
+            // a branch. No start is less than the first one, and checking this would take time.
             let place = |at: u32| at.wrapping_sub(starts[0]);
             runs[halves][len[halves]] = Run { open: set, start: place(start), end: place(end) };
             len[halves] += usize::from(start < end);
@@ -180,7 +181,7 @@ mod tests {
     use crate::halves::lists::records::Records;
 
     impl Runs {
-        /// These lanes are open to these probes.
+        /// Runs in which these lanes are open to these probes.
         pub(crate) fn of(found: &[(Lanes, Range<usize>)]) -> Runs {
             let bits = found.len().next_power_of_two().trailing_zeros();
             let mut runs = Runs::new(bits);
@@ -195,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Lower halves of all numbers of which a bit of `some` is 1, and these numbers in order.
+    /// Lower halves with all numbers whose bit in `some` is set (bit number mod 61), and these
+    /// numbers in order.
     fn lower(bits: CodeBits, some: u64) -> (Buckets, Vec<u32>) {
         let codes: Vec<u32> =
             (0..1 << bits.sum()).filter(|code| some >> (code % 61) & 1 == 1).collect();

@@ -1,4 +1,4 @@
-//! Probes: items of the probe side as they are looked up.
+//! Probes: items of the probe side in the form in which they are looked up.
 
 /// The number of bits of an item that one look-up takes.
 pub(crate) const CHUNK_BITS: u32 = 5;
@@ -6,7 +6,7 @@ pub(crate) const CHUNK_BITS: u32 = 5;
 /// The most chunks of an item.
 pub(crate) const CHUNKS: usize = u32::BITS.div_ceil(CHUNK_BITS) as usize;
 
-/// How many chunks are looked up: the same number for all items of a split.
+/// The number of chunks that are looked up. It is the same for all items of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chunks {
     /// For items of up to 30 bits.

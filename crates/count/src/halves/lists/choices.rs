@@ -1,4 +1,4 @@
-//! The ways to divide a set of columns between an upper and a lower quarter.
+//! Divides a set of columns between an upper and a lower quarter in every way.
 
 use board::full_mask;
 
@@ -35,8 +35,8 @@ impl Ranked {
         Ranked { set, half, low, high }
     }
 
-    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and those of the
-    /// lower one.
+    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and the columns of
+    /// the lower quarter.
     #[inline]
     pub(crate) fn split(&self, choice: u32) -> (Columns, Columns) {
         let low = self.low[(choice & ((1 << LOW_RANKS) - 1)) as usize];

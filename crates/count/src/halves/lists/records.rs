@@ -7,10 +7,10 @@ use crate::halves::units::Unit;
 /// added last.
 #[derive(Default)]
 pub(crate) struct Records {
-    /// The first `len` are in use.
+    /// The records and keys. The first `len` are in use.
     records: Vec<u64>,
     len: usize,
-    /// The number of half-boards whose records are there.
+    /// The number of half-boards that are records already.
     settled: usize,
     /// The most half-boards that may be settled.
     room: usize,
@@ -32,7 +32,8 @@ impl Records {
         for pair in pairs {
             let end = self.len + pair.upper.len * pair.lower.len + PADDING;
             if self.records.len() < end {
-                // No more than that: a list may fill most of the memory.
+                // Exactly the needed memory is reserved, because a list may fill most of the
+                // memory.
                 self.records.reserve_exact(end - self.records.len());
                 self.records.resize(end, 0);
             }
@@ -55,7 +56,7 @@ impl Records {
         self.len <= self.room
     }
 
-    /// Takes all keys for records.
+    /// Declares that all keys are records now.
     pub(crate) fn settle(&mut self) {
         self.settled = self.len;
     }

@@ -28,7 +28,7 @@ pub(crate) struct Rectangle {
 pub(crate) struct Rectangles {
     pub(crate) whole: Vec<Rectangle>,
     pub(crate) ties: Vec<Rectangle>,
-    /// The counts of ones that an upper quarter's number can have, a bit for each count.
+    /// The numbers of ones that an upper quarter's number can have, as bits.
     ones: u32,
 }
 
@@ -68,8 +68,8 @@ impl Rectangles {
         rectangles
     }
 
-    /// Whether there can be a half-board whose upper quarter has so many ones in its number, that
-    /// is, so many queens in the columns that are looked at.
+    /// Whether there can be a half-board whose upper quarter has this many ones in its number. This
+    /// is the number of its queens in the columns that are looked at.
     pub(crate) fn may_hold(&self, ones: u32) -> bool {
         self.ones >> ones & 1 == 1
     }

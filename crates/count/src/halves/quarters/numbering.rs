@@ -9,7 +9,7 @@ pub(crate) struct Columns {
     pub(crate) ranks: u32,
 }
 
-/// Numbers the sets of one size of some columns, from 0, by two look-ups.
+/// Numbers the sets of a given size of some columns from 0, by two look-ups.
 ///
 /// The sets are in the order of their upper columns, which are all but the lowest 10. Sets with
 /// equal upper columns have equally many lower ones, and are in the order of these.
@@ -20,7 +20,7 @@ pub(crate) struct Numbering {
     len: u32,
 }
 
-/// By what a set of columns is numbered.
+/// The property of a set of columns by which it is numbered.
 #[derive(Clone, Copy)]
 pub(crate) enum By {
     /// The columns.
@@ -33,7 +33,7 @@ pub(crate) enum By {
 const LOWER_COLUMNS: u32 = 10;
 
 impl Numbering {
-    /// Numbers the sets of `chosen` of `columns` columns, or ranks.
+    /// Numbers the sets of `chosen` out of `columns` columns, or ranks.
     pub(crate) fn new(by: By, columns: u32, chosen: u32) -> Numbering {
         let lower_columns = columns.min(LOWER_COLUMNS);
         let mut of_size = [0; LOWER_COLUMNS as usize + 1];
@@ -58,7 +58,7 @@ impl Numbering {
         self.len as usize
     }
 
-    /// The number of a set, which has as many columns as all sets that are numbered.
+    /// The number of a set. The set must have as many columns as all sets that are numbered.
     pub(crate) fn of(&self, Columns { set, ranks }: Columns) -> usize {
         let set = match self.by {
             By::Set => set,

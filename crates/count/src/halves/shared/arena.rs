@@ -1,7 +1,7 @@
-//! Sorted lists that are kept one after the other, in memory that serves again for later ones.
+//! Sorted lists that are kept one after the other, in memory that later lists use again.
 //!
-//! Lists with memory of their own, which the system gave back and cleared again for each of them,
-//! took a tenth of the time of N = 21.
+//! When each list had memory of its own, which the system gave back and cleared again, this took a
+//! tenth of the time of N = 21.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,11 +10,11 @@ use crate::halves::buckets::{STEP, Sorted};
 
 /// Sorted lists of half-boards, by the columns of their queens.
 pub(crate) struct Arena {
-    /// The places of the items of each list, which are in the order in which they were added.
+    /// The places of the items of each list, in the order in which the lists were added.
     lists: HashMap<u32, List>,
     /// The starts of the buckets of one list after the other.
     starts: Vec<u32>,
-    /// How many of them are in use.
+    /// The number of starts that are in use.
     starts_len: usize,
     /// The items of one list after the other, and room for [`STEP`] more.
     items: Box<[u32]>,
@@ -28,11 +28,11 @@ struct List {
     first: usize,
 }
 
-/// A list is too long for the room there is.
+/// The error of a list that is too long for the room.
 pub(crate) struct TooLong;
 
 impl Arena {
-    /// No lists, with room for `room` half-boards.
+    /// An arena without lists, with room for `room` half-boards.
     pub(crate) fn new(room: usize) -> Arena {
         Arena {
             lists: HashMap::new(),
@@ -43,7 +43,7 @@ impl Arena {
         }
     }
 
-    /// Leaves no list.
+    /// Removes all lists.
     pub(crate) fn clear(&mut self) {
         self.lists.clear();
         (self.starts_len, self.len) = (0, 0);
@@ -55,10 +55,10 @@ impl Arena {
         Some(Sorted { starts: &self.starts[starts.clone()], items: &self.items[*first..] })
     }
 
-    /// Puts a copy of a list here. If there is not enough room left, the others are taken away.
+    /// Adds a copy of a list. If there is not enough room left, the other lists are removed.
     ///
-    /// Half-boards that are sorted into memory that no cache holds take half as long again as with
-    /// a copy.
+    /// Sorting half-boards directly into memory that no cache holds takes one and a half times as
+    /// long as sorting and copying.
     pub(crate) fn add(&mut self, columns: u32, list: Sorted<'_>) -> Result<(), TooLong> {
         let room = self.items.len() - STEP;
         if list.len() > room {

@@ -1,4 +1,4 @@
-//! Filters sorted lists: one task takes a part of a list that several tasks share.
+//! Filters sorted lists: a task takes its part of a list that several tasks share.
 //!
 //! ```text
 //!   buckets  of the shared list    0         1    2             3
@@ -7,17 +7,17 @@
 //!   before                         0               3                   5
 //! ```
 //!
-//! Items pass in one walk over all groups, which notes for each group how many items came before it
-//! and which of its own pass. A bucket begins after the items that pass before its old beginning,
-//! which is a look-up. Walking over one bucket after the other took twice as long, because a
-//! processor cannot predict where each ends.
+//! Items are filtered in one pass over all groups. It notes for each group how many items before it
+//! pass, and which of its own items pass. The new beginning of a bucket is the number of items
+//! before its old beginning that pass, which is a look-up. A pass over one bucket after the other
+//! took twice as long, because a processor cannot predict where each bucket ends.
 
 use std::ops::Range;
 
 use crate::halves::buckets::{Buckets, STEP, Sorted};
 use crate::halves::units::Unit;
 
-/// Which half-boards of a sorted list are let through, and which bits of their items are kept.
+/// The half-boards of a sorted list that pass, and the bits of their items that are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filter {
     /// Half-boards of a bucket whose number has one of these bits are left out.
@@ -28,27 +28,27 @@ pub(crate) struct Filter {
     pub(crate) most: u32,
     /// The bits of the items that are kept.
     pub(crate) keep: u32,
-    /// Buckets whose numbers differ only in so many of the lowest bits become one.
+    /// Buckets whose numbers differ only in this many of the lowest bits become one.
     pub(crate) merged: u32,
 }
 
-/// What passed of each group of items. One more group at the end has nothing that passes.
+/// The items of each group that pass. One more group at the end has no item that passes.
 #[derive(Default)]
 pub(crate) struct Passed {
-    /// The items of the group that pass, the first as the lowest bit. Before the walk, those that
-    /// may pass.
+    /// The items of the group that pass, as bits. The first item is the lowest bit. Before the pass
+    /// over the list, these are the items that may pass.
     pub(crate) through: Vec<u16>,
-    /// The number of items of all groups before that pass.
+    /// The number of items before the group that pass.
     pub(crate) before: Vec<u32>,
 }
 
 impl Passed {
-    /// The bytes for a list of so many items.
+    /// The bytes for a list of this many items.
     pub(crate) fn bytes(len: usize) -> u64 {
         (len.div_ceil(STEP) as u64 + 1) * (2 + 4)
     }
 
-    /// All of `len` items may pass.
+    /// Starts with `len` items, all of which may pass.
     pub(crate) fn start(&mut self, len: usize) {
         let groups = len.div_ceil(STEP);
         self.before.clear();
@@ -59,7 +59,7 @@ impl Passed {
         self.close(len..groups * STEP);
     }
 
-    /// The items at these places do not pass.
+    /// Excludes the items at these places.
     fn close(&mut self, Range { start, end }: Range<usize>) {
         if start == end {
             return;
@@ -75,7 +75,7 @@ impl Passed {
         }
     }
 
-    /// Writes for the first of every `step` places how many items before it pass.
+    /// Writes how many items before the first of every `step` places pass.
     #[inline(always)]
     pub(crate) fn ranks(&self, places: &[u32], step: usize, ranks: &mut [u32]) {
         for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
@@ -92,7 +92,8 @@ impl Passed {
 }
 
 impl Buckets {
-    /// Replaces the contents by what a filter lets through of `from`; there is room for all of it.
+    /// Replaces the contents by the items of `from` that pass a filter. There is room for all of
+    /// them.
     pub(crate) fn filter<U: Unit>(
         &mut self,
         unit: U,

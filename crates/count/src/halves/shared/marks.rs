@@ -1,4 +1,4 @@
-//! Marks: bits of a half-board's key that no diagonal has. They decide for which of the tasks that
+//! Marks: bits of a half-board's key that no diagonal uses. They decide for which of the tasks that
 //! share a list the half-board counts.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! For a lower half-board the diagonals are enough for all squares but the first, for which its
 //! item has a mark.
 
-/// Which bits of the keys are marks that records have.
+/// The bits of the keys that are marks in records.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Marks {
     /// The number of first columns whose bits number the buckets of the upper half, as the lowest
@@ -22,7 +22,7 @@ pub(crate) struct Marks {
     pub(crate) columns: u32,
     /// The lowest of the bits that follow the diagonals of an upper item, and their number.
     pub(crate) upper: (u32, u32),
-    /// As `upper`, for a lower item.
+    /// The same as `upper`, for a lower item.
     pub(crate) lower: (u32, u32),
 }
 
@@ -33,9 +33,9 @@ impl Marks {
     }
 }
 
-/// The number of columns of the centre row that are judged by whether they are closed. On the
-/// others the distance decides that the centre column's queen is not too far out: at most seven
-/// rows, so that it has values enough.
+/// The number of columns of the centre row for which the marks say whether they are closed. For the
+/// other columns, the distance decides whether the centre column's queen is too far out. There it
+/// is at most seven rows, so the distance has enough values.
 pub(crate) const CLOSED_COLUMNS: u32 = 2;
 
 /// The lowest bit of the distance, and the number of its bits.
@@ -55,8 +55,9 @@ pub(crate) fn marks(n: u32, far: u64, number: u32) -> u64 {
     closed << n | u64::from(distance) << DISTANCE
 }
 
-/// The most that an upper item with so many diagonals may be, if its half-board counts with the
-/// centre row's queen in this column, which is not one of the first and not next to the centre.
+/// The largest value of an upper item with this many diagonals whose half-board counts with the
+/// centre row's queen in this column. The column is not one of the first ones and not next to the
+/// centre.
 pub(crate) fn most(n: u32, column: u32, diagonals: u32) -> u32 {
     ((n / 2 - 1 - column) << diagonals) - 1
 }

@@ -70,7 +70,7 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     sums + rest.iter().filter(|other| **other & item == 0).count() as u64
 }
 
-/// Prefetches some cache lines from the start of each.
+/// Prefetches some cache lines, beginning at the start of each list.
 ///
 /// It always takes the same number, because the end of a loop over the right number would be
 /// mispredicted.
@@ -107,8 +107,8 @@ fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     pair_in_rounds!(upper, lower, keys, KEYS)
 }
 
-/// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be
-/// incomplete, with every upper quarter. `keys` has room for every pair and for a vector more.
+/// Compares `VECTORS` vectors of lower quarters from `start` on with every upper quarter. The last
+/// vector may be incomplete. `keys` has room for every pair and for one more vector.
 #[target_feature(enable = "avx2,popcnt")]
 fn pair_held<const VECTORS: usize>(
     upper: Quarter<'_>,
@@ -136,8 +136,8 @@ fn pair_held<const VECTORS: usize>(
             let apart = apart & if i + 1 == VECTORS { last } else { 0xf };
             let union = _mm256_or_si256(far[i], upper_far);
             let packed = _mm256_permutevar8x32_epi32(union, load(&PACK[apart], 0));
-            // SAFETY: `len` is at most the number of pairs before, for all of which there is room,
-            // and for a vector more.
+            // SAFETY: `len` is at most the number of pairs before. There is room for all of these
+            // and for one more vector.
             unsafe { _mm256_storeu_si256(keys.as_mut_ptr().add(len).cast(), packed) };
             len += apart.count_ones() as usize;
         }
@@ -190,8 +190,8 @@ fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
 
 /// Looks up one probe after the other, in both halves of the lanes if lanes of both are open.
 ///
-/// Before bits are counted, carry-save additions reduce four vectors to a vector of fours, one of
-/// twos and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
+/// Carry-save additions first reduce four vectors to a vector of fours, one of twos and one of
+/// ones. Only then are bits counted (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2")]
 fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let zero = _mm256_setzero_si256();
@@ -227,7 +227,7 @@ fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) ->
     sums.iter().sum()
 }
 
-/// The number of vectors of half of a block's lanes.
+/// The number of vectors for half of a block's lanes.
 const VECTORS: usize = ENTRY_LANES / 256;
 
 /// The lanes of a half.
@@ -285,8 +285,8 @@ fn bits(a: __m256i) -> __m256i {
     _mm256_sad_epu8(_mm256_add_epi8(low, high), _mm256_setzero_si256())
 }
 
-/// For each set of keys, the permutation of 32-bit lanes that brings these keys to the front, as
-/// words of two lanes.
+/// The permutation of 32-bit lanes that moves the keys of a set to the front, for each set. It is
+/// stored as words of two lanes.
 static PACK: [[u64; KEYS]; 1 << KEYS] = {
     let mut table = [[0; KEYS]; 1 << KEYS];
     let mut set = 0;

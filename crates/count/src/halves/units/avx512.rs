@@ -1,7 +1,7 @@
 //! AVX-512 with VBMI, BITALG, VPOPCNTDQ and GFNI: the method in vectors of 64 bytes, for x86-64
 //! processors since Ice Lake (2019) and Zen 4 (2022).
 //!
-//! Looking a probe of six chunks up in 1,024 lanes takes twelve loads, six operations of three
+//! Looking up a probe of six chunks in 1,024 lanes takes twelve loads, six operations of three
 //! operands, two counts of bits and two additions: 9 to 11 cycles.
 
 mod tables;
@@ -54,7 +54,7 @@ impl Unit for Avx512 {
     }
 }
 
-/// A view as instructions take it.
+/// A view in the form that the instructions use.
 pub(crate) struct ByVectors {
     /// The right to read keys.
     _unit: Avx512,
@@ -66,7 +66,7 @@ pub(crate) struct ByVectors {
 
 impl Reader for ByVectors {
     fn read(&self, keys: &mut [u64]) {
-        // SAFETY: there is a unit, so that `new` found the instructions that `read` enables.
+        // SAFETY: a unit exists, so `new` has found the instructions that `read` enables.
         unsafe { read(keys, self) }
     }
 }
@@ -76,15 +76,15 @@ const KEYS: usize = 8;
 
 /// Compares all lower quarters that registers hold with one upper quarter after the other.
 ///
-/// Half of the vectors hold no half-board. An attempt to make use of that, by collecting the masks
-/// of eight vectors and writing their keys one by one, took one and a half times as long.
+/// Half of the vectors hold no half-board. One attempt to use this collected the masks of eight
+/// vectors and wrote their keys one by one. It took one and a half times as long.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     pair_in_rounds!(upper, lower, keys, KEYS)
 }
 
-/// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be
-/// incomplete, with every upper quarter. `keys` has room for every pair and for a vector more.
+/// Compares `VECTORS` vectors of lower quarters from `start` on with every upper quarter. The last
+/// vector may be incomplete. `keys` has room for every pair and for one more vector.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair_held<const VECTORS: usize>(
     upper: Quarter<'_>,
@@ -109,8 +109,8 @@ fn pair_held<const VECTORS: usize>(
             let boards = if i + 1 == VECTORS { last } else { 0xff };
             let apart = _mm512_mask_testn_epi64_mask(boards, meet[i], upper_meet);
             let union = _mm512_or_si512(far[i], upper_far);
-            // SAFETY: `len` is at most the number of pairs before, for all of which there is room,
-            // and for a vector more.
+            // SAFETY: `len` is at most the number of pairs before. There is room for all of these
+            // and for one more vector.
             unsafe {
                 let end = keys.as_mut_ptr().add(len);
                 _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(apart, union));
@@ -121,11 +121,11 @@ fn pair_held<const VECTORS: usize>(
     len
 }
 
-/// Reads eight keys at a time, a byte of their records after the other.
+/// Reads eight keys at a time, one byte of their records after the other.
 ///
-/// The bytes are stored one by one, and loaded as vectors. A load has to wait for stores that it
-/// spans, so there is a batch of keys between them. The last keys, too few for a batch, are copied
-/// into one: masked stores would be slower.
+/// The bytes are stored one by one, and loaded as vectors. A load has to wait for all stores that
+/// it covers, so a batch of keys lies between the stores and the loads. The last keys are too few
+/// for a batch and are copied into one, because masked stores would be slower.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
 fn read(keys: &mut [u64], reader: &ByVectors) {
     let (batches, rest) = keys.as_chunks_mut();
@@ -148,7 +148,7 @@ fn read_batch(keys: &mut [u64; BATCH], reader: &ByVectors) {
     let bytes = reader.from.as_chunks().0;
     let from: [__m512i; 8] =
         std::array::from_fn(|i| _mm512_set1_epi64(i64::from_le_bytes(bytes[i])));
-    // Probe `i` of a vector's has byte `i` of each record.
+    // Probe `i` of a vector has byte `i` of each record.
     let mut batch = [[0; 8]; BATCH / KEYS];
     for (i, bytes) in batch.iter_mut().enumerate() {
         let some = load_keys(keys, KEYS * i);
@@ -170,8 +170,8 @@ fn leave_out(keys: &mut [u64], closed: u64) -> usize {
     for start in (0..whole).step_by(KEYS) {
         let some = load_keys(keys, start);
         let stay = _mm512_cmpneq_epi64_mask(_mm512_and_si512(some, closed_lanes), closed_lanes);
-        // SAFETY: `len` is at most `start`, from where on there is a vector. What is overwritten
-        // was loaded.
+        // SAFETY: `len` is at most `start`, and there is a whole vector from `start` on. The
+        // overwritten keys were loaded already.
         unsafe {
             let end = keys.as_mut_ptr().add(len);
             _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(stay, some));
@@ -250,7 +250,7 @@ fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) ->
     _mm512_reduce_add_epi64(_mm512_add_epi64(first, second)) as u64
 }
 
-/// The number of vectors of a block's lanes.
+/// The number of vectors for a block's lanes.
 const HALVES: usize = LANES / ENTRY_LANES;
 
 /// The numbers of open lanes of a half that fit a probe.
@@ -272,9 +272,9 @@ fn fits<const USED: usize, const HALF: usize>(
 
 /// The lanes of a half whose items have none of the bits of a chunk of `probe`.
 ///
-/// The compiler would make the load a part of the operation of three operands. With such an address
-/// that is split into two micro-operations again, and processors of Intel do fewer of them in a
-/// cycle than of loads.
+/// The compiler would make the load a part of the operation with three operands. With this kind of
+/// address, the processor splits such an instruction into two micro-operations again. Intel's
+/// processors execute fewer of these in a cycle than loads.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn entry<const CHUNK: usize, const HALF: usize>(tables: &Tables, probe: Probe) -> __m512i {

@@ -1,6 +1,6 @@
 //! NEON: the method in vectors of 16 bytes, for every 64-bit ARM processor.
 //!
-//! What takes most of the time is written in vectors. The other steps are those in plain Rust: the
+//! The steps that take most of the time are written in vectors. The other steps are plain Rust. The
 //! compiler may use vectors for them, too, because all processors of its target have them.
 
 use std::arch::aarch64::*;
@@ -20,7 +20,8 @@ use crate::neon::{self, Chosen, packed};
 pub(crate) struct Neon(());
 
 impl Neon {
-    /// `None` if the processor lacks the instructions, which those with an operating system do not.
+    /// `None` if the processor lacks the instructions. Every processor that runs an operating
+    /// system has them.
     pub(crate) fn new() -> Option<Neon> {
         is_aarch64_feature_detected!("neon").then_some(Neon(()))
     }
@@ -43,14 +44,14 @@ impl Unit for Neon {
 /// The number of vectors of half of a block's lanes.
 const VECTORS: usize = ENTRY_LANES / 128;
 
-/// The most probes whose lanes are added up in 16 bits: each adds at most the bits of two bytes of
-/// each vector.
+/// The most probes whose lanes are added up in 16 bits. Each probe adds at most the bits of two
+/// bytes of each vector.
 const MOST_PROBES: usize = u16::MAX as usize / (2 * 8 * VECTORS);
 
 /// Looks up one probe after the other, in one half of the lanes after the other.
 ///
-/// The processor counts the bits of bytes by one instruction, so that carry-save additions would
-/// cost more than they save.
+/// The processor counts the bits of bytes by one instruction, so carry-save additions would cost
+/// more than they save.
 #[target_feature(enable = "neon")]
 fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let mut all = vdupq_n_u64(0);
@@ -96,10 +97,10 @@ fn bits(vectors: [uint64x2_t; VECTORS]) -> uint8x16_t {
     vaddq_u8(vaddq_u8(a, b), vaddq_u8(c, d))
 }
 
-/// The items of a square of bits for each lane of a vector.
+/// The number of items in a square of bits for each lane of a vector.
 const ITEMS: usize = 4 * SQUARE;
 
-/// The sides of a square of bits.
+/// The side of a square of bits.
 const SQUARE: usize = 32;
 
 /// Exchanges rows and columns of the items' bits, of four squares at a time.
@@ -133,8 +134,8 @@ fn transposed(items: &[u32; ITEMS]) -> [uint32x4_t; SQUARE] {
     squares
 }
 
-/// Exchanges squares of `SIZE` by `SIZE` bits that lie beside the diagonal of those of twice the
-/// size. The mask has the lower half of the bits of each of these.
+/// Exchanges squares of `SIZE` by `SIZE` bits that lie beside the diagonal of squares of twice the
+/// size. The mask has the lower half of the bits of each of the latter.
 #[inline]
 #[target_feature(enable = "neon")]
 fn exchange<const SIZE: i32>(squares: &mut [uint32x4_t; SQUARE], mask: u32) {
@@ -146,7 +147,7 @@ fn exchange<const SIZE: i32>(squares: &mut [uint32x4_t; SQUARE], mask: u32) {
     }
 }
 
-/// Lets through vectors of items, one after the other.
+/// Filters one vector of items after the other.
 #[target_feature(enable = "neon")]
 fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
     let (bits, keep) = (vdupq_n_u32(rule.bits), vdupq_n_u32(rule.keep));

@@ -9,7 +9,7 @@ use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::units::Unit;
 
-/// Plain Rust.
+/// The unit in plain Rust.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
@@ -61,14 +61,15 @@ pub(super) fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> 
 
 /// The step [`count_apart`](Unit::count_apart) in plain Rust.
 pub(super) fn count_apart(item: u32, items: &[u32]) -> u64 {
-    // There are fewer than 2^32 items in a list. A checked sum would not be one of vectors.
+    // There are fewer than 2^32 items in a list. The compiler would not use vectors for a checked
+    // sum.
     let apart = items.iter().map(|other| u32::from(item & other == 0));
     u64::from(apart.fold(0, u32::wrapping_add))
 }
 
-/// Loads the cache lines from the start of `keys`, as far as there are so many. The language has no
-/// prefetch, but a processor that executes out of order does not wait for a load whose value nobody
-/// needs.
+/// Loads `LINES` cache lines from the start of `keys`, or fewer if there are fewer. The language
+/// has no prefetch, but a processor that executes out of order does not wait for a load whose value
+/// is not needed.
 #[inline(always)]
 fn touch<const LINES: usize>(keys: &[u64]) {
     const LINE_KEYS: usize = 8;
@@ -91,7 +92,8 @@ fn pair_held<const BOARDS: usize>(
         let keys: &mut [u64; BOARDS] = keys[len..].first_chunk_mut().expect("room for every pair");
         let mut boards = 0;
         for i in 0..BOARDS {
-            // The key is always written, and the end moves only if it is a half-board: no branch.
+            // The key is always written, and the end moves only if it is a half-board. This avoids
+            // a branch.
             keys[boards] = upper_far | far[i];
             boards += usize::from(upper_meet & meet[i] == 0);
         }
@@ -118,7 +120,7 @@ fn transposed(items: &[u32; 128]) -> [Pair; 32] {
 }
 
 /// Exchanges squares of `SIZE` by `SIZE` bits with those beyond the diagonal. `lower` has the lower
-/// `SIZE` of each two times `SIZE` bits.
+/// `SIZE` bits of each two times `SIZE` bits.
 #[inline(always)]
 fn exchange<const SIZE: usize>(squares: &mut [Pair; 32], lower: u64) {
     for i in (0..32).filter(|i| i & SIZE == 0) {
@@ -152,7 +154,7 @@ struct Counter {
     eights: u64,
 }
 
-/// How many times bytes of up to eight bits may be added.
+/// The number of times that bytes of up to eight bits may be added.
 const MOST_SUMS: usize = u8::MAX as usize / 8;
 
 impl Counter {
@@ -166,7 +168,7 @@ impl Counter {
             let fours_2 = self.add_entry(fits(open, tables, *b));
             let (fours, eights) = carry_save(self.fours, fours_1, fours_2);
             self.fours = fours;
-            // Without checks, because these would be made for each word.
+            // The additions are unchecked, because each word would need its own check.
             bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));
         }
         if let [probe] = rest {
@@ -208,8 +210,8 @@ fn each(word: impl FnMut(usize) -> u64) -> Pair {
     std::array::from_fn(word)
 }
 
-/// The number of bits of each byte. Processors without an instruction for it count faster so than
-/// by the one of the language, because both words of a pair are counted at a time.
+/// The number of bits of each byte. Without an instruction for this, a processor is faster this way
+/// than with the language's function, because both words of a pair are counted at a time.
 #[inline(always)]
 fn bits_of_bytes(word: u64) -> u64 {
     let pairs = word.wrapping_sub(word >> 1 & 0x5555_5555_5555_5555);

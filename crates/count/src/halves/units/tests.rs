@@ -1,4 +1,4 @@
-//! Every unit of the processor against the definition of each step.
+//! Compares every unit of the processor with the definition of each step.
 
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size::CodeBits;
@@ -30,7 +30,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Few bits, and often none.
+    /// A word with few bits, and often with none.
     fn sparse(&mut self) -> u64 {
         (0..self.next() % 5).fold(self.next(), |bits, _| bits & self.next()) & self.next()
     }
@@ -80,7 +80,7 @@ fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         assert_eq!(fits, expected, "{}, {len}", std::any::type_name::<U>());
         let some = unit.probe(chunks, &tables, &Runs::of(&all[..2]), &probes);
         assert_eq!(some, pairs_that_fit(&upper[len..len * 7], &lower[..len / 3]));
-        // Lanes of one half, of the other, and of both.
+        // These are lanes of the first half, of the second half, and of both.
         for lanes in [0..len, 512 - len..512, 512..512 + len, LANES - len..LANES, 0..LANES] {
             let mut open = Lanes::NONE;
             open.add(lanes.start, lanes.end);
@@ -101,7 +101,7 @@ fn every_unit_joins_like_the_definition() {
     for_every_unit!(joins_like_the_definition);
 }
 
-/// Counts are as large as they can be where no item has a bit.
+/// The counts are as large as possible when no item has a bit.
 fn adds_up_probes_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
     const PROBES: usize = 5000;
     let mut tables = Tables::new();
@@ -139,7 +139,7 @@ fn lanes_are_those_that_were_added() {
 
 /// Adds the half-boards with these keys to a list.
 fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Records) {
-    // Quarters of which one has no diagonals: every pair is a half-board.
+    // One of the two quarters has no diagonals, so every pair is a half-board.
     let none = [0; 1 + PADDING];
     let padded = [keys, &[0; PADDING]].concat();
     let upper = Quarter { len: 1, meet: &none, far: &none };
@@ -157,7 +157,8 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
     for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
         let bits = CodeBits { low, high };
-        // The code's diagonals are bits from 7 on, the low part's first; the items' from 20 on.
+        // The code's diagonals are the bits from 7 on, those of the low part first. The items'
+        // diagonals are the bits from 20 on.
         let view = |low_at, high_at| {
             let low_part = (0..low).map(|i| (7 + i, view::CODE + low_at + i));
             let high_part = (0..high).map(|i| (7 + low + i, view::CODE + high_at + i));
@@ -169,7 +170,7 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let mut keys = |len: u64| -> Vec<u64> {
             (0..random.next() % len).map(|_| random.sparse() & used).collect()
         };
-        // At times no ties at all, and at times so many that they are joined in blocks.
+        // Some rounds have no ties at all, and some have so many that they are joined in blocks.
         let ties = [1, 200, 2900][round % 3];
         let (upper, lower) = ([keys(2900), keys(ties)], [keys(300), keys(ties / 7 + 1)]);
         let list = |view: &View, keys: &[u64]| {
@@ -202,7 +203,7 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         build.sort_ties(&mut Sorter::new(bits.sum()));
         let probe = ProbeSide { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
         let mut join = Join::new(unit, bits);
-        // Twice, so that what the first leaves behind is seen.
+        // The second round shows whether the first one has left anything behind.
         for _ in 0..2 {
             let fits = join.count(&build, &probe, chunks, &mut { Draws::ALL });
             let name = std::any::type_name::<U>();
@@ -219,9 +220,9 @@ fn every_unit_counts_ties_apart_like_the_definition() {
 
 fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x202);
-    // Up to two rounds of lower quarters, as many as any unit holds at a time.
+    // There are up to two rounds of lower quarters, as many as any unit holds at a time.
     for (upper, lower) in (0..20).flat_map(|upper| (0..70).map(move |lower| (upper, lower))) {
-        // Beyond its end a quarter's keys are those of others.
+        // The keys after the end of a quarter belong to others.
         let mut keys = |len| (0..len + PADDING).map(|_| random.sparse()).collect::<Vec<u64>>();
         let (upper_meet, upper_far) = (keys(upper), keys(upper));
         let (lower_meet, lower_far) = (keys(lower), keys(lower));
@@ -272,8 +273,7 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let mut passed = Passed::default();
     let mut all = 0;
     let view = View::new((0..32 + BITS).map(|bit| (bit, bit)));
-    // Lists that end within a group and at its end, and buckets that are closed alone and with
-    // others.
+    // The lists end within a group and at its end. Buckets are closed alone and with others.
     for len in (0..150).chain([ROOM]) {
         let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used()).collect();
         let mut list = Records::new(ROOM);
@@ -282,7 +282,7 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
         let mut sorted = Buckets::new(BITS, len);
         let mut filtered = Buckets::new(BITS - merged, ROOM);
         Sorter::new(BITS).sort(&list, &mut sorted);
-        // The limit is often an item's own value, which passes.
+        // The limit is often an item's own value, and this item passes.
         let limit = keys.last().map_or(0, |key| view::item(*key));
         let filter = Filter {
             numbers: len as u32 % (1 << BITS),

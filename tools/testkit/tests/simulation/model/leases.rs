@@ -81,7 +81,7 @@ impl Model {
 
 impl Model {
     /// Checks a lease of tasks that another worker has. Its worker must have nothing and find
-    /// nothing else, and the tasks must not be ones that may have killed workers.
+    /// nothing else. The tasks must not be suspected of killing workers.
     fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {
         let book = &self.books[&job];
         assert_eq!(

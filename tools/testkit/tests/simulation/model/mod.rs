@@ -40,7 +40,7 @@ pub struct Model {
     over: BTreeSet<(JobId, Range)>,
     /// Requests of clients that wait for an answer, with the job that they named.
     requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
-    /// How often each state of a job was reported to a client.
+    /// The number of times that each state of a job was reported to a client.
     reported_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
@@ -410,8 +410,8 @@ impl Model {
         self.seats.insert(id, seat);
     }
 
-    /// Learns which tasks a worker keeps, which depends on deadlines and credit. They must have
-    /// been leased to it, and no other worker may have them.
+    /// Learns which tasks a worker keeps, because this depends on deadlines and credit. They must
+    /// have been leased to it, and no other worker may have them.
     fn learn_adopted(&mut self, farm: &Farm, event: &Event, coverage: &mut Coverage) {
         let Event::Joined { session, hello, .. } = event else { return };
         let Some(seat) = self.seats.get_mut(session) else { return };

@@ -69,8 +69,7 @@ impl Model {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                // Withdrawing an audit does not reduce what was promised about other owners, and
-                // promises no more.
+                // Withdrawing an audit does not change the promise about other owners.
                 let (change, who) = asked(event, *job);
                 let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
                 let own = self.books[job].across();

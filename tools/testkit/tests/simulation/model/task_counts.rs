@@ -189,7 +189,7 @@ fn check_task_counts(store: &MemoryStore, coverage: &mut Coverage) {
     }
 }
 
-/// Checks that jobs that go on have no count that rests on a wrong worker alone.
+/// Checks that unfinished jobs have no count that rests on a wrong worker alone.
 fn check_nothing_is_left(store: &MemoryStore) {
     let distrusted = Distrusted::after(&store.trust);
     let is_wrong = |row: &Row| distrusted.includes(&row.provenance.principal);

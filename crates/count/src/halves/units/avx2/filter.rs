@@ -1,4 +1,4 @@
-//! Leaves half-boards out, and packs the others.
+//! Filters half-boards, and moves those that stay together.
 
 use std::arch::x86_64::*;
 
@@ -16,8 +16,7 @@ pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
         let some = load(keys, start);
         let lost = _mm256_cmpeq_epi64(_mm256_and_si256(some, closed_lanes), closed_lanes);
         let stay = !_mm256_movemask_pd(_mm256_castsi256_pd(lost)) as usize & 0xf;
-        // At most as many keys stay as come before, so nothing is overwritten that is still to be
-        // loaded.
+        // At most as many keys stay as come before. So no key is overwritten before it is loaded.
         store(keys, len, _mm256_permutevar8x32_epi32(some, load(&PACK[stay], 0)));
         len += stay.count_ones() as usize;
     }
@@ -62,7 +61,7 @@ pub(crate) fn ranks(places: &[u32], step: usize, passed: &Passed, to: &mut [u32]
     passed.ranks(places, step, to);
 }
 
-/// For each set of eight items, the permutation that brings these items to the front.
+/// The permutation that moves the items of a set to the front, for each set of eight items.
 static PACK_ITEMS: [[u32; 8]; 1 << 8] = {
     let mut table = [[0; 8]; 1 << 8];
     let mut set = 0;

@@ -1,4 +1,4 @@
-//! Blocks of upper halves as tables: first each bit of all items, then the products of five bits.
+//! Tabulates blocks of upper halves: first each bit of all items, then the products of five bits.
 
 use std::arch::x86_64::*;
 
@@ -15,7 +15,7 @@ pub(super) fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables
                 columns[word] = bits;
             }
         }
-        // For each bit of an item the lanes that have it; the last chunk has only two bits.
+        // These are the lanes that have each bit of an item. The last chunk has only two bits.
         let mut lanes = [_mm512_setzero_si512(); CHUNKS * CHUNK_BITS as usize];
         for (lanes, columns) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(&columns) {
             *lanes = transposed(columns);
@@ -67,12 +67,14 @@ fn bits_of(items: &[u32; 64]) -> [__m512i; 4] {
     bytes.map(|bytes| bits_of_bytes(bytes))
 }
 
-/// The bits of 64 bytes, each eight of which are in reverse: word `k` has bit `k` of each.
+/// The bits of 64 bytes, in which each eight bytes are in reverse: word `k` has bit `k` of each
+/// byte.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
 fn bits_of_bytes(bytes: __m512i) -> __m512i {
     let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-    // Byte `k` of a word of eight items becomes the bits `k` of these, the last item's on top.
+    // Byte `k` of a word of eight items gets bit `k` of each of them, with the last item as the
+    // highest bit.
     let bits = _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes);
     _mm512_permutexvar_epi8(load_bytes(&ACROSS), bits)
 }
@@ -103,8 +105,8 @@ fn transposed(rows: &[__m512i; 8]) -> [__m512i; 8] {
     [even_0, odd_0, even_1, odd_1, even_2, odd_2, even_3, odd_3]
 }
 
-/// The permutation that brings the corresponding bytes of sixteen items together, those of eight
-/// items in reverse.
+/// The permutation that brings the corresponding bytes of sixteen items together. Those of each
+/// eight items are in reverse.
 static BYTES_OF_SIXTEEN: [u8; 64] = {
     let mut order = [0; 64];
     let mut i = 0;
