@@ -4,10 +4,10 @@
     cargo build --release && python3 tools/bench/interval.py target/release/queens
 
 Each size is planned twice beside 0, 2 and 8 other programs, of which every second copies memory. The count that a plan
-is held against runs beside another number of them. Up to N = 20 it is `queens count N`, less what `queens count 1` takes;
-beyond, it is a plan by another seed that samples twelve times as long. On two cores N = 16 to 20 take a quarter of an
-hour, and N = 21 and 22 half an hour each. Each line has the ratio of the two times, so that the lines show how far
-processor times drift. QUEENS_THREADS=1 leaves processors to others; then a plan has a smaller sample.
+is held against, `queens count N` less what `queens count 1` takes, runs beside another number of them; beyond N = 20,
+it is one count beside none. On two cores N = 16 to 20 take a quarter of an hour, N = 22 half an hour. Each line has the
+ratio of the two times, so that the lines show how far processor times drift. QUEENS_THREADS=1 leaves processors to
+others; then a plan has a smaller sample.
 """
 
 import json
@@ -32,9 +32,9 @@ def beside(load, action):
             loop.wait()
 
 
-def plan(program, n, seed, seconds=()):
+def plan(program, n, seed):
     """The processor seconds that a plan predicts and their error, or None."""
-    words = [program, "plan", str(n), "--json", "--backend", BACKEND, "--seed", str(seed), *seconds]
+    words = [program, "plan", str(n), "--json", "--backend", BACKEND, "--seed", str(seed)]
     said = json.loads(subprocess.check_output(words, stderr=subprocess.DEVNULL))
     return (said["core_seconds"], said["core_seconds_error"]) if "core_seconds" in said else None
 
@@ -48,11 +48,11 @@ def counted(program, n):
     return used.ru_utime + used.ru_stime
 
 
-def truth(program, n):
-    if n > 20:
-        long = plan(program, n, 1_000_000 + n, ("--seconds", "540"))
-        return long and long[0]
-    return counted(program, n) - counted(program, 1)
+def truths(program, n):
+    """What a count takes beside each number of other programs."""
+    def truth(load):
+        return beside(load, lambda: counted(program, n) - counted(program, 1))
+    return {load: truth(load) for load in LOADS} if n <= 20 else dict.fromkeys(LOADS, truth(0))
 
 
 if __name__ == "__main__":
@@ -62,17 +62,17 @@ if __name__ == "__main__":
     held, plans = 0, 0
     print("   N  load  planned s        +-   counted s  beside   ratio  holds")
     for n in SIZES:
-        truths = {load: beside(load, lambda: truth(PROGRAM, n)) for load in LOADS}
+        counts = truths(PROGRAM, n)
         for turn in range(2):
             for at, load in enumerate(LOADS):
                 other = LOADS[(at + 1 + turn) % len(LOADS)]
                 found = beside(load, lambda: plan(PROGRAM, n, 10 * turn + at))
                 plans += 1
-                if found is None or truths[other] is None:
+                if found is None:
                     print(f"{n:4} {load:5}  no estimate", flush=True)
                     continue
-                holds = abs(found[0] - truths[other]) <= found[1]
+                holds = abs(found[0] - counts[other]) <= found[1]
                 held += holds
-                row = f"{found[0]:10.3f}{found[1]:10.3f}  {truths[other]:10.3f}{other:8}"
-                print(f"{n:4} {load:5} {row}  {found[0] / truths[other]:6.3f}  {holds}", flush=True)
+                row = f"{found[0]:10.3f}{found[1]:10.3f}  {counts[other]:10.3f}{other:8}"
+                print(f"{n:4} {load:5} {row}  {found[0] / counts[other]:6.3f}  {holds}", flush=True)
     print(f"{held} of {plans} intervals hold")

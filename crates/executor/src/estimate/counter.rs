@@ -81,17 +81,16 @@ impl Counter {
         Ok(counter)
     }
 
-    /// Makes a kernel, and decides from the task in the middle of the plan which part of tasks to count.
-    /// Returns the number of tasks in a run, too.
-    pub(super) fn with_pilot(
+    /// Decides from the task in the middle of the plan of how many blocks of a task one is counted. Returns the number of
+    /// tasks in a run, too.
+    pub(super) fn pilot(
         effort: Effort,
         index: Arc<PlanIndex>,
-    ) -> Result<(Counter, u64), CountError> {
+    ) -> Result<(NonZeroU32, u64), CountError> {
         let Plan { problem, method, tasks } = effort.plan;
         let mut counter = Counter::untouched(effort, index, LEAST_PART);
         if tasks == 0 {
-            counter.every = NonZeroU32::MIN;
-            return Ok((counter, 1));
+            return Ok((NonZeroU32::MIN, 1));
         }
         counter.fill(middle(tasks, 1))?;
         let long = effort.time / WHOLE_TASKS;
@@ -110,9 +109,9 @@ impl Counter {
         let mut run = locality.fair_run().min(tasks);
         if counter.every.get() == 1 {
             let first = if matches!(locality, Locality::SharedLists { .. }) { run } else { 1 };
-            run = counter.pilot(effort, first, run)?;
+            run = counter.long_run(effort, first, run)?;
         }
-        Ok((counter, run))
+        Ok((counter.every, run))
     }
 
     fn untouched(effort: Effort, index: Arc<PlanIndex>, every: NonZeroU32) -> Counter {
@@ -122,16 +121,6 @@ impl Counter {
             Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
         let warms_up = method.locality(problem.n()).warms_up();
         Counter { index, kernel, tasks: Tasks::new(), every, seed, warms_up }
-    }
-
-    /// The tasks of the plan.
-    pub(super) fn index(&self) -> Arc<PlanIndex> {
-        self.index.clone()
-    }
-
-    /// Of so many blocks of a task one is counted.
-    pub(super) fn every(&self) -> NonZeroU32 {
-        self.every
     }
 
     /// Counts a run, which must not be empty.
@@ -181,7 +170,7 @@ impl Counter {
 
     /// Doubles the length of a run in the middle of the plan, from `run` on, until it has `fair` tasks and takes long enough, or
     /// too long for more. Returns the length.
-    fn pilot(&mut self, effort: Effort, mut run: u64, fair: u64) -> Result<u64, CountError> {
+    fn long_run(&mut self, effort: Effort, mut run: u64, fair: u64) -> Result<u64, CountError> {
         let Effort { plan: Plan { tasks, .. }, time, threads, .. } = effort;
         let at_least = (time / RUNS).clamp(LEAST_RUN, 10 * LEAST_RUN);
         let at_least = at_least.max(time.mul_f64(threads as f64 / MOST_RUNS));

@@ -33,6 +33,7 @@ use plan::Plan;
 use self::counter::{Counter, Run};
 use self::spread::Spread;
 pub use self::spread::{Estimate, student};
+use crate::stopwatch::Stopwatch;
 
 /// The fewest draws for an error bar.
 const LEAST_DRAWS: usize = 3;
@@ -43,10 +44,6 @@ const LEAST_DRAWS: usize = 3;
 /// 36 plans of N = 17 to 20 were off by less, 0.16 in the root mean square, on two cores on which 10
 /// to 20 other threads ran.
 const DRIFT: f64 = 0.25;
-
-/// What a thread takes beside its tasks, in seconds of processor time: memory is provided when it is
-/// touched first. `queens count 16` takes 0.02 s more than its tasks, by two threads.
-const START_SECONDS: f64 = 0.01;
 
 /// What to estimate, with which resources, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -93,34 +90,30 @@ impl Effort {
     /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
-        let Some((counter, run)) = until(&self.pilot(index), end).transpose()? else {
+        let index = Arc::new(index);
+        let Some((every, run)) = until(&self.pilot(index.clone()), end).transpose()? else {
             return Ok(None);
         };
-        let in_parts = counter.every().get() > 1;
-        let spread = Spread::new(self.plan.tasks, run, in_parts, self.seed);
-        self.sample(spread, counter, end)
+        let spread = Spread::new(self.plan.tasks, run, every.get() > 1, self.seed);
+        self.sample(spread, (index, every), end)
     }
 
-    /// Counts runs that `spread` draws, on all threads, until `end`. Returns `None` if these were too few.
+    /// Counts runs that `spread` draws, one of `every` blocks of each task, on all threads, until `end`. Returns `None` if
+    /// these were too few.
     fn sample(
         self,
         spread: Spread,
-        counter: Counter,
+        (index, every): (Arc<PlanIndex>, NonZeroU32),
         end: Instant,
     ) -> Result<Option<Estimated>, CountError> {
-        let (drawn, most_spent) = (Vec::new(), Duration::ZERO);
-        let sample = Sample { spread, drawn, counted: 0, most_spent, longest_task: 0.0 };
+        let sample = Sample::new(spread);
         let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
-        let (every, index) = (counter.every(), counter.index());
         let (sender, ended) = mpsc::channel();
-        let mut first = Some(counter);
         for _ in 0..self.threads {
             let (shared, index, sender) = (shared.clone(), index.clone(), sender.clone());
-            let counter = first.take();
             std::thread::spawn(move || {
-                let counter = counter.map_or_else(|| Counter::new(self, index, every), Ok);
                 // The receiver may have given up.
-                let _ = sender.send(counter.and_then(|counter| shared.count(counter)));
+                let _ = sender.send(shared.count(self, index, every));
             });
         }
         for _ in 0..self.threads {
@@ -134,7 +127,10 @@ impl Effort {
         Ok(Some(Estimated {
             total: says(sample.estimate(|drawn| drawn.count), is_whole),
             is_exact: is_whole,
-            core_seconds: with_drift(sample.estimate(|drawn| drawn.seconds), self.threads),
+            core_seconds: with_drift(
+                sample.estimate(|drawn| drawn.seconds),
+                self.threads as f64 * sample.longest_start,
+            ),
             longest_task_seconds: sample.longest_task,
             tasks_counted: sample.counted,
             blocks_per_draw: every,
@@ -142,21 +138,21 @@ impl Effort {
     }
 
     /// Runs the pilot on a thread of its own, which may be abandoned.
-    fn pilot(self, index: PlanIndex) -> Receiver<Result<(Counter, u64), CountError>> {
+    fn pilot(self, index: Arc<PlanIndex>) -> Receiver<Result<(NonZeroU32, u64), CountError>> {
         let (sender, receiver) = mpsc::channel();
-        let index = Arc::new(index);
         std::thread::spawn(move || {
             // The receiver may have given up.
-            let _ = sender.send(Counter::with_pilot(self, index));
+            let _ = sender.send(Counter::pilot(self, index));
         });
         receiver
     }
 }
 
-/// The estimate of a time by a sample, with the error of the machine beside that of the sample.
-fn with_drift(Estimate { value, error }: Estimate, threads: usize) -> Estimate {
-    let of_machine = DRIFT * value + START_SECONDS * threads as f64;
-    Estimate { value, error: error.hypot(of_machine) }
+/// The estimate of a time by a sample of tasks, with the seconds that the threads take to start, and
+/// with the error of the machine beside that of the sample.
+fn with_drift(Estimate { value, error }: Estimate, starts: f64) -> Estimate {
+    let value = value + starts;
+    Estimate { value, error: error.hypot(DRIFT * value) }
 }
 
 /// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing of
@@ -195,9 +191,23 @@ struct Sample {
     /// The most time that was spent on a run.
     most_spent: Duration,
     longest_task: f64,
+    /// The most seconds of processor time that a thread took before its first run: for memory that is provided when it
+    /// is touched first, and for tables that a kernel makes once.
+    longest_start: f64,
 }
 
 impl Sample {
+    fn new(spread: Spread) -> Sample {
+        Sample {
+            spread,
+            drawn: Vec::new(),
+            counted: 0,
+            most_spent: Duration::ZERO,
+            longest_task: 0.0,
+            longest_start: 0.0,
+        }
+    }
+
     /// The sum of all units' values, once there are enough draws.
     fn estimate(&self, value: impl Fn(&Drawn) -> f64) -> Estimate {
         self.spread.estimate(self.drawn.iter().map(|it| (it.unit, value(it))).collect())
@@ -209,8 +219,19 @@ impl Shared {
         self.sample.lock().expect("a panic ends the process")
     }
 
-    /// Counts runs until the time is over or all are counted.
-    fn count(&self, mut counter: Counter) -> Result<(), CountError> {
+    /// Counts runs on this thread until the time is over or all are counted.
+    fn count(
+        &self,
+        effort: Effort,
+        index: Arc<PlanIndex>,
+        every: NonZeroU32,
+    ) -> Result<(), CountError> {
+        let watch = Stopwatch::start();
+        let mut counter = Counter::new(effort, index, every)?;
+        {
+            let mut sample = self.lock();
+            sample.longest_start = sample.longest_start.max(watch.elapsed().as_secs_f64());
+        }
         loop {
             let draw = {
                 let Sample { spread, most_spent, .. } = &mut *self.lock();
@@ -309,7 +330,7 @@ mod tests {
             let plan = Plan { problem, method, tasks: index.len() };
             let (backend, time) = (Backend::detect(), Duration::from_millis(500));
             let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
-            let (_, run) = Counter::with_pilot(effort, Arc::new(index)).expect("it counts");
+            let (_, run) = Counter::pilot(effort, Arc::new(index)).expect("it counts");
             let fair = method.locality(n).fair_run().min(plan.tasks);
             assert!(run >= fair, "{n}: {run}");
         }
