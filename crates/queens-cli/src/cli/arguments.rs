@@ -21,7 +21,7 @@ pub(super) const LOGS: &str = "Logs";
 /// The groups of commands in the order of the help. Each has commands with a line, and commands that are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
-    ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
+    ("Boards", &["solve", "list", "draw"], &["check"]),
     (
         "Run a farm",
         &["coordinator", "worker", "workers", "token"],

@@ -9,7 +9,6 @@ mod bench;
 mod check;
 mod client;
 mod compare;
-mod complete;
 mod coordinator;
 mod count;
 mod download;
@@ -77,10 +76,8 @@ enum Command {
     Draw(draw::DrawArgs),
     /// Estimate what a count will take: tasks, memory, threads, time
     Plan(plan::PlanArgs),
-    /// Print one placement, on a board of any size
+    /// Print one placement on a board of any size, also with given queens
     Solve(solve::SolveArgs),
-    /// Add queens to those given, or prove that none can be
-    Complete(complete::CompleteArgs),
     /// Say whether given queens are a placement
     Check(check::CheckArgs),
     /// Compare all algorithms and methods on the same boards, one thread each
@@ -178,7 +175,6 @@ impl Command {
             Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Solve(args) => solve::run(&args),
-            Command::Complete(args) => complete::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Explain(args) => explain::run(&args),

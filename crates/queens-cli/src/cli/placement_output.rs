@@ -1,4 +1,4 @@
-//! The output of placements by `solve`, `complete` and `list`.
+//! The output of placements by `solve` and `list`.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::output;
 pub(super) struct FormatArgs {
     /// squares, permutation, columns, fen, board
     ///
-    /// [default: squares; `solve` and `complete` print columns from N = 27 on]
+    /// [default: squares; `solve` prints columns from N = 27 on]
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// Print JSON, one object a line

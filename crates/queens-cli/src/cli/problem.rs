@@ -75,8 +75,7 @@ impl ProblemArgs {
             }
         };
         let given = self.given.read_for(n)?.unwrap_or_default();
-        let start = Start::with_rules(n, rules, &given).and_then(|it| it.blocking(&blocked));
-        let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
+        let start = Start::with_rules(n, rules, &given)?.blocking(&blocked)?;
         let search = Search { problem, n, start, given, blocked, ranks };
         search.check()?;
         Ok(Some(search))
@@ -103,8 +102,7 @@ impl ProblemArgs {
             ProblemName::Toroidal => Problem::Toroidal { n },
             ProblemName::Superqueens => Problem::Superqueens { n },
             ProblemName::Completions => {
-                let given = Given::new(n, &given.unwrap_or_default());
-                Problem::Completions(given.map_err(|error| Failure::Usage(error.to_string()))?)
+                Problem::Completions(Given::new(n, &given.unwrap_or_default())?)
             }
         })
     }

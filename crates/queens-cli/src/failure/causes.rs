@@ -21,7 +21,9 @@ macro_rules! failures {
 }
 
 failures! {
+    board::GivenError => Usage, "{0}";
     board::PlanError => Plan, "{0}";
+    board::SquaresError => Usage, "{0}";
     executor::TooLittleMemory =>
         Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
     literature::states::StatesError =>

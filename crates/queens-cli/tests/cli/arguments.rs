@@ -188,7 +188,7 @@ fn the_version_says_what_the_program_is() {
 fn durations_have_one_form_everywhere() {
     for args in [
         &["plan", "8", "--seconds", "1s"][..],
-        &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],
+        &["solve", "8", "--given", "a1", "--limit-seconds", "1m"],
         &["compare", "5", "--seconds", "500ms"],
         &["bench", "--n", "8", "--sample-ms", "1ms", "--backend", "portable"],
         &["count", "8", "--time-limit", "00:01:00"],

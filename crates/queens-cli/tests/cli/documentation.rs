@@ -114,7 +114,7 @@ const PAGES: [Page; 10] = [
         name: "docs/PLACEMENTS.md",
         instead: &[
             ("solve 100000000", "solve 10000"),
-            ("complete 100000", "complete 1000"),
+            ("solve 100000 --random", "solve 1000 --random"),
             ("50000", "500"),
         ],
         elsewhere: &[],

@@ -27,8 +27,8 @@ const LOCAL: [(&str, &[&str]); 7] = [
         ],
     ),
     (
-        "solve, complete, list",
-        &["solve 8", "complete 8 --given a1 --stats", "list 6 --numbered", "list 8 --rows 1"],
+        "solve, list",
+        &["solve 8", "solve 8 --given a1 --stats", "list 6 --numbered", "list 8 --rows 1"],
     ),
     ("check", &["check 2 4 1 3"]),
     (

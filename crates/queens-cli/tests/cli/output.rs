@@ -281,7 +281,7 @@ fn an_unwritable_message_changes_no_exit_code() {
     let ledger = scratch.path("ledger.db").display().to_string();
     let limited = ["count", "18", "--method", "rows", "--time-limit", "1s", "--ledger", &ledger];
     for (args, code) in [
-        (&["complete", "8", "--given", "a1", "--stats"][..], 0),
+        (&["solve", "8", "--given", "a1", "--stats"][..], 0),
         (&["check", "a1", "b2"], 1),
         (&["count", "99"], 3),
         (&limited, 75),
