@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[&str], &[&str]); 5] = [
         &["autoscale", "owners", "trust"],
     ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
-    ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub", "health"]),
+    ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub"]),
 ];
 
 /// The text below the groups.

@@ -7,9 +7,13 @@ use board::MethodChoice;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use farm::{Answer, AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
+use serde_json::json;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
+use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs, ScopeArg};
 use super::client::{Client, CoordinatorArgs, view};
@@ -97,6 +101,13 @@ pub(super) struct JobsArgs {
     /// List jobs before this one only, as behind a limit
     #[arg(long, value_name = "JOB")]
     before: Option<u64>,
+    /// Only ask whether the coordinator serves
+    ///
+    /// It needs no token. The exit code is 0 or 5. `liveness` is whether the process lives,
+    /// `readiness` whether it answers all requests: it has read its ledger, and is not stopping.
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = READINESS,
+          value_parser = [LIVENESS, READINESS], conflicts_with_all = ["jobs", "all", "state", "owner", "limit", "before"])]
+    health: Option<String>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -244,10 +255,29 @@ impl SubmitArgs {
 }
 
 pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
+    if let Some(service) = args.health.take() {
+        return health(args, service).await;
+    }
     match args.command.take() {
         None if args.jobs.is_empty() => list(args).await,
         None => show(args).await,
         Some(JobsCommand::Rm(args)) => each(args, Asked::Remove, removed).await,
+    }
+}
+
+/// Asks gRPC's health service of the coordinator.
+async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
+    let endpoint = args.coordinator.endpoint()?;
+    let mut client = HealthClient::new(endpoint.channel().await?);
+    let unreachable = |reason: &str| Failure::unreachable(endpoint.url(), reason);
+    let answer = client.check(HealthCheckRequest { service }).await;
+    match answer.map_err(|status| unreachable(status.message()))?.into_inner().status() {
+        ServingStatus::Serving if args.json => output::print(json!({"status": "serving"})),
+        ServingStatus::Serving => output::print("serving"),
+        other => {
+            let status = other.as_str_name();
+            Err(unreachable(&format!("it is {status}: it reads its ledger, or is stopping")))
+        }
     }
 }
 

@@ -16,7 +16,6 @@ mod draining;
 mod draw;
 mod explain;
 mod export;
-mod health;
 mod help;
 mod jobs;
 mod keys;
@@ -119,8 +118,6 @@ enum Command {
     Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
-    /// Exit with 0 if a coordinator serves; needs no token
-    Health(health::HealthArgs),
     /// Show how fast this machine counts, loop by loop
     Bench(bench::BenchArgs),
     /// Print a script that completes arguments in a shell
@@ -198,7 +195,6 @@ impl Command {
             Command::Workers(args) => on_one_thread(trust::workers(args)),
             Command::Owners(args) => on_one_thread(owners::owners(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),
-            Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),
             Command::Completions(args) => tools::completions(&args, Cli::command()),
             Command::Help(args) => help::run(&args, Cli::command()),

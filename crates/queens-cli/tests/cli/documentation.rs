@@ -146,7 +146,7 @@ const BOARD: &str =
 /// reader waits until the coordinator serves or has written its join string.
 const BESIDE_EACH_OTHER: &str = "
     trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT
-    serves() { until queens health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
+    serves() { until queens status --health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
 ";
 
 /// The folder in which the commands of a page are run, and a farm that they may use.
