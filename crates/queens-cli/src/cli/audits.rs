@@ -23,7 +23,7 @@ pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
     /// The share of the ranges to count again
-    #[arg(long, value_name = "SHARE", default_value = "2%", env = "QUEENS_AUDIT",
+    #[arg(long, value_name = "SHARE", default_value = "2%",
           value_parser = share)]
     fraction: u32,
     /// Count every range again
@@ -33,7 +33,7 @@ pub(super) struct AuditArgs {
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_enum, env = "QUEENS_ACROSS")]
+    #[arg(long, value_enum)]
     across: Option<ScopeArg>,
     /// With `rows`, count halves by searching
     ///
@@ -82,7 +82,7 @@ enum AuditMethod {
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     if args.fraction == 0 && !args.all && !args.withdraw {
         return Err(Failure::Usage(
-            "an audit of nothing changes nothing: give a larger --fraction (QUEENS_AUDIT), or --withdraw to have nothing \
+            "an audit of nothing changes nothing: give a larger --fraction, or --withdraw to have nothing \
              counted again any more"
                 .into(),
         ));

@@ -27,12 +27,12 @@ pub(super) struct CheckArgs {
     queens: Vec<String>,
     /// Read the queens from this file, drawn boards, any of these notations or JSON, of which there may be several; - is
     /// standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "queens", env = "QUEENS_BOARD")]
+    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
     #[command(flatten)]
     rules: RulesArgs,
     /// Print one JSON object [default: a sentence]
-    #[arg(long, env = "QUEENS_JSON")]
+    #[arg(long)]
     json: bool,
 }
 

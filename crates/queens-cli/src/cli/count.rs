@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use board::rows::RowsError;
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
+use clap::Args;
 use count::{Counting, Variant};
 use executor::provenance;
 use farm::{JobView, Slice};
@@ -48,26 +47,26 @@ pub(super) struct CountArgs {
     /// Fill only the first M ranks [default: all]
     ///
     /// The count is of placements of M queens on a board of M ranks and N files.
-    #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_RANKS")]
+    #[arg(hide_short_help = true, long, value_name = "M")]
     ranks: Option<u32>,
     /// Count up to the square's symmetries
     ///
     /// With `--problem superqueens` or `toroidal`; without a problem it is `--problem fundamental`.
-    #[arg(hide_short_help = true, long, env = "QUEENS_FUNDAMENTAL")]
+    #[arg(hide_short_help = true, long)]
     fundamental: bool,
     /// Print a count for each file of the first queen
     ///
     /// From the file a on (A059963), instead of their sum.
-    #[arg(hide_short_help = true, long, env = "QUEENS_BY_COLUMN")]
+    #[arg(hide_short_help = true, long)]
     by_column: bool,
     #[command(flatten)]
-    pub(super) method_args: MethodArgs,
+    method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Keep the work in a file, and go on from it
     ///
     /// `{shard}` in its name stands for the part, as 3-of-64 [default: nothing is kept].
-    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Count this part only, as in 3/64
     ///
@@ -84,7 +83,7 @@ pub(super) struct CountArgs {
     /// Write JSON to this file, too, once all is counted
     ///
     /// `{shard}` in its name stands for the part [default: no file].
-    #[arg(long, value_name = "FILE", env = "QUEENS_OUTPUT")]
+    #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print one JSON object instead of the total
     ///
@@ -93,9 +92,6 @@ pub(super) struct CountArgs {
     json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
-    /// Whether several threads were asked for explicitly.
-    #[arg(skip)]
-    wants_threads: bool,
     #[arg(skip)]
     log_is_json: bool,
     /// Print a table on standard error
@@ -147,29 +143,13 @@ impl CountArgs {
             ));
         }
     }
-
-    /// Notes whether several threads were asked for explicitly, and ignores environment variables that do not concern this
-    /// count: those of the cut if it was typed, and those of the cut, ledgers and parts if one plain search counts the
-    /// board.
-    pub(super) fn prefer_typed(&mut self, matches: &ArgMatches) {
-        self.wants_threads = self.counting.room.wants_threads(matches);
-        let is_searched = self.blocked.is_given() || self.ranks.is_some() || self.by_column;
-        let is_searched = is_searched || self.problem.has_given_otherwise();
-        if !is_searched && self.n.each().all(|n| n <= Given::MAX_N) {
-            return self.method_args.prefer_typed(matches);
-        }
-        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.method_args.keep_typed(matches);
-        self.ledger.take_if(|_| !is_typed("ledger"));
-        self.shard.take_if(|_| !is_typed("shard"));
-    }
 }
 
 /// Counts what no method cuts into tasks.
 async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
     let is_other = args.stats || args.fundamental || args.by_column;
-    if args.wants_threads || keeps || args.method_args.is_given() || is_other {
+    if keeps || args.method_args.is_given() || is_other {
         return Err(plain_search::refuses_options());
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
@@ -237,8 +217,8 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     let mut stops = Stops::new(args.time_limit, is_for_reader);
     if args.n.are_many() && (args.ledger.is_some() || args.output.is_some()) {
         return Err(Failure::Usage(
-            "a ledger and a file are for one board: leave out --ledger (QUEENS_LEDGER), --shard and --output \
-             (QUEENS_OUTPUT), or give one size"
+            "a ledger and a file are for one board: leave out --ledger, --shard and --output, or give \
+             one size"
                 .into(),
         ));
     }
@@ -302,7 +282,7 @@ async fn count(
     let is_part = slice.is_some_and(|slice| !slice.is_all());
     if let Some(output) = args.output.as_deref().filter(|output| is_part && !has_place(output)) {
         return Err(Failure::Usage(format!(
-            "all parts would be written to one file, {}: have {{shard}} in the name of --output (QUEENS_OUTPUT), for the \
+            "all parts would be written to one file, {}: have {{shard}} in the name of --output, for the \
              part",
             output.display()
         )));
@@ -311,11 +291,8 @@ async fn count(
     let output = args.output.as_deref().map(named).transpose()?;
     let output = ResultOutput::new(args.json, output)?.of_size(size);
     if let Some(method) = args.method_args.local()? {
-        if args.wants_threads {
-            return Err(method.refuses("one thread", "--threads"));
-        }
         if ledger.is_some() {
-            return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
+            return Err(method.refuses("no ledger", "--ledger and --shard"));
         }
         let stats = args.stats;
         let memory = args.counting.room.memory();

@@ -22,7 +22,7 @@ pub(super) struct ExportArgs {
     bundle: PathBuf,
     /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator
     /// is asked]
-    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

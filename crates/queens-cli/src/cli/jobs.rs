@@ -36,32 +36,32 @@ pub(super) struct SubmitArgs {
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
-    pub(super) method_args: MethodArgs,
+    method_args: MethodArgs,
     /// Jobs of higher priority are served first
     ///
     /// It is from -10 to 10, or anything for an admin.
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     priority: i32,
     /// Count this share of the ranges twice, as in 2%
     ///
     /// The second count is by another machine and another kernel.
-    #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     audit: Option<u32>,
     /// Count every range twice
-    #[arg(long, conflicts_with = "audit", env = "QUEENS_CERTIFIED")]
+    #[arg(long, conflicts_with = "audit")]
     certified: bool,
     /// Who counts twice: another machine, or owner
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_enum, env = "QUEENS_ACROSS")]
+    #[arg(long, value_enum)]
     across: Option<ScopeArg>,
     /// A name; one that is taken adds no job
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
     /// printed and nothing is added, so that a script can be started again. Of several sizes, each
     /// job's name ends with its own, as in NAME-18 [default: every submission is a new job].
-    #[arg(long, value_name = "NAME", env = "QUEENS_JOB_NAME", value_parser = name)]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Follow the job to its end and print its total
     ///

@@ -48,29 +48,29 @@ pub(super) struct ListArgs {
     /// Print only the placement with this number
     ///
     /// It is counted from 1 [default: all].
-    #[arg(long, value_name = "K", conflicts_with = "limit", env = "QUEENS_NUMBER",
+    #[arg(long, value_name = "K", conflicts_with = "limit",
           value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
     /// With --number: all its turned and mirrored forms
     ///
     /// Each is printed once [default: it alone].
-    #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
+    #[arg(long, requires = "number")]
     orbit: bool,
     /// Print the number of each, and of its group
     ///
     /// They stand before each placement. A group is its rotations and reflections; groups are
     /// numbered as they come, and one placement of each is held in memory.
-    #[arg(long, conflicts_with_all = ["number", "rows"], env = "QUEENS_NUMBERED")]
+    #[arg(long, conflicts_with_all = ["number", "rows"])]
     numbered: bool,
     /// Order and write by the rank on each file
     ///
     /// Files are taken from a on [default: by the column on each rank].
-    #[arg(long, env = "QUEENS_BY_FILE")]
+    #[arg(long)]
     by_file: bool,
     /// Print the ways to fill the first M rows only
     ///
     /// N is up to 64 [default: whole placements].
-    #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
+    #[arg(long, value_name = "M",
           conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem", "blocked"])]
     rows: Option<u32>,
     #[command(flatten)]

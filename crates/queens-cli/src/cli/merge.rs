@@ -24,7 +24,7 @@ pub(super) struct MergeArgs {
     #[arg(required = true)]
     parts: Vec<PathBuf>,
     /// The ledger to write; if it exists already, it is the first of the parts
-    #[arg(long, value_name = "FILE", env = "QUEENS_INTO")]
+    #[arg(long, value_name = "FILE")]
     into: PathBuf,
     /// Print JSON
     #[arg(long)]

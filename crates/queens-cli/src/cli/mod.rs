@@ -50,7 +50,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{os, stderr};
@@ -140,8 +140,7 @@ pub(crate) fn main() -> ExitCode {
 fn started() -> Result<(), Failure> {
     let matches = arguments::read(Cli::command())?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
-    let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    cli.command.prefer_typed(innermost(&matches));
+    let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
@@ -149,22 +148,7 @@ fn started() -> Result<(), Failure> {
     cli.command.run(&cli.log)
 }
 
-/// The matches of the innermost subcommand.
-fn innermost(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, words)| innermost(words))
-}
-
 impl Command {
-    /// Gives the command line precedence over environment variables that do not fit it.
-    fn prefer_typed(&mut self, matches: &ArgMatches) {
-        match self {
-            Command::Count(args) => args.prefer_typed(matches),
-            Command::Submit(args) => args.method_args.prefer_typed(matches),
-            Command::Plan(args) => args.method_args.prefer_typed(matches),
-            _ => {}
-        }
-    }
-
     fn run(self, log: &log::LogArgs) -> Result<(), Failure> {
         match self {
             Command::Count(args) => on_one_thread(count::run(args, log.is_json())),

@@ -7,8 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use board::MethodChoice;
 use bytesize::ByteSize;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
 use farm::AuditPolicy;
@@ -23,14 +22,14 @@ pub(super) struct MethodArgs {
     /// How to cut and count: rows, ring, halves, …
     ///
     /// [default: what suits N]
-    #[arg(long, value_enum, env = "QUEENS_METHOD")]
+    #[arg(long, value_enum)]
     method: Option<MethodName>,
     /// With `rows` and `prefixes`: how many rows a task has placed [default: what suits N]
-    #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_ROWS")]
+    #[arg(hide_short_help = true, long, value_name = "M")]
     rows: Option<u32>,
     /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1,
     /// and 2 from N = 23 on; it makes thousands of times as many tasks]
-    #[arg(hide_short_help = true, long, value_name = "W", env = "QUEENS_WIDTH")]
+    #[arg(hide_short_help = true, long, value_name = "W")]
     width: Option<u32>,
     /// Count mirror images too, with rows or states
     ///
@@ -101,26 +100,6 @@ impl MethodArgs {
         self.no_mirror
     }
 
-    /// Ignores the environment variables of these options.
-    pub(super) fn keep_typed(&mut self, matches: &ArgMatches) {
-        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.method.take_if(|_| !is_typed("method"));
-        self.rows.take_if(|_| !is_typed("rows"));
-        self.width.take_if(|_| !is_typed("width"));
-    }
-
-    /// Ignores the environment variables of these options if one of the options was typed. Without a typed option,
-    /// QUEENS_METHOD has precedence over the other variables.
-    pub(super) fn prefer_typed(&mut self, matches: &ArgMatches) {
-        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        if self.no_mirror || ["method", "rows", "width"].into_iter().any(is_typed) {
-            return self.keep_typed(matches);
-        }
-        let Some(method) = self.method else { return };
-        self.rows.take_if(|_| !matches!(method, MethodName::Rows | MethodName::Prefixes));
-        self.width.take_if(|_| method != MethodName::Ring);
-    }
-
     /// The choice of a method, if one was made.
     ///
     /// # Errors
@@ -136,8 +115,7 @@ impl MethodArgs {
             (None, None, Some(_)) => MethodName::Ring,
             (None, Some(_), Some(_)) => {
                 return usage(
-                    "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give one of \
-                     them",
+                    "--rows belongs to the method rows and --width to ring: give one of them",
                 );
             }
         };
@@ -188,12 +166,6 @@ impl RoomArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
-    }
-
-    /// Whether the command line asks for several threads.
-    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
-        self.threads.is_some_and(|threads| threads.get() > 1)
-            && matches.value_source("threads") == Some(ValueSource::CommandLine)
     }
 
     /// Bytes of memory that counting may take.

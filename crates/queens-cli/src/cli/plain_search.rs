@@ -111,7 +111,7 @@ pub(super) fn interrupted() -> Failure {
 pub(super) fn refuses_options() -> Failure {
     Failure::Usage(
         "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, --ledger, \
+         counted by one plain search: leave out --method, --rows, --width, --no-mirror, --ledger, \
          --shard, --stats, --fundamental and --by-column"
             .into(),
     )

@@ -38,13 +38,13 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
-    pub(super) method_args: MethodArgs,
+    method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample for so long; 0 for no estimate
     ///
     /// The sample yields estimates of the total and the time [default: 5s, and 45s from N = 21 on].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_SECONDS",
+    #[arg(long, value_name = "DURATION",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: Option<u64>,
     /// Estimate the time on nodes, one of which `queens bench --json` has measured
@@ -90,8 +90,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
             return Err(Failure::Usage(
-                "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
-                    .into(),
+                "--tasks is for the total: leave out --problem and given queens".into(),
             ));
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });

@@ -15,7 +15,7 @@ pub(crate) struct ProblemArgs {
     /// What to count: total, fundamental, toroidal, …
     ///
     /// [default: total, and completions where queens are given]
-    #[arg(long, value_enum, env = "QUEENS_PROBLEM")]
+    #[arg(long, value_enum)]
     problem: Option<ProblemName>,
     #[command(flatten)]
     given: GivenArgs,
@@ -90,8 +90,8 @@ impl ProblemArgs {
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,
             (Some(_), Some(_)) => {
                 return Err(Failure::Usage(
-                    "queens are given for --problem completions alone: leave out --problem \
-                     (QUEENS_PROBLEM), or --given and --board"
+                    "queens are given for --problem completions alone: leave out --problem, or \
+                     --given and --board"
                         .into(),
                 ));
             }

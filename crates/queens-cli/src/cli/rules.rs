@@ -11,7 +11,7 @@ pub(super) struct RulesArgs {
     /// total, toroidal or superqueens
     ///
     /// How queens attack [default: total].
-    #[arg(long, value_enum, value_name = "PROBLEM", env = "QUEENS_RULES")]
+    #[arg(long, value_enum, value_name = "PROBLEM")]
     problem: Option<RulesName>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct BlockedArgs {
     ///
     /// As in a1,c2; a1-h8 stands for all squares from a1 to h8, which are on one row, column or
     /// diagonal.
-    #[arg(hide_short_help = true, long, value_name = "SQUARES", env = "QUEENS_BLOCKED")]
+    #[arg(hide_short_help = true, long, value_name = "SQUARES")]
     blocked: Option<String>,
 }
 
@@ -65,8 +65,7 @@ impl BlockedArgs {
     /// The blocked squares of a board of size `n`; empty if there are none.
     pub(super) fn squares(&self, n: u32) -> Result<Vec<Square>, Failure> {
         let text = self.blocked.as_deref().unwrap_or_default();
-        let usage =
-            |reason: String| Failure::Usage(format!("--blocked (QUEENS_BLOCKED): {reason}"));
+        let usage = |reason: String| Failure::Usage(format!("--blocked: {reason}"));
         let mut squares = Vec::new();
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             let (from, to) = word.split_once('-').unwrap_or((word, word));

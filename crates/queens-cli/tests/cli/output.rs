@@ -165,25 +165,6 @@ fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
 }
 
 #[test]
-fn arguments_override_the_environment() {
-    let method = |args: &[&str], variables: &[(&str, &str)]| {
-        let mut command = queens(&["count", "8", "--json"]);
-        command.args(args).envs(variables.iter().copied());
-        one_object(&run(&mut command).success())["method"].clone()
-    };
-    assert_eq!(method(&["--method", "ring"], &[("QUEENS_ROWS", "2")]), "ring");
-    assert_eq!(method(&["--rows", "2"], &[("QUEENS_METHOD", "ring")]), "rows");
-    assert_eq!(method(&["--width", "1"], &[("QUEENS_ROWS", "2")]), "ring");
-    assert_eq!(method(&["--method", "rows"], &[("QUEENS_WIDTH", "1")]), "rows");
-    assert_eq!(method(&[], &[("QUEENS_METHOD", "halves"), ("QUEENS_ROWS", "2")]), "halves");
-    assert_eq!(method(&[], &[("QUEENS_WIDTH", "1")]), "ring");
-
-    let mut torn = queens(&["count", "8"]);
-    torn.envs([("QUEENS_WIDTH", "1"), ("QUEENS_ROWS", "2")]);
-    run(&mut torn).refusal(2, &["QUEENS_ROWS", "QUEENS_WIDTH"]);
-}
-
-#[test]
 fn a_parameter_of_another_method_is_refused() {
     let refusals: [(&[&str], &str); 4] = [
         (&["--method", "rows", "--width", "1"], "leave out --width"),
@@ -363,12 +344,10 @@ fn no_color_has_effect_on_a_terminal() {
 #[test]
 fn options_can_be_environment_variables() {
     let counted = run(queens(&["count", "8", "--json"])
-        .env("QUEENS_ROWS", "3")
         .env("QUEENS_THREADS", "1")
         .env("QUEENS_BACKEND", "reference"));
     let json = one_object(&counted.success());
-    assert_eq!((&json["rows"], &json["threads"]), (&3.into(), &1.into()));
-    assert_eq!(json["backend"], "reference");
+    assert_eq!((&json["threads"], &json["backend"]), (&1.into(), &"reference".into()));
 
     let nobody = Port::reserve();
     let refused = run(queens(&["jobs"]).env("QUEENS_COORDINATOR", nobody.url()));
