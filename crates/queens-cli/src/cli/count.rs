@@ -20,7 +20,7 @@ use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
-use super::shard::{Shard, has_place, with_shard};
+use super::shard::{Shard, with_shard};
 use super::show;
 use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
@@ -80,11 +80,6 @@ pub(super) struct CountArgs {
     /// With --ledger the same command goes on from there (exit code 75) [default: no limit].
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", value_parser = duration)]
     time_limit: Option<Duration>,
-    /// Write JSON to this file, too, once all is counted
-    ///
-    /// `{shard}` in its name stands for the part [default: no file].
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// Print one JSON object instead of the total
     ///
     /// Of several sizes, it is one object a line.
@@ -103,7 +98,7 @@ pub(super) struct CountArgs {
 }
 
 /// Prints that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
-fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
+fn part_counted(job: &JobView, output: ResultOutput) -> Result<(), Failure> {
     let text = format!(
         "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
         job.spec.slice, job.spec.plan, job.tasks_done, job.spec.plan.tasks
@@ -125,6 +120,10 @@ fn tested_methods(
 }
 
 impl CountArgs {
+    fn output(&self, n: u32) -> ResultOutput {
+        ResultOutput { json: self.json, size: self.n.are_many().then_some(n) }
+    }
+
     /// Prints a text about the count on standard error, except with --quiet.
     fn report(&self, text: impl Display) {
         match (self.progress.is_wanted(), self.log_is_json) {
@@ -154,13 +153,12 @@ async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failur
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
-    let size = args.n.are_many().then_some(search.n);
-    let output = ResultOutput::new(args.json, args.output)?.of_size(size);
+    let output = args.output(search.n);
     search.count(output, args.progress.is_wanted()).await
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
-async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Result<Took, Failure> {
+async fn count_by_column(args: CountArgs, n: u32) -> Result<Took, Failure> {
     let is_total = matches!(args.problem.problem(n)?, Problem::Total { .. });
     if !is_total
         || args.ledger.is_some()
@@ -202,7 +200,7 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
         "problem": "total", "n": n, "by_column": columns, "total": total.to_string(), "seconds": seconds,
         "threads": threads, "backend": backend.name(),
     });
-    output.print(columns.join(" "), json)?;
+    args.output(n).print(columns.join(" "), json)?;
     Ok(Took {
         seconds,
         counted: Some(total),
@@ -213,13 +211,10 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
     args.log_is_json = log_is_json;
-    let is_for_reader = args.ledger.is_none() && args.output.is_none();
-    let mut stops = Stops::new(args.time_limit, is_for_reader);
-    if args.n.are_many() && (args.ledger.is_some() || args.output.is_some()) {
+    let mut stops = Stops::new(args.time_limit, args.ledger.is_none());
+    if args.n.are_many() && args.ledger.is_some() {
         return Err(Failure::Usage(
-            "a ledger and a file are for one board: leave out --ledger, --shard and --output, or give \
-             one size"
-                .into(),
+            "a ledger is for one board: leave out --ledger and --shard, or give one size".into(),
         ));
     }
     let mut all: Option<Took> = None;
@@ -250,7 +245,6 @@ async fn count(
     n: u32,
     mut stops: impl Stream<Item = ()> + Unpin,
 ) -> Result<Took, Failure> {
-    let size = args.n.are_many().then_some(n);
     if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
         return tokio::select! {
             counted = count_by_search(args, search) => counted,
@@ -258,9 +252,8 @@ async fn count(
         };
     }
     if args.by_column {
-        let output = ResultOutput::new(args.json, args.output.clone())?.of_size(size);
         return tokio::select! {
-            counted = count_by_column(args, n, output) => counted,
+            counted = count_by_column(args, n) => counted,
             Some(()) = stops.next() => Err(Failure::Interrupted(
                 "stopped, and nothing is kept, because --by-column has no ledger".into(),
             )),
@@ -278,18 +271,7 @@ async fn count(
     };
     let of_environment = |name: &str| std::env::var(name).ok();
     let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
-    let named = |path: &Path| with_shard(path, slice);
-    let is_part = slice.is_some_and(|slice| !slice.is_all());
-    if let Some(output) = args.output.as_deref().filter(|output| is_part && !has_place(output)) {
-        return Err(Failure::Usage(format!(
-            "all parts would be written to one file, {}: have {{shard}} in the name of --output, for the \
-             part",
-            output.display()
-        )));
-    }
-    let ledger = args.ledger.as_deref().map(named).transpose()?;
-    let output = args.output.as_deref().map(named).transpose()?;
-    let output = ResultOutput::new(args.json, output)?.of_size(size);
+    let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
     if let Some(method) = args.method_args.local()? {
         if ledger.is_some() {
             return Err(method.refuses("no ledger", "--ledger and --shard"));
@@ -297,7 +279,7 @@ async fn count(
         let stats = args.stats;
         let memory = args.counting.room.memory();
         let is_plain = args.method_args.no_mirror();
-        let local = LocalArgs { problem, memory, is_plain, output, stats };
+        let local = LocalArgs { problem, memory, is_plain, output: args.output(n), stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
             counted = counted => counted.map_err(anyhow::Error::from)?,
@@ -355,7 +337,7 @@ async fn count(
         ),
     };
     if !job.spec.slice.is_all() {
-        return part_counted(&job, &output).map(|()| took);
+        return part_counted(&job, args.output(n)).map(|()| took);
     }
     let answer = tokio::select! {
         answer = answering.of(job.counted) => answer?,
@@ -390,6 +372,6 @@ async fn count(
     json["seconds"] = seconds.into();
     json["threads"] = threads.get().into();
     json["backend"] = backend.into();
-    output.print(answer.count(), json)?;
+    args.output(n).print(answer.count(), json)?;
     Ok(took)
 }

@@ -291,11 +291,6 @@ pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, F
     Ok(named.into())
 }
 
-/// Whether the name of a file differs from part to part.
-pub(super) fn has_place(path: &Path) -> bool {
-    split(path, PLACE).len() > 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,6 @@
 //! Tests that results go to standard output, and everything else to standard error.
 
-use std::fs::{self, File};
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt, symlink};
-use std::path::Path;
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -273,32 +271,6 @@ fn an_unwritable_message_changes_no_exit_code() {
         assert_eq!(status.expect("it starts").code(), Some(code), "{args:?}");
     }
     run(&mut queens(&["scrub", &ledger])).success();
-}
-
-#[test]
-fn a_result_replaces_a_files_text_and_keeps_links_and_pipes() {
-    let scratch = Scratch::new();
-    let [file, link, pipe] = ["total.json", "link", "pipe"].map(|name| scratch.path(name));
-    fs::write(&file, "before").expect("it is ours");
-    fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).expect("it is ours");
-    symlink(&file, &link).expect("links can be made");
-    let count = |output: &Path| run(queens(&["count", "8", "--output"]).arg(output)).success();
-
-    count(&link);
-    assert!(link.is_symlink());
-    assert_eq!(one_object(&fs::read_to_string(&file).expect("it is text"))["total"], "92");
-    let mode = fs::metadata(&file).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o640);
-
-    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it starts").success());
-    let reader = {
-        let pipe = pipe.clone();
-        std::thread::spawn(move || fs::read_to_string(pipe).expect("it is text"))
-    };
-    count(&pipe);
-    // The pipe is checked first. If it were replaced, its reader would never end.
-    assert!(fs::metadata(&pipe).expect("it is there").file_type().is_fifo());
-    assert_eq!(one_object(&reader.join().expect("it reads"))["total"], "92");
 }
 
 #[test]
