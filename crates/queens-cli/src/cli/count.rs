@@ -70,9 +70,9 @@ pub(super) struct CountArgs {
     ledger: Option<PathBuf>,
     /// Count this part only, as in 3/64
     ///
-    /// It goes into a ledger, and `queens merge` joins the parts. `auto` takes the part from the
-    /// task of the array that Slurm, LSF or Grid Engine has started, and `auto/64` from PBS,
-    /// Kubernetes and HTCondor too, which do not report how many there are [default: all tasks].
+    /// It goes into a ledger, and `queens merge` joins the parts. `auto/64` takes the part from the
+    /// task of the array that Slurm, PBS, LSF, Grid Engine, Kubernetes, HyperQueue or HTCondor has
+    /// started [default: all tasks].
     #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
     shard: Option<Shard>,
     /// Stop after this time, as in 90s or 00:50:00

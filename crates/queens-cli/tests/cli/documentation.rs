@@ -44,7 +44,10 @@ const PAGES: [Page; 10] = [
         ],
         elsewhere: &[
             ("queens count 100 --board FILE", "cli/placements.rs"),
-            ("queens count 22 --shard auto", "cli/shards.rs, in the environments of batch systems"),
+            (
+                "queens count 22 --shard auto/64",
+                "cli/shards.rs, in the environments of batch systems",
+            ),
         ],
     },
     Page {
