@@ -96,7 +96,7 @@ impl Client {
     pub(super) async fn ask(&mut self, request: Asked) -> Result<Answer, Failure> {
         let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
         let answer = Answer::try_from(self.given(answer)?);
-        answer.map_err(|error| Failure::Incompatible(error.to_string()))
+        Ok(answer?)
     }
 
     /// Sends a request that is answered with a job.
@@ -155,13 +155,12 @@ impl Client {
         }
     }
 
-    /// Calls `see` with the jobs before the job `before`, or with all if it is 0, the newest first, until it breaks off.
+    /// Calls `see` with all jobs, the newest first, until it breaks off.
     pub(super) async fn newest(
         &mut self,
-        before: u64,
         mut see: impl FnMut(JobView) -> ControlFlow<()>,
     ) -> Result<(), Failure> {
-        let mut after = before;
+        let mut after = 0;
         loop {
             let list = v1::ListRequest::default();
             let request = v1::ListRequest { after, newest_first: true, ..list };
@@ -251,5 +250,5 @@ impl Client {
 
 /// A job as the coordinator shows it.
 pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
-    JobView::try_from(job).map_err(|error| Failure::Incompatible(error.to_string()))
+    Ok(JobView::try_from(job)?)
 }

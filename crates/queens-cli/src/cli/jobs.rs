@@ -1,10 +1,10 @@
 //! The commands that talk to a coordinator about jobs.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use anyhow::Context;
 use board::MethodChoice;
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use farm::{Answer, AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
 use serde_json::json;
@@ -83,30 +83,20 @@ pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
     /// Numbers of jobs to show in detail [default: a list]
-    #[arg(value_name = "JOB", conflicts_with_all = ["all", "state", "owner", "limit", "before"])]
+    #[arg(value_name = "JOB", conflicts_with_all = ["all", "limit"])]
     jobs: Vec<u64>,
-    /// List all jobs [default: those that have not ended, and the last ten that have]
+    /// List all jobs
     #[arg(long)]
     all: bool,
-    /// List jobs in these states only
-    #[arg(long, value_name = "STATE", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(["running", "paused", "suspended", "done", "cancelled"]))]
-    state: Vec<String>,
-    /// List jobs of these owners only
-    #[arg(long, value_name = "OWNER", value_delimiter = ',')]
-    owner: Vec<String>,
-    /// List so many jobs at most, the newest [default: no limit]
-    #[arg(short = 'n', long, value_name = "K")]
-    limit: Option<usize>,
-    /// List jobs before this one only, as behind a limit
-    #[arg(long, value_name = "JOB")]
-    before: Option<u64>,
+    /// List so many of the jobs that have ended, the newest
+    #[arg(short = 'n', long, value_name = "K", default_value_t = 10, conflicts_with = "all")]
+    limit: usize,
     /// Only ask whether the coordinator serves
     ///
     /// It needs no token. The exit code is 0 or 5. `liveness` is whether the process lives,
     /// `readiness` whether it answers all requests: it has read its ledger, and is not stopping.
     #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = READINESS,
-          value_parser = [LIVENESS, READINESS], conflicts_with_all = ["jobs", "all", "state", "owner", "limit", "before"])]
+          value_parser = [LIVENESS, READINESS], conflicts_with_all = ["jobs", "all", "limit"])]
     health: Option<String>,
     /// Print JSON, one object a line
     #[arg(long)]
@@ -120,9 +110,6 @@ enum JobsCommand {
     /// Remove jobs that are over, with all of their counts and evidence
     Rm(JobArgs),
 }
-
-/// The number of ended jobs that are listed by default.
-const ENDED_LISTED: usize = 10;
 
 /// The commands that change jobs.
 #[derive(Debug, Subcommand)]
@@ -218,7 +205,7 @@ async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<Jo
     let are_many = jobs.len() > 1;
     match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
         Ok(Answer::Jobs(jobs)) => Ok(jobs),
-        Ok(_) => Err(Failure::Incompatible(wire::WireError::Missing("jobs").to_string())),
+        Ok(_) => Err(wire::WireError::Missing("jobs").into()),
         Err(Failure::Plan(reason)) if are_many => {
             Err(Failure::Plan(format!("{reason}; no other size was submitted")))
         }
@@ -283,16 +270,33 @@ async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    // A job that waits for others names them.
     let (live, _) = client.live(usize::MAX).await?;
-    let (listed, are_more) = args.chosen(&mut client, &live).await?;
+    let mut listed: BTreeMap<JobId, JobView> =
+        live.iter().map(|job| (job.id, job.clone())).collect();
+    let most = if args.all { usize::MAX } else { args.limit };
+    let (mut ended, mut are_more) = (0, false);
+    client
+        .newest(|job| {
+            if job.state.is_over() {
+                are_more = ended == most;
+                if are_more {
+                    return ControlFlow::Break(());
+                }
+                ended += 1;
+                listed.insert(job.id, job);
+            }
+            ControlFlow::Continue(())
+        })
+        .await?;
+    let listed: Vec<JobView> = listed.into_values().collect();
     if args.json {
+        // A job that waits for others names them.
         return listed.iter().try_for_each(|job| output::print(show::json(job, &live)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
     if !going.is_empty() || ended.is_empty() {
-        let going = show::table(going).without(&show::OF_ENDED);
-        going.print(&show::SPARED, args.nothing())?;
+        let nothing = "there is no job; `queens submit N` adds one";
+        show::table(going).without(&show::OF_ENDED).print(&show::SPARED, nothing)?;
     }
     if !ended.is_empty() {
         if ended.len() < listed.len() {
@@ -301,65 +305,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         show::table(ended).without(&show::OF_LIVE).print(&show::SPARED, "")?;
     }
     show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
-    match listed.first().filter(|_| are_more) {
-        None => Ok(()),
-        Some(job) if args.limit.is_some() => {
-            output::print(format!("there are more: `queens jobs --before {}`", job.id))
-        }
-        Some(_) => output::print("more have ended: `queens jobs --all`"),
-    }
-}
-
-impl JobsArgs {
-    /// The message for an empty list.
-    fn nothing(&self) -> &'static str {
-        if self.state.is_empty() && self.owner.is_empty() && self.before.is_none() {
-            "there is no job yet; `queens submit N` adds one"
-        } else {
-            "there is no such job; `queens jobs --all` lists all"
-        }
-    }
-
-    /// The jobs to list, the oldest first, and whether others are left out for being old. Those
-    /// that are `live` are known.
-    async fn chosen(
-        &self,
-        client: &mut Client,
-        live: &[JobView],
-    ) -> Result<(Vec<JobView>, bool), Failure> {
-        let is_wanted = |job: &JobView| {
-            (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
-                && (self.owner.is_empty() || self.owner.contains(&job.spec.origin.owner))
-        };
-        // Options that choose jobs lift the limit on ended jobs.
-        let is_given =
-            self.all || self.limit.is_some() || self.before.is_some() || !self.state.is_empty();
-        let most = self.limit.unwrap_or(usize::MAX);
-        let most_ended = if is_given { usize::MAX } else { ENDED_LISTED };
-        let mut listed: Vec<JobView> = Vec::new();
-        let (mut ended, mut are_more) = (0, false);
-        client
-            .newest(self.before.unwrap_or(0), |job| {
-                if !is_wanted(&job) {
-                    return ControlFlow::Continue(());
-                }
-                ended += usize::from(job.state.is_over());
-                are_more = listed.len() == most || ended > most_ended;
-                if are_more {
-                    return ControlFlow::Break(());
-                }
-                listed.push(job);
-                ControlFlow::Continue(())
-            })
-            .await?;
-        if !is_given {
-            let oldest = listed.last().map(|job| job.id);
-            let is_older = |job: &&JobView| oldest.is_none_or(|oldest| job.id < oldest);
-            listed.extend(live.iter().rev().filter(is_older).filter(|job| is_wanted(job)).cloned());
-        }
-        listed.reverse();
-        Ok((listed, are_more))
-    }
+    if are_more { output::print("more have ended: `queens jobs --all`") } else { Ok(()) }
 }
 
 /// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
