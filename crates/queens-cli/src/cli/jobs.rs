@@ -15,9 +15,9 @@ use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
 use wire::{LIVENESS, READINESS};
 
-use super::audits::{self, AuditArgs, ScopeArg};
+use super::audits::{self, AuditArgs};
 use super::client::{Client, CoordinatorArgs, view};
-use super::options::{MethodArgs, share};
+use super::options::{MethodArgs, scope, share};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
@@ -54,8 +54,8 @@ pub(super) struct SubmitArgs {
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_enum)]
-    across: Option<ScopeArg>,
+    #[arg(long, value_name = "machines|owners", value_parser = scope)]
+    across: Option<v1::AuditScope>,
     /// A name; one that is taken adds no job
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
@@ -129,7 +129,7 @@ pub(super) enum ChangeCommand {
 #[derive(Debug, Args)]
 pub(super) struct JobArgs {
     /// Numbers of jobs
-    #[arg(value_name = "JOB", required = true)]
+    #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<u64>,
     /// Print JSON, one object a line
     #[arg(long)]
@@ -140,17 +140,11 @@ pub(super) struct JobArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PriorityArgs {
-    /// Numbers of jobs
-    #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
-    jobs: Vec<u64>,
+    #[command(flatten)]
+    of: JobArgs,
     /// Jobs of higher priority are served first: from -10 to 10, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
     priority: i32,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
 }
 
 #[derive(Debug, Args)]
@@ -232,7 +226,7 @@ impl SubmitArgs {
 
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = ScopeArg::wire(self.across);
+        let across = self.across.unwrap_or_default().into();
         share_ppm.map(|share_ppm| v1::AuditPolicy {
             share_ppm,
             across,
@@ -393,11 +387,10 @@ impl ChangeCommand {
             ChangeCommand::Cancel(args) => change(args, Change::Cancel(v1::Cancel {}), state).await,
             ChangeCommand::Pause(args) => change(args, Change::Pause(v1::Pause {}), state).await,
             ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
-            ChangeCommand::Priority(PriorityArgs { jobs, priority, json, coordinator }) => {
-                let args = JobArgs { jobs, json, coordinator };
+            ChangeCommand::Priority(PriorityArgs { of, priority }) => {
                 let line =
                     |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
-                change(args, Change::Priority(priority), line).await
+                change(of, Change::Priority(priority), line).await
             }
         }
     }

@@ -10,7 +10,8 @@ use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
-use farm::AuditPolicy;
+use farm::{AuditPolicy, AuditScope};
+use wire::v1;
 
 use super::local_methods::LocalMethod;
 use crate::failure::Failure;
@@ -278,6 +279,11 @@ pub(super) fn share(text: &str) -> anyhow::Result<u32> {
     let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
     let share = share.context("a share is between 0 and 1, as in 2% or 0.02")?;
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
+}
+
+/// Reads who is to count again.
+pub(super) fn scope(name: &str) -> anyhow::Result<v1::AuditScope> {
+    Ok(AuditScope::named(name).context("give machines or owners")?.into())
 }
 
 /// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00, 1-12:00:00 with days, or 50:00.

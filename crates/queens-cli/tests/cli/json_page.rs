@@ -26,10 +26,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
             "count 6 --method unique --problem fundamental",
         ],
     ),
-    (
-        "solve, list",
-        &["solve 8", "solve 8 --given a1 --stats", "list 6 --numbered", "list 8 --rows 1"],
-    ),
+    ("solve, list", &["solve 8", "solve 8 --given a1 --stats", "list 6 --numbered"]),
     ("check", &["check 2 4 1 3"]),
     (
         "plan",
