@@ -13,7 +13,6 @@ use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
 use farm::{AuditPolicy, AuditScope};
 use wire::v1;
 
-use super::local_methods::LocalMethod;
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 
@@ -42,7 +41,7 @@ pub(super) struct MethodArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum MethodName {
+pub(super) enum MethodName {
     /// Place the first M rows, search the rest; mirror images are removed
     Rows,
     /// The same with mirror images: 8, 42, 140, 344 tasks at N = 8
@@ -62,14 +61,16 @@ enum MethodName {
 }
 
 impl MethodName {
-    /// The method, if it is one that makes no tasks.
-    fn local(self) -> Option<LocalMethod> {
+    /// Whether it makes no tasks, so that a farm cannot use it.
+    fn is_local(self) -> bool {
         match self {
-            MethodName::States => Some(LocalMethod::States),
-            MethodName::Forced => Some(LocalMethod::Forced),
-            MethodName::ForcedColumns => Some(LocalMethod::ForcedColumns),
-            MethodName::Unique => Some(LocalMethod::Unique),
-            MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => None,
+            MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => {
+                false
+            }
+            MethodName::States
+            | MethodName::Forced
+            | MethodName::ForcedColumns
+            | MethodName::Unique => true,
         }
     }
 }
@@ -80,12 +81,12 @@ impl MethodArgs {
     /// # Errors
     ///
     /// [`Failure::Usage`], if another option does not belong to it.
-    pub(super) fn local(&self) -> Result<Option<LocalMethod>, Failure> {
-        let Some(method) = self.method.and_then(MethodName::local) else { return Ok(None) };
+    pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
+        let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
         if self.rows.is_some() || self.width.is_some() {
             return Err(method.refuses("neither rows nor width", "--rows and --width"));
         }
-        if self.no_mirror && method != LocalMethod::States {
+        if self.no_mirror && method != MethodName::States {
             return Err(method.refuses("no mirror images to keep", "--no-mirror"));
         }
         Ok(Some(method))
@@ -121,8 +122,8 @@ impl MethodArgs {
             }
         };
         let places_rows = matches!(method, MethodName::Rows | MethodName::Prefixes);
-        if let Some(local) = method.local() {
-            return Err(local.not_on_a_farm());
+        if method.is_local() {
+            return Err(method.not_on_a_farm());
         }
         if no_mirror && !places_rows {
             return usage(
