@@ -57,7 +57,8 @@ pub(super) struct CountArgs {
     /// Print a count for each file of the first queen
     ///
     /// From the file a on (A059963), instead of their sum.
-    #[arg(hide_short_help = true, long)]
+    #[arg(hide_short_help = true, long,
+          conflicts_with_all = ["problem", "given", "board", "fundamental", "method", "rows", "width", "no_mirror", "ledger", "stats"])]
     by_column: bool,
     #[command(flatten)]
     method_args: MethodArgs,
@@ -120,6 +121,18 @@ fn tested_methods(
 }
 
 impl CountArgs {
+    /// The problem on a board of size `n`.
+    fn asked(&self, n: u32) -> Result<Problem, Failure> {
+        match self.problem.problem(n)? {
+            Problem::Total { n } if self.fundamental => Ok(Problem::Fundamental { n }),
+            Problem::Completions(_) if self.fundamental => Err(Failure::Usage(
+                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board"
+                    .into(),
+            )),
+            problem => Ok(problem),
+        }
+    }
+
     fn output(&self, n: u32) -> ResultOutput {
         ResultOutput { json: self.json, size: self.n.are_many().then_some(n) }
     }
@@ -144,8 +157,31 @@ impl CountArgs {
     }
 }
 
+/// Counts what a farm cannot count.
+async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> {
+    if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
+        return count_by_search(args, search).await.map(Some);
+    }
+    if args.by_column {
+        return count_by_column(args, n).await.map(Some);
+    }
+    let Some(method) = args.method_args.local()? else { return Ok(None) };
+    if args.ledger.is_some() {
+        return Err(method.refuses("no ledger", "--ledger and --shard"));
+    }
+    let local = LocalArgs {
+        problem: args.asked(n)?,
+        memory: args.counting.room.memory(),
+        is_plain: args.method_args.no_mirror(),
+        output: args.output(n),
+        stats: args.stats,
+    };
+    let counted = spawn_blocking(move || local_methods::run(method, &local));
+    counted.await.map_err(anyhow::Error::from)?.map(Some)
+}
+
 /// Counts what no method cuts into tasks.
-async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
+async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
     let is_other = args.stats || args.fundamental || args.by_column;
     if keeps || args.method_args.is_given() || is_other {
@@ -158,20 +194,7 @@ async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failur
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
-async fn count_by_column(args: CountArgs, n: u32) -> Result<Took, Failure> {
-    let is_total = matches!(args.problem.problem(n)?, Problem::Total { .. });
-    if !is_total
-        || args.ledger.is_some()
-        || args.method_args.is_given()
-        || args.stats
-        || args.fundamental
-    {
-        return Err(Failure::Usage(
-            "--by-column counts the total in one way: leave out --problem, given queens, --method, --rows, --width, \
-             --no-mirror, --ledger, --shard, --stats and --fundamental"
-                .into(),
-        ));
-    }
+async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     if n > MAX_N {
         return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
     }
@@ -245,47 +268,21 @@ async fn count(
     n: u32,
     mut stops: impl Stream<Item = ()> + Unpin,
 ) -> Result<Took, Failure> {
-    if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
-        return tokio::select! {
-            counted = count_by_search(args, search) => counted,
-            Some(()) = stops.next() => Err(plain_search::interrupted()),
-        };
-    }
-    if args.by_column {
-        return tokio::select! {
-            counted = count_by_column(args, n) => counted,
-            Some(()) = stops.next() => Err(Failure::Interrupted(
-                "stopped, and nothing is kept, because --by-column has no ledger".into(),
-            )),
-        };
-    }
-    let problem = match args.problem.problem(n)? {
-        Problem::Total { n } if args.fundamental => Problem::Fundamental { n },
-        Problem::Completions(_) if args.fundamental => {
-            return Err(Failure::Usage(
-                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board"
-                    .into(),
+    let alone = tokio::select! {
+        took = count_alone(&args, n) => took?,
+        Some(()) = stops.next() => {
+            return Err(Failure::Interrupted(
+                "stopped, and nothing is kept, because this count has no ledger".into(),
             ));
         }
-        problem => problem,
     };
+    if let Some(took) = alone {
+        return Ok(took);
+    }
+    let problem = args.asked(n)?;
     let of_environment = |name: &str| std::env::var(name).ok();
     let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
     let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
-    if let Some(method) = args.method_args.local()? {
-        if ledger.is_some() {
-            return Err(method.refuses("no ledger", "--ledger and --shard"));
-        }
-        let stats = args.stats;
-        let memory = args.counting.room.memory();
-        let is_plain = args.method_args.no_mirror();
-        let local = LocalArgs { problem, memory, is_plain, output: args.output(n), stats };
-        let counted = spawn_blocking(move || local_methods::run(method, &local));
-        return tokio::select! {
-            counted = counted => counted.map_err(anyhow::Error::from)?,
-            Some(()) = stops.next() => Err(method.interrupted()),
-        };
-    }
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {
         return Err(Failure::Usage(

@@ -39,14 +39,6 @@ impl MethodName {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
     }
 
-    /// The failure for a count that was asked to stop.
-    pub(super) fn interrupted(self) -> Failure {
-        Failure::Interrupted(format!(
-            "stopped, and nothing is kept, because --method {} has no ledger",
-            self.name()
-        ))
-    }
-
     /// The failure for commands that need tasks.
     pub(super) fn not_on_a_farm(self) -> Failure {
         Failure::Usage(format!(

@@ -99,14 +99,6 @@ impl Search {
     }
 }
 
-/// The failure for a count that was asked to stop.
-pub(super) fn interrupted() -> Failure {
-    Failure::Interrupted(
-        "stopped, and nothing is kept, because this board is counted by one plain search without a ledger"
-            .into(),
-    )
-}
-
 /// The failure for options of the other methods.
 pub(super) fn refuses_options() -> Failure {
     Failure::Usage(

@@ -254,7 +254,7 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("count 8 --no-mirror --method halves", 2, &["leave it out, or --method"]);
     refused("count 8 --no-mirror --rows 9", 3, &["no 9 rows"]);
     refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
-    refused("count 8 --by-column --problem toroidal", 2, &["--by-column counts the total"]);
+    refused("count 8 --by-column --problem toroidal", 2, &["cannot be used with"]);
     refused("count 8 --blocked a1 --method rows", 2, &["one plain search", "--method"]);
     refused("count 8 --blocked a1 --given a1", 2, &["a1 stands on a blocked square"]);
     refused("count 8 --blocked a1-b3", 2, &["--blocked", "a1-b3 is no row, column or diagonal"]);
