@@ -10,12 +10,10 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
 use serde_json::json;
 
-use super::options::duration;
+use super::options::{MemoryBound, Sizes, duration};
+use crate::answer::check_total;
 use crate::failure::Failure;
-use crate::memory::MemoryBound;
 use crate::output;
-use crate::sizes::Sizes;
-use crate::suspended::check_total;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use board::rows::RowsError;
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::Args;
-use count::{Counting, Variant};
+use count::{Answering, Counting, Variant};
 use executor::provenance;
 use farm::{JobView, Slice};
 use serde_json::json;
@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods::{self, LocalArgs};
-use super::options::{CountingArgs, MethodArgs, duration};
+use super::options::{CountingArgs, MethodArgs, Sizes, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -24,13 +24,11 @@ use super::shard::{Shard, with_shard};
 use super::show;
 use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
-use crate::answer::{self, Answering};
+use crate::answer::{self, check_total};
 use crate::failure::Failure;
 use crate::output::ResultOutput;
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
-use crate::sizes::Sizes;
 use crate::stderr;
-use crate::suspended::check_total;
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -310,7 +308,11 @@ async fn count(
         ledger,
     };
     let backend = count.backend.name();
-    let answering = Answering::begin(problem, counts_orbits);
+    // An answer up to symmetry needs a search besides the count.
+    let answering = spawn_blocking(move || match counts_orbits {
+        true => Answering::up_to_symmetry(problem),
+        false => Answering::new(problem),
+    });
     let mut progress = Progress::new(args.progress.is_wanted(), false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
@@ -337,7 +339,7 @@ async fn count(
         return part_counted(&job, args.output(n)).map(|()| took);
     }
     let answer = tokio::select! {
-        answer = answering.of(job.counted) => answer?,
+        found = answering => found.map_err(anyhow::Error::from)??.answer(job.counted)?,
         Some(()) = stops.next() => {
             let text = format!(
                 "stopped: there are {} placements, and the search for those that rotations leave as they are \

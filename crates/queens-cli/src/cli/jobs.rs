@@ -17,14 +17,13 @@ use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs};
 use super::client::{Client, CoordinatorArgs, view};
-use super::options::{MethodArgs, scope, share};
+use super::options::{MethodArgs, Sizes, scope, share};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
-use crate::sizes::Sizes;
 use crate::{output, stderr};
 
 #[derive(Debug, Args)]

@@ -11,12 +11,11 @@ use literature::states::{self, RowStats};
 use serde_json::{Value, json};
 
 use super::options::MethodName;
-use crate::answer;
+use crate::answer::{self, check_total};
 use crate::failure::Failure;
 use crate::output::ResultOutput;
 use crate::progress::Took;
 use crate::stderr;
-use crate::suspended::check_total;
 
 /// The problem and the options of a count.
 pub(super) struct LocalArgs {

@@ -2,19 +2,19 @@
 
 use std::num::NonZero;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
-use board::MethodChoice;
+use anyhow::{Context, anyhow, bail, ensure};
+use board::{MAX_N, MethodChoice};
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
-use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
+use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
 use farm::{AuditPolicy, AuditScope};
 use wire::v1;
 
 use crate::failure::Failure;
-use crate::memory::MemoryBound;
 
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
@@ -335,13 +335,92 @@ pub(super) fn in_units(
         let shown = |units: u64| {
             humantime::format_duration(Duration::from_millis(units.saturating_mul(unit_ms)))
         };
-        anyhow::ensure!(
+        ensure!(
             range.contains(&units),
             "give a duration from {} to {}",
             shown(*range.start()),
             shown(*range.end())
         );
         Ok(units)
+    }
+}
+
+/// Board sizes from the first to the last, as in `18..22`, or a single one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    first: u32,
+    last: u32,
+}
+
+impl Sizes {
+    /// Each size, the smallest first.
+    pub(super) fn each(self) -> RangeInclusive<u32> {
+        self.first..=self.last
+    }
+
+    /// Whether they are several.
+    pub(super) fn are_many(self) -> bool {
+        self.first < self.last
+    }
+
+    /// Reads sizes that a farm can count without given queens.
+    pub(super) fn of_boards(text: &str) -> anyhow::Result<Sizes> {
+        let sizes: Sizes = text.parse()?;
+        ensure!(sizes.last <= MAX_N, "give sizes of at most {MAX_N}");
+        Ok(sizes)
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Sizes> {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+            bail!("give a size as in 12, or the first and the last as in 8..16");
+        };
+        ensure!(first <= last, "the first size is the smaller one, as in {last}..{first}");
+        Ok(Sizes { first, last })
+    }
+}
+
+/// An upper bound of memory: a size, or a share of what this process may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum MemoryBound {
+    /// Bytes.
+    Size(u64),
+    /// A share, above 0 and at most 1.
+    Share(f64),
+}
+
+impl MemoryBound {
+    /// Half of the memory that this process may use.
+    pub(super) const HALF: &str = "50%";
+
+    /// Its bytes.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            MemoryBound::Size(bytes) => bytes,
+            MemoryBound::Share(share) => (allowed_memory() as f64 * share) as u64,
+        }
+    }
+}
+
+impl FromStr for MemoryBound {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<MemoryBound> {
+        let bound = match text.strip_suffix('%') {
+            Some(percent) => {
+                let percent = percent.trim().parse::<f64>().ok();
+                let percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
+                percent.map(|percent| MemoryBound::Share(percent / 100.0))
+            }
+            None => text.parse::<ByteSize>().ok().map(|size| MemoryBound::Size(size.as_u64())),
+        };
+        bound.context(
+            "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
+        )
     }
 }
 
@@ -413,5 +492,27 @@ mod tests {
         }
         let refused = share("5").expect_err("it is no percentage").to_string();
         assert!(refused.contains("as in 2%"), "{refused}");
+    }
+
+    #[test]
+    fn sizes_are_one_or_two_ends() {
+        let sizes = |text| Sizes::of_boards(text).map(|Sizes { first, last }| (first, last));
+        assert_eq!(sizes("8").expect("a size"), (8, 8));
+        assert_eq!(sizes("8..16").expect("two sizes"), (8, 16));
+        assert_eq!(sizes("0..32").expect("two sizes"), (0, 32));
+        for wrong in ["", "..", "8..", "..8", "8-9", "8..9..10", "-1", "9..8", "8..33", "33"] {
+            assert!(sizes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory_is_said_as_a_size_or_as_a_share() {
+        let read = |text: &str| text.parse::<MemoryBound>().ok();
+        assert_eq!(read("2GiB"), Some(MemoryBound::Size(2 << 30)));
+        assert_eq!(read("12.5%"), Some(MemoryBound::Share(0.125)));
+        assert_eq!(read(MemoryBound::HALF), Some(MemoryBound::Share(0.5)));
+        for wrong in ["", "much", "%", "0%", "-5%", "101%", "NaN%", "inf%"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 }
