@@ -29,7 +29,7 @@ pub(super) struct MethodArgs {
     rows: Option<u32>,
     /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1,
     /// and 2 from N = 23 on; it makes thousands of times as many tasks]
-    #[arg(hide_short_help = true, long, value_name = "W")]
+    #[arg(hide_short_help = true, long, value_name = "W", conflicts_with = "rows")]
     width: Option<u32>,
     /// Count mirror images too, with rows or states
     ///
@@ -63,15 +63,8 @@ pub(super) enum MethodName {
 impl MethodName {
     /// Whether it makes no tasks, so that a farm cannot use it.
     fn is_local(self) -> bool {
-        match self {
-            MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => {
-                false
-            }
-            MethodName::States
-            | MethodName::Forced
-            | MethodName::ForcedColumns
-            | MethodName::Unique => true,
-        }
+        use MethodName::{Forced, ForcedColumns, States, Unique};
+        matches!(self, States | Forced | ForcedColumns | Unique)
     }
 }
 
@@ -83,12 +76,7 @@ impl MethodArgs {
     /// [`Failure::Usage`], if another option does not belong to it.
     pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
         let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
-        if self.rows.is_some() || self.width.is_some() {
-            return Err(method.refuses("neither rows nor width", "--rows and --width"));
-        }
-        if self.no_mirror && method != MethodName::States {
-            return Err(method.refuses("no mirror images to keep", "--no-mirror"));
-        }
+        self.check(method)?;
         Ok(Some(method))
     }
 
@@ -109,41 +97,34 @@ impl MethodArgs {
     /// [`Failure::Usage`], if the options do not belong together, or if the method makes no tasks.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         let MethodArgs { method, rows, width, no_mirror } = *self;
-        let usage = |reason: &str| Err(Failure::Usage(reason.into()));
-        let method = match (method, rows, width) {
-            (Some(method), ..) => method,
-            (None, None, None) if !no_mirror => return Ok(None),
-            (None, _, None) => MethodName::Rows,
-            (None, None, Some(_)) => MethodName::Ring,
-            (None, Some(_), Some(_)) => {
-                return usage(
-                    "--rows belongs to the method rows and --width to ring: give one of them",
-                );
-            }
+        let method = match method {
+            Some(method) => method,
+            None if width.is_some() => MethodName::Ring,
+            None if rows.is_some() || no_mirror => MethodName::Rows,
+            None => return Ok(None),
         };
-        let places_rows = matches!(method, MethodName::Rows | MethodName::Prefixes);
-        if method.is_local() {
-            return Err(method.not_on_a_farm());
-        }
-        if no_mirror && !places_rows {
-            return usage(
-                "--no-mirror is for the methods rows and states: leave it out, or --method and --width",
-            );
-        }
-        match method {
-            MethodName::Halves if rows.is_some() || width.is_some() => {
-                usage("--method halves has neither rows nor width: leave out --rows and --width")
-            }
-            MethodName::Ring if rows.is_some() => {
-                usage("--method ring places no rows: leave out --rows")
-            }
-            _ if places_rows && width.is_some() => {
-                usage("this --method has no width: leave out --width")
-            }
-            MethodName::Rows if !no_mirror => Ok(Some(MethodChoice::Rows { rows })),
-            MethodName::Ring => Ok(Some(MethodChoice::Ring { width })),
-            MethodName::Halves => Ok(Some(MethodChoice::Halves)),
-            _ => Ok(Some(MethodChoice::Prefixes { rows })),
+        self.check(method)?;
+        Ok(Some(match method {
+            MethodName::Rows if !no_mirror => MethodChoice::Rows { rows },
+            MethodName::Rows | MethodName::Prefixes => MethodChoice::Prefixes { rows },
+            MethodName::Ring => MethodChoice::Ring { width },
+            MethodName::Halves => MethodChoice::Halves,
+            _ => return Err(method.not_on_a_farm()),
+        }))
+    }
+
+    /// Refuses options that do not belong to the method.
+    fn check(&self, method: MethodName) -> Result<(), Failure> {
+        let is_by_rows = matches!(method, MethodName::Rows | MethodName::Prefixes);
+        let keeps_mirror_images = is_by_rows || method == MethodName::States;
+        let strange = [
+            ("--rows", self.rows.is_some() && !is_by_rows),
+            ("--width", self.width.is_some() && method != MethodName::Ring),
+            ("--no-mirror", self.no_mirror && !keeps_mirror_images),
+        ];
+        match strange.into_iter().find(|(_, is_strange)| *is_strange) {
+            Some((option, _)) => Err(method.refuses("no such choice", option)),
+            None => Ok(()),
         }
     }
 }
