@@ -213,7 +213,7 @@ fn one_search_counts_problems_without_a_method() {
         ("9 --blocked c1-c9,d4 --given a5", "list 9 --blocked c1-c9,d4 --given a5"),
         ("11 --problem toroidal --given b1", "list 11 --problem toroidal --given b1"),
         ("11 --problem superqueens --given e1", "list 11 --problem superqueens --given e1"),
-        ("10 --ranks 4", "list 10 --rows 4"),
+        ("10 --ranks 4", "plan 10 --tasks --no-mirror --rows 4"),
         ("5 --ranks 6", "list 2"),
     ] {
         let lines: Vec<&str> = lines.split(' ').collect();
@@ -266,7 +266,7 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("count 65 --ranks 3", 2, &["at most 64"]);
     refused("solve 9 --problem superqueens", 1, &["no such placement of 9 queens"]);
     refused("solve 8 --blocked a1-h1", 1, &["no such placement"]);
-    refused("solve 8 --blocked a1 --construction pauls", 2, &["leave out --construction"]);
+    refused("solve 8 --blocked a1 --construction pauls", 2, &["cannot be used with"]);
     refused("solve 12 --problem toroidal --given a1", 1, &["everything was searched"]);
     refused("count 40 --problem toroidal", 3, &["size 40", "0 to 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
