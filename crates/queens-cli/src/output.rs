@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 use crate::os;
 
-/// Prints one line.
+/// Prints one line, without holding its text in memory, because a placement may be long.
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    written(writeln!(out, "{line}").and_then(|()| out.flush()))
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let printed = writeln!(out, "{line}").and_then(|()| out.flush());
+    written(printed.and_then(|()| out.get_mut().flush()))
 }
 
 /// Prints one line of a command whose main work is not to print. The command goes on if nobody reads the line.
@@ -58,15 +59,6 @@ impl ResultOutput {
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(out.write_all(bytes).and_then(|()| out.flush()))
-}
-
-/// Standard output with a large buffer.
-pub(crate) type Out = BufWriter<StdoutLock<'static>>;
-
-/// Lets `write` print without holding its output in memory.
-pub(crate) fn stream(write: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    written(write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_mut().flush()))
 }
 
 /// Prints lines to standard output. There may be many, and each may take long to come.

@@ -1,13 +1,9 @@
 //! The output of placements by `solve` and `list`.
 
-use std::fmt::Display;
-use std::io::Write;
-
 use clap::{Args, ValueEnum};
 use solve::Notation;
 
 use crate::failure::Failure;
-use crate::output;
 
 /// How a placement is printed.
 #[derive(Debug, Args)]
@@ -69,9 +65,4 @@ impl FormatArgs {
             Format::Board => Notation::Board,
         }))
     }
-}
-
-/// Prints a placement as it comes, without holding its text in memory.
-pub(super) fn print(placement: impl Display) -> Result<(), Failure> {
-    output::stream(|out| writeln!(out, "{placement}"))
 }

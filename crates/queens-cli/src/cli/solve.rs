@@ -10,11 +10,11 @@ use solve::{
 };
 
 use super::options::in_units;
-use super::placement_output::{self, FormatArgs};
+use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
-use crate::stderr;
+use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -190,7 +190,7 @@ fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure
         let placement = construction.placement().image(Symmetry::TRANSPOSITION);
         return print(args, notation, &placement, &[]);
     }
-    placement_output::print(notation.of_rows(n, construction.columns(), &[]))
+    output::print(notation.of_rows(n, construction.columns(), &[]))
 }
 
 /// A placement that `start` admits, and what the search for it took.
@@ -244,9 +244,9 @@ fn print(
     let (n, columns) = (placement.n(), placement.columns());
     check(n, columns.iter().copied())?;
     if args.by_file {
-        return placement_output::print(notation.by_file(placement));
+        return output::print(notation.by_file(placement));
     }
-    placement_output::print(notation.of_rows(n, columns.iter().copied(), fields))
+    output::print(notation.of_rows(n, columns.iter().copied(), fields))
 }
 
 fn check(n: u32, columns: impl Iterator<Item = u32>) -> Result<(), Failure> {
