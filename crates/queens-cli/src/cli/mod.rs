@@ -68,7 +68,7 @@ enum Command {
     Count(count::CountArgs),
     /// Print placements: all, one of each orbit, or with given queens
     List(list::ListArgs),
-    /// Draw a board with queens, or all different placements of N
+    /// Draw a board with queens
     Draw(draw::DrawArgs),
     /// Estimate what a count will take: tasks, memory, threads, time
     Plan(plan::PlanArgs),
