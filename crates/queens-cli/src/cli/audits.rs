@@ -33,7 +33,7 @@ pub(super) struct AuditArgs {
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_name = "machines|owners", value_parser = scope)]
+    #[arg(long, value_name = "ACROSS", value_parser = scope())]
     across: Option<v1::AuditScope>,
     /// With `rows`, count halves by searching
     ///

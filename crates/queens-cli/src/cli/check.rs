@@ -59,7 +59,7 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
     let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;
     let reason = if let Some(square) = queens.iter().find(is_off) {
         Some(format!("{square} is off the board of size {n}, which {n} queens need"))
-    } else if let Some([one, other]) = attack(n, &queens, args.rules.rules()) {
+    } else if let Some([one, other]) = attack(n, &queens, args.rules.rules) {
         Some(if one == other {
             format!("the square {one} is given twice")
         } else {

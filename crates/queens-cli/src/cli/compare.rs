@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use board::{MethodChoice, Problem};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
 use serde_json::json;
 
-use super::options::{MemoryBound, Sizes, duration};
+use super::options::{MemoryBound, Sizes, duration, one_of};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
@@ -35,7 +34,7 @@ pub(super) struct CompareArgs {
     #[arg(value_name = "N", value_parser = Sizes::of_boards)]
     boards: Sizes,
     /// What to compare [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = named())]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = one_of(Algorithm::ALL.map(|it| (it.name(), it, it.about()))))]
     algorithms: Vec<Algorithm>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
@@ -52,15 +51,6 @@ pub(super) struct CompareArgs {
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
-}
-
-/// Reads the name of an algorithm.
-fn named() -> impl TypedValueParser<Value = Algorithm> {
-    let names = Algorithm::ALL.map(|it| PossibleValue::new(it.name()).help(it.about()));
-    PossibleValuesParser::new(names).map(|name| {
-        let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
-        found.expect("it is a possible value")
-    })
 }
 
 /// Reads a duration, or a bare number of seconds.

@@ -170,7 +170,7 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     let local = LocalArgs {
         problem: args.asked(n)?,
         memory: args.counting.room.memory(),
-        is_plain: args.method_args.no_mirror(),
+        is_plain: args.method_args.no_mirror,
         output: args.output(n),
         stats: args.stats,
     };

@@ -53,7 +53,7 @@ pub(super) struct SubmitArgs {
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_name = "machines|owners", value_parser = scope)]
+    #[arg(long, value_name = "ACROSS", value_parser = scope())]
     across: Option<v1::AuditScope>,
     /// A name; one that is taken adds no job
     ///

@@ -127,7 +127,7 @@ impl ListArgs {
         };
         let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
         let blocked = seen(self.blocked.squares(self.n)?);
-        let start = Start::with_rules(self.n, self.rules.rules(), &given)?.blocking(&blocked)?;
+        let start = Start::with_rules(self.n, self.rules.rules, &given)?.blocking(&blocked)?;
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 

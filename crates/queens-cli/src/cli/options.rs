@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail, ensure};
 use board::{MAX_N, MethodChoice};
 use bytesize::ByteSize;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
-use farm::{AuditPolicy, AuditScope};
+use farm::AuditPolicy;
 use wire::v1;
 
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ pub(super) struct MethodArgs {
     /// kept as it is, and neither made one with its mirror image nor rid of attacks that meet no free
     /// square.
     #[arg(hide_short_help = true, long)]
-    no_mirror: bool,
+    pub(super) no_mirror: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -83,11 +84,6 @@ impl MethodArgs {
     /// Whether any of the options was given.
     pub(super) fn is_given(&self) -> bool {
         self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
-    }
-
-    /// Whether mirror images are kept.
-    pub(super) fn no_mirror(&self) -> bool {
-        self.no_mirror
     }
 
     /// The choice of a method, if one was made.
@@ -263,9 +259,24 @@ pub(super) fn share(text: &str) -> anyhow::Result<u32> {
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 
+/// Reads the name of one of these values. The help has the names and what they mean.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<_> = values.into_iter().collect();
+    let names = values.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).map(move |text| {
+        let found = values.iter().find(|(name, ..)| *name == text);
+        found.expect("it is a possible value").1.clone()
+    })
+}
+
 /// Reads who is to count again.
-pub(super) fn scope(name: &str) -> anyhow::Result<v1::AuditScope> {
-    Ok(AuditScope::named(name).context("give machines or owners")?.into())
+pub(super) fn scope() -> impl TypedValueParser<Value = v1::AuditScope> {
+    one_of([
+        ("machines", v1::AuditScope::Machines, "Between machines"),
+        ("owners", v1::AuditScope::Owners, "Between owners"),
+    ])
 }
 
 /// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00, 1-12:00:00 with days, or 50:00.

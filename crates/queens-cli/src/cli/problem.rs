@@ -37,12 +37,6 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
-    /// Whether queens are given that attack by other rules. No method counts such problems.
-    pub(super) fn has_given_otherwise(&self) -> bool {
-        let otherwise = [Some(ProblemName::Toroidal), Some(ProblemName::Superqueens)];
-        self.given.is_given() && otherwise.contains(&self.problem)
-    }
-
     /// The plain search for a board of size `n`, if no method cuts the problem because of blocked squares, `ranks` or
     /// given queens.
     pub(super) fn search(
@@ -53,10 +47,13 @@ impl ProblemArgs {
     ) -> Result<Option<Search>, Failure> {
         let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let is_restricted = !blocked.is_empty() || ranks.is_some();
-        let is_large = n > Given::MAX_N
-            && self.given.is_given()
-            && matches!(self.problem, None | Some(ProblemName::Completions));
-        if !(is_restricted || is_large || self.has_given_otherwise()) {
+        // Methods cut completions of the usual rules, up to 64 columns.
+        let has_cut = match self.problem {
+            None | Some(ProblemName::Completions) => n <= Given::MAX_N,
+            Some(ProblemName::Toroidal | ProblemName::Superqueens) => false,
+            Some(ProblemName::Total | ProblemName::Fundamental) => true,
+        };
+        if !is_restricted && (has_cut || !self.given.is_given()) {
             return Ok(None);
         }
         let (problem, rules) = match self.problem {

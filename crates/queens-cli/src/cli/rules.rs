@@ -1,18 +1,19 @@
 //! The options for the rules of attack and for blocked squares, for commands about whole placements.
 
 use board::squares::{Square, SquaresError};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use solve::Rules;
 
+use super::options::one_of;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct RulesArgs {
     /// total, toroidal or superqueens
     ///
-    /// How queens attack [default: total].
-    #[arg(long, value_enum, value_name = "PROBLEM")]
-    problem: Option<RulesName>,
+    /// How queens attack.
+    #[arg(long = "problem", value_name = "PROBLEM", default_value = "total", value_parser = one_of(RULES))]
+    pub(super) rules: Rules,
 }
 
 /// The option for squares that stay empty.
@@ -26,33 +27,18 @@ pub(super) struct BlockedArgs {
     blocked: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RulesName {
-    /// Along rows, columns and diagonals
-    Total,
-    /// On a torus, where diagonals go on at the opposite edge; modular is another word for it
-    #[value(alias = "modular")]
-    Toroidal,
-    /// Also as knights
-    Superqueens,
-}
+/// Problems by their names in `queens count`. Modular is another word for toroidal.
+const RULES: [(&str, Rules, &str); 4] = [
+    ("total", Rules::Plain, "Along rows, columns and diagonals"),
+    ("toroidal", Rules::Torus, "On a torus, where diagonals go on at the opposite edge"),
+    ("modular", Rules::Torus, "Another word for toroidal"),
+    ("superqueens", Rules::Superqueens, "Also as knights"),
+];
 
 impl RulesArgs {
-    pub(super) fn rules(&self) -> Rules {
-        match self.problem {
-            None | Some(RulesName::Total) => Rules::Plain,
-            Some(RulesName::Toroidal) => Rules::Torus,
-            Some(RulesName::Superqueens) => Rules::Superqueens,
-        }
-    }
-
     /// The name of the problem in `queens count`.
     pub(super) fn name(&self) -> &'static str {
-        match self.rules() {
-            Rules::Plain => "total",
-            Rules::Torus => "toroidal",
-            Rules::Superqueens => "superqueens",
-        }
+        RULES.iter().find(|(_, rules, _)| *rules == self.rules).map_or("", |(name, ..)| name)
     }
 }
 

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use solve::{
     Completion, ConstructError, Construction, Effort, Notation, Opening, Placement, Rules, Start,
     Symmetry, complete_within, is_placement, random_placement,
 };
 
-use super::options::in_units;
+use super::options::{in_units, one_of};
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
@@ -55,12 +55,12 @@ pub(super) struct SolveArgs {
     ///
     /// So there is a placement; --seed chooses them [default: none].
     #[arg(hide_short_help = true, long, value_name = "Q", requires = "n",
-          conflicts_with_all = ["given", "board", "problem", "blocked"])]
+          conflicts_with_all = ["given", "board", "rules", "blocked"])]
     random_given: Option<u32>,
     /// The rule by which it is constructed [default: pauls]
-    #[arg(long, value_enum, value_name = "RULE",
-          conflicts_with_all = ["random", "given", "board", "random_given", "problem", "blocked"])]
-    construction: Option<RuleName>,
+    #[arg(long, value_name = "RULE", value_parser = one_of(RULES),
+          conflicts_with_all = ["random", "given", "board", "random_given", "rules", "blocked"])]
+    construction: Option<Rule>,
     /// Print a random one; not all are equally likely
     #[arg(long)]
     random: bool,
@@ -76,8 +76,8 @@ pub(super) struct SolveArgs {
     #[arg(long, conflicts_with = "random")]
     by_file: bool,
     /// How a search fills free rows at first
-    #[arg(hide_short_help = true, long, value_enum, default_value = "few")]
-    start: OpeningName,
+    #[arg(hide_short_help = true, long, value_name = "START", default_value = "few", value_parser = one_of(OPENINGS))]
+    start: Opening,
     /// Print what a search took
     ///
     /// It goes to standard error, or with JSON into the object.
@@ -92,21 +92,17 @@ pub(super) struct SolveArgs {
     format: FormatArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RuleName {
-    /// Two staircases of knight's moves, by E. Pauls (1874)
-    Pauls,
-    /// Even columns, then odd ones, with exceptions by the remainder of N by 12
-    Mod12,
-}
+/// A rule that constructs a placement.
+type Rule = fn(u32) -> Result<Construction, ConstructError>;
+const RULES: [(&str, Rule, &str); 2] = [
+    ("pauls", Construction::new, "Two staircases of knight's moves, by E. Pauls (1874)"),
+    ("mod12", Construction::mod12, "Even columns, then odd ones, with exceptions by N mod 12"),
+];
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum OpeningName {
-    /// With few attacks: each queen where none attacks it, if such a square is found soon
-    Few,
-    /// In any order, with attacks on half of the diagonals
-    Random,
-}
+const OPENINGS: [(&str, Opening, &str); 2] = [
+    ("few", Opening::Few, "Each queen where none attacks it, if such a square is found soon"),
+    ("random", Opening::Random, "In any order, with attacks on half of the diagonals"),
+];
 
 /// The largest board that is random or searched. It is held in memory, with about 30 bytes per row.
 const LARGEST_HELD: u32 = 10_000_000;
@@ -124,7 +120,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let is_searched = given.is_some()
         || args.random_given.is_some()
         || args.blocked.is_given()
-        || args.rules.rules() == Rules::Superqueens;
+        || args.rules.rules == Rules::Superqueens;
     if !is_searched && !args.random {
         return construct(args, n, notation);
     }
@@ -149,7 +145,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
                     "there is no placement of {n} queens to take them from"
                 ))
             })?,
-            None => Start::with_rules(n, args.rules.rules(), &queens)?
+            None => Start::with_rules(n, args.rules.rules, &queens)?
                 .blocking(&args.blocked.squares(n)?)?,
         };
         let (placement, effort) = search(args, &start, seed, notation)?;
@@ -160,7 +156,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         }
         return print(args, notation, &placement, &fields);
     }
-    if args.rules.rules() == Rules::Torus {
+    if args.rules.rules == Rules::Torus {
         return Err(Failure::Usage(
             "a placement on a torus has a construction of its own: leave out --random".into(),
         ));
@@ -172,13 +168,9 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
 
 /// Prints a placement by a rule. A large one is not held in memory.
 fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure> {
-    let is_torus = args.rules.rules() == Rules::Torus;
-    let construction = match args.construction {
-        _ if is_torus => Construction::toroidal(n),
-        None | Some(RuleName::Pauls) => Construction::new(n),
-        Some(RuleName::Mod12) => Construction::mod12(n),
-    };
-    let construction = construction.map_err(|error| match error {
+    let is_torus = args.rules.rules == Rules::Torus;
+    let usual = if is_torus { Construction::toroidal } else { Construction::new };
+    let construction = args.construction.unwrap_or(usual)(n).map_err(|error| match error {
         ConstructError::TooLarge(_) => Failure::Usage(error.to_string()),
         _ => Failure::NoPlacement(error.to_string()),
     })?;
@@ -202,12 +194,8 @@ fn search(
 ) -> Result<(Placement, Effort), Failure> {
     let begun = Instant::now();
     let limit = Duration::from_secs(args.limit_seconds);
-    let opening = match args.start {
-        OpeningName::Few => Opening::Few,
-        OpeningName::Random => Opening::Random,
-    };
     let stop = || begun.elapsed() >= limit;
-    let (completion, effort) = complete_within(start, opening, seed.into(), u64::MAX, stop);
+    let (completion, effort) = complete_within(start, args.start, seed.into(), u64::MAX, stop);
     if args.stats && notation != Notation::Json {
         let Effort { attempts, swaps, conflicts, nodes } = &effort;
         stderr::print(format_args!(
