@@ -1,37 +1,20 @@
-//! Answers as text and JSON, and the search that an answer may need besides the count.
+//! Answers as text and JSON, and totals that contradict what is known.
 
 use board::Problem;
-use count::{Answer, AnswerError};
+use count::Answer;
+use farm::Fact;
 use serde_json::{Map, Value};
-use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::failure::Failure;
 
-/// An answer in preparation. A thread of its own searches what the answer needs besides the total.
-pub(crate) struct Answering {
-    search: JoinHandle<Result<count::Answering, AnswerError>>,
-}
-
-impl Answering {
-    /// Begins the search for the answer, up to symmetry where `counts_orbits` is set. If the value is dropped, nothing
-    /// waits for the search.
-    pub(crate) fn begin(problem: Problem, counts_orbits: bool) -> Answering {
-        let prepare = move || match counts_orbits {
-            true => count::Answering::up_to_symmetry(problem),
-            false => count::Answering::new(problem),
-        };
-        Answering { search: spawn_blocking(prepare) }
-    }
-
-    /// The answer that follows from the sum over all tasks.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Miscounted`], if the sum cannot be right.
-    pub(crate) async fn of(self, total: u128) -> Result<Answer, Failure> {
-        let found = self.search.await.map_err(anyhow::Error::from)??;
-        Ok(found.answer(total)?)
-    }
+/// Checks a total that was counted without ranges: the sum of all placements, before symmetry.
+///
+/// # Errors
+///
+/// [`Failure::Suspended`], if it contradicts what is known.
+pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
+    let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
+    Err(Failure::total_suspended(problem, &reason, None))
 }
 
 /// The numbers besides the total as fields of a JSON object, in decimal strings.
@@ -80,5 +63,15 @@ mod tests {
     fn a_total_has_nothing_beside_it() {
         let answer = Answer::new(Problem::Total { n: 8 }, 92).expect("it needs nothing");
         assert!(table(&answer).is_empty() && fields(&answer).is_empty());
+    }
+
+    #[test]
+    fn a_total_that_cannot_be_right_is_no_result() {
+        let problem = Problem::Total { n: 8 };
+        check_total(problem, vectors::total(8)).expect("it is right");
+        let failure = check_total(problem, 93).expect_err("it is wrong");
+        assert_eq!(failure.code(), 17);
+        let said = failure.to_string();
+        assert!(said.contains("comes to 93") && said.contains("OEIS A000170"), "{said}");
     }
 }

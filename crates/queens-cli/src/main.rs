@@ -9,13 +9,10 @@
 mod answer;
 mod cli;
 mod failure;
-mod memory;
 mod os;
 mod output;
 mod progress;
-mod sizes;
 mod stderr;
-mod suspended;
 mod table;
 
 use std::process::ExitCode;

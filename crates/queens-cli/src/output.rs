@@ -1,18 +1,16 @@
 //! Writes results to standard output. Errors of writing become failures.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-use service::whole_file::{self, Readers};
 
 use crate::failure::Failure;
 use crate::os;
 
-/// Prints one line.
+/// Prints one line, without holding its text in memory, because a placement may be long.
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    written(writeln!(out, "{line}").and_then(|()| out.flush()))
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let printed = writeln!(out, "{line}").and_then(|()| out.flush());
+    written(printed.and_then(|()| out.get_mut().flush()))
 }
 
 /// Prints one line of a command whose main work is not to print. The command goes on if nobody reads the line.
@@ -34,45 +32,21 @@ pub(crate) async fn unread() {
     }
 }
 
-/// The destinations of the result of a count: standard output, and a file for JSON if one is named.
-#[derive(Debug)]
+/// How the result of a count is printed.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultOutput {
-    json: bool,
-    file: Option<PathBuf>,
-    /// The board size printed before the result, if there are several boards.
-    size: Option<u32>,
+    pub(crate) json: bool,
+    /// The board size printed before the text, if there are several boards.
+    pub(crate) size: Option<u32>,
 }
 
 impl ResultOutput {
-    /// Standard output, as `json` or as text, and the `file`, if there is one. The file is tried at once, so that a wrong
-    /// name fails before hours of counting.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Unwritten`], if no file can be written there.
-    pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
-        if let Some(file) = &file {
-            whole_file::try_to_replace(file).map_err(|error| unwritten(file, &error))?;
-        }
-        Ok(ResultOutput { json, file, size: None })
-    }
-
-    /// The same output with a board size before the text.
-    pub(crate) fn of_size(self, size: Option<u32>) -> ResultOutput {
-        ResultOutput { size, ..self }
-    }
-
-    /// Prints the result. The file then has all of it, or is as it was before.
+    /// Prints the result as JSON or as text.
     pub(crate) fn print(
-        &self,
+        self,
         text: impl std::fmt::Display,
         json: impl std::fmt::Display,
     ) -> Result<(), Failure> {
-        if let Some(file) = &self.file {
-            let text = format!("{json}\n");
-            whole_file::replace(file, text.as_bytes(), Readers::AsBefore)
-                .map_err(|error| unwritten(file, &error))?;
-        }
         match (self.json, self.size) {
             (true, _) => print(json),
             (false, Some(size)) => print(format_args!("{size} {text}")),
@@ -81,23 +55,10 @@ impl ResultOutput {
     }
 }
 
-fn unwritten(file: &Path, error: &io::Error) -> Failure {
-    Failure::output(file.display(), error)
-}
-
 /// Prints the bytes of a text or a picture unchanged.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(out.write_all(bytes).and_then(|()| out.flush()))
-}
-
-/// Standard output with a large buffer.
-pub(crate) type Out = BufWriter<StdoutLock<'static>>;
-
-/// Lets `write` print without holding its output in memory.
-pub(crate) fn stream(write: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    written(write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_mut().flush()))
 }
 
 /// Prints lines to standard output. There may be many, and each may take long to come.

@@ -16,7 +16,7 @@ mod os;
 mod secret_file;
 pub mod tls;
 mod token;
-pub mod whole_file;
+mod whole_file;
 pub mod worker;
 
 pub use endpoint::{Endpoint, ShowToken, TokenChannel, with_port};

@@ -66,22 +66,12 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// Lets others read a temporary file as far as the umask allows, like any file.
-#[cfg(unix)]
-pub(crate) fn readable(builder: &mut tempfile::Builder<'_, '_>) {
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-}
-
 /// Gives a file the owner and the group of another one. Whether the system allows it.
 #[cfg(unix)]
 pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {
     use std::os::unix::fs::{MetadataExt as _, fchown};
     fchown(file, Some(before.uid()), Some(before.gid())).is_ok()
 }
-
-/// A file has the permissions of its folder.
-#[cfg(not(unix))]
-pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
 
 /// A file belongs to the user who made it.
 #[cfg(not(unix))]

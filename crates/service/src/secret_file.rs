@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ServiceError;
 use crate::os::{check_mode, check_owner, make_folder};
-use crate::whole_file::{self, Readers};
+use crate::whole_file;
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -117,7 +117,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 ///
 /// [`ServiceError::SecretFile`], if it cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    whole_file::replace(path, contents, Readers::Owner).map_err(|error| fault(path, &error))
+    whole_file::replace(path, contents).map_err(|error| fault(path, &error))
 }
 
 /// The error about a secret file that is not there.

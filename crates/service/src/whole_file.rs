@@ -11,39 +11,17 @@ use tempfile::NamedTempFile;
 
 use crate::os;
 
-/// The users who may read a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readers {
-    /// Those who could read the file before. The umask decides for a new file.
-    AsBefore,
-    /// Those who could read the file before, if these were only its owner and group. Otherwise, and for a new file, its owner
-    /// alone.
-    Owner,
-}
-
-/// Tries whether a file can be written at `path`, and leaves everything as it is. A pipe is not opened, because its reader
-/// would see the end of it.
+/// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
+/// were only its owner and group; otherwise, and if it is new, its owner alone.
 ///
 /// # Errors
 ///
 /// The system's.
-pub fn try_to_replace(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    if is_written_to(path) { Ok(()) } else { draft(path, Readers::AsBefore).map(drop) }
-}
-
-/// Writes `contents` to the file at `path`, all of it or nothing.
-///
-/// # Errors
-///
-/// The system's.
-pub fn replace(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_written_to(path) {
         return File::options().write(true).open(path)?.write_all(contents);
     }
-    let (mut file, place) = draft(path, readers)?;
+    let (mut file, place) = draft(path)?;
     file.write_all(contents)?;
     file.as_file().sync_all()?;
     file.persist(place)?;
@@ -56,7 +34,7 @@ pub fn replace(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()>
 ///
 /// [`ErrorKind::AlreadyExists`], if there is one, and the system's.
 pub(crate) fn make(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let (mut file, place) = draft(path, Readers::Owner)?;
+    let (mut file, place) = draft(path)?;
     file.write_all(contents)?;
     file.as_file().sync_all()?;
     file.persist_noclobber(place)?;
@@ -69,13 +47,9 @@ fn is_written_to(path: &Path) -> bool {
 }
 
 /// A new file to take the place of what `path` names, and where that is. It is removed with the value.
-fn draft(path: &Path, readers: Readers) -> io::Result<(NamedTempFile, PathBuf)> {
+fn draft(path: &Path) -> io::Result<(NamedTempFile, PathBuf)> {
     let place = behind_links(path)?;
-    let mut made = tempfile::Builder::new();
-    if readers == Readers::AsBefore {
-        os::readable(&mut made);
-    }
-    let file = made.prefix(".queens-").tempfile_in(os::folder_of(&place));
+    let file = tempfile::Builder::new().prefix(".queens-").tempfile_in(os::folder_of(&place));
     // The text of the error would name the temporary file.
     let file = file.map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its folder is not there"),
@@ -84,7 +58,7 @@ fn draft(path: &Path, readers: Readers) -> io::Result<(NamedTempFile, PathBuf)> 
     if let Ok(before) = fs::metadata(&place) {
         // With another group, the mode of before would let others read it.
         let is_given = os::give(file.as_file(), &before);
-        if readers == Readers::AsBefore || is_given && os::check_mode(&before, &place).is_ok() {
+        if is_given && os::check_mode(&before, &place).is_ok() {
             file.as_file().set_permissions(before.permissions())?;
         }
     }
@@ -114,17 +88,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("file");
         for text in ["first", "second"] {
-            replace(&path, text.as_bytes(), Readers::AsBefore).expect("it can be written");
+            replace(&path, text.as_bytes()).expect("it can be written");
             assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
         }
         assert_eq!(
             make(&path, b"third").map_err(|error| error.kind()),
             Err(ErrorKind::AlreadyExists)
-        );
-        try_to_replace(&path).expect("it could be");
-        assert_eq!(
-            try_to_replace(folder.path()).map_err(|it| it.kind()),
-            Err(ErrorKind::IsADirectory)
         );
         assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
     }
@@ -140,18 +109,18 @@ mod tests {
         let mode = || fs::metadata(&file).expect("it is there").permissions().mode() & 0o777;
 
         // What they name is not there yet.
-        replace(&next, b"secret", Readers::Owner).expect("it can be written");
+        replace(&next, b"secret").expect("it can be written");
         assert_eq!((fs::read(&file).expect("it is there"), mode()), (b"secret".to_vec(), 0o600));
         for (before, after) in [(0o640, 0o640), (0o644, 0o600)] {
             fs::set_permissions(&file, fs::Permissions::from_mode(before)).expect("it is ours");
-            replace(&next, b"secret", Readers::Owner).expect("it can be written");
+            replace(&next, b"secret").expect("it can be written");
             assert_eq!(mode(), after);
         }
         assert!(link.is_symlink() && next.is_symlink());
 
         fs::remove_file(&file).expect("it is ours");
         symlink("next", &file).expect("links can be made");
-        replace(&link, b"", Readers::AsBefore).expect_err("they lead in a circle");
+        replace(&link, b"").expect_err("they lead in a circle");
     }
 
     #[cfg(unix)]
@@ -159,8 +128,7 @@ mod tests {
     fn a_device_is_written_to_and_stays() {
         use std::os::unix::fs::FileTypeExt as _;
         let device = Path::new("/dev/null");
-        replace(device, b"nothing", Readers::Owner).expect("it takes everything");
-        try_to_replace(device).expect("it takes everything");
+        replace(device, b"nothing").expect("it takes everything");
         assert!(fs::metadata(device).expect("it is there").file_type().is_char_device());
     }
 }

@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
 use ledger::{Ledger, LedgerLock, Role};
 use service::coordinator::{OwnFiles, require_keys, role_token};
 use service::tls::Authority;
-use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor_folder};
+use service::{HostPort, JoinFile, KeyFolder, Token, write_monitor_folder};
 
 use crate::failure::Failure;
 
@@ -52,20 +51,13 @@ pub(super) struct AccessArgs {
     /// [default: the first of --listen that others can reach, with the host's name where it stands
     /// for all addresses; without a port, the one that is bound]
     #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
-    advertise: Option<Advertise>,
+    advertise: Option<String>,
     /// Serve without TLS on any address
     ///
     /// Anybody on the network can then read and alter everything, including the token. Without
     /// --token-file, anybody who can connect may use the farm.
     #[arg(long, env = "QUEENS_INSECURE")]
     insecure: bool,
-}
-
-/// The published address: a host, and a port if it is not the bound one.
-#[derive(Clone, Debug)]
-struct Advertise {
-    host: String,
-    port: Option<u16>,
 }
 
 /// The access to the coordinator, with its secrets.
@@ -75,7 +67,6 @@ pub(super) struct Access {
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
     args: AccessArgs,
-    advertised: Advertise,
     /// The index of the address to listen on whose port is published.
     main: usize,
     keys: KeyFolder,
@@ -113,14 +104,7 @@ impl AccessArgs {
             None => None,
         };
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        let advertised = self.advertise.clone().unwrap_or_else(|| {
-            let host = match listen[main].ip() {
-                ip if ip.is_unspecified() => executor::host_name(),
-                ip => ip.to_string(),
-            };
-            Advertise { host, port: None }
-        });
-        Ok(Access { own, authority, args: self, advertised, main, keys })
+        Ok(Access { own, authority, args: self, main, keys })
     }
 
     fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
@@ -198,25 +182,17 @@ impl Access {
 
     /// The published address.
     fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
-        let Advertise { host, port } = &self.advertised;
-        HostPort::new(host, port.unwrap_or(bound[self.main].port())).map_err(|error| {
+        let bound = bound[self.main];
+        let named = self.args.advertise.clone().unwrap_or_else(|| match bound.ip() {
+            ip if ip.is_unspecified() => executor::host_name(),
+            ip => ip.to_string(),
+        });
+        let bare = named.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let with_port = |_| HostPort::new(bare.unwrap_or(&named), bound.port());
+        named.parse().or_else(with_port).map_err(|error| {
             Failure::Usage(format!(
                 "{error}: name an address that others can reach with --advertise"
             ))
         })
-    }
-}
-
-impl FromStr for Advertise {
-    type Err = HostPortError;
-
-    fn from_str(text: &str) -> Result<Advertise, HostPortError> {
-        if let Ok(address) = text.parse::<HostPort>() {
-            return Ok(Advertise { host: address.host().into(), port: Some(address.port()) });
-        }
-        let bare = text.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(text);
-        // Any port serves to check the host.
-        HostPort::new(bare, 1).map_err(|_| HostPortError(text.into()))?;
-        Ok(Advertise { host: bare.into(), port: None })
     }
 }

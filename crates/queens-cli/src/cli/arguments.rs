@@ -21,14 +21,14 @@ pub(super) const LOGS: &str = "Logs";
 /// The groups of commands in the order of the help. Each has commands with a line, and commands that are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
-    ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
+    ("Boards", &["solve", "list", "draw"], &["check"]),
     (
         "Run a farm",
         &["coordinator", "worker", "workers", "token"],
         &["autoscale", "owners", "trust"],
     ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
-    ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub", "health"]),
+    ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub"]),
 ];
 
 /// The text below the groups.

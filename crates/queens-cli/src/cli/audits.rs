@@ -8,7 +8,7 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
 use super::client::{Client, CoordinatorArgs, view};
-use super::options::share;
+use super::options::{scope, share};
 use super::show;
 use super::show::plural;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
     /// The share of the ranges to count again
-    #[arg(long, value_name = "SHARE", default_value = "2%", env = "QUEENS_AUDIT",
+    #[arg(long, value_name = "SHARE", default_value = "2%",
           value_parser = share)]
     fraction: u32,
     /// Count every range again
@@ -33,14 +33,14 @@ pub(super) struct AuditArgs {
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_enum, env = "QUEENS_ACROSS")]
-    across: Option<ScopeArg>,
+    #[arg(long, value_name = "ACROSS", value_parser = scope())]
+    across: Option<v1::AuditScope>,
     /// With `rows`, count halves by searching
     ///
     /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times
     /// as long [default: by another counting loop].
-    #[arg(long, value_enum)]
-    method: Option<AuditMethod>,
+    #[arg(long, value_name = "rows", value_parser = ["rows"])]
+    method: Option<String>,
     /// Count nothing again any more
     ///
     /// Ranges stop waiting for their second counts. A job that waited for nothing else is done.
@@ -53,36 +53,10 @@ pub(super) struct AuditArgs {
     coordinator: CoordinatorArgs,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum ScopeArg {
-    /// Between machines
-    Machines,
-    /// Between owners
-    Owners,
-}
-
-impl ScopeArg {
-    /// The value in a message.
-    pub(super) fn wire(across: Option<ScopeArg>) -> i32 {
-        let across = match across {
-            None => v1::AuditScope::Unspecified,
-            Some(ScopeArg::Machines) => v1::AuditScope::Machines,
-            Some(ScopeArg::Owners) => v1::AuditScope::Owners,
-        };
-        across.into()
-    }
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum AuditMethod {
-    /// By searching row by row
-    Rows,
-}
-
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     if args.fraction == 0 && !args.all && !args.withdraw {
         return Err(Failure::Usage(
-            "an audit of nothing changes nothing: give a larger --fraction (QUEENS_AUDIT), or --withdraw to have nothing \
+            "an audit of nothing changes nothing: give a larger --fraction, or --withdraw to have nothing \
              counted again any more"
                 .into(),
         ));
@@ -95,7 +69,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             _ => args.fraction,
         },
         by_search: args.method.is_some(),
-        across: ScopeArg::wire(args.across),
+        across: args.across.unwrap_or_default().into(),
     };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;

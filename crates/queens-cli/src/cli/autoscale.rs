@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use wire::v1;
 
 use super::client::{Client, CoordinatorArgs};
@@ -28,8 +28,8 @@ use crate::output;
 #[derive(Debug, Args)]
 pub(super) struct AutoscaleArgs {
     /// The batch system: slurm
-    #[arg(value_enum)]
-    system: System,
+    #[arg(value_parser = ["slurm"])]
+    system: String,
     /// The most nodes that work or wait at a time
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
     max_nodes: u32,
@@ -58,12 +58,6 @@ pub(super) struct AutoscaleArgs {
     options: Vec<OsString>,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum System {
-    /// Slurm, by sbatch, squeue and scancel
-    Slurm,
 }
 
 /// The time by which a worker stops before the end of its job.
@@ -286,7 +280,6 @@ async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Dema
 /// At the first look those of the coordinator and of the batch system; later [`Failure::BatchSystem`] alone, when
 /// submissions or jobs fail again and again.
 pub(super) async fn autoscale(args: AutoscaleArgs) -> Result<(), Failure> {
-    let System::Slurm = args.system;
     let mut client = Client::connect(&args.coordinator).await?;
     let queue = Slurm::new(&args)?;
     let mut history = History::default();

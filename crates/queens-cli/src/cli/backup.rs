@@ -19,7 +19,7 @@ pub(super) struct BackupArgs {
     /// The file to write, which must not be there yet
     to: PathBuf,
     /// Copy this ledger, which may be in use, instead of asking a coordinator
-    #[arg(long, value_name = "FILE", env = "QUEENS_FROM")]
+    #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

@@ -13,9 +13,8 @@ use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::options::{BackendChoice, backend_choice, in_units};
+use super::options::{BackendChoice, MemoryBound, backend_choice, in_units};
 use crate::failure::Failure;
-use crate::memory::MemoryBound;
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
 

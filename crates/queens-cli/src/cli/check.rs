@@ -27,12 +27,12 @@ pub(super) struct CheckArgs {
     queens: Vec<String>,
     /// Read the queens from this file, drawn boards, any of these notations or JSON, of which there may be several; - is
     /// standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "queens", env = "QUEENS_BOARD")]
+    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
     #[command(flatten)]
     rules: RulesArgs,
     /// Print one JSON object [default: a sentence]
-    #[arg(long, env = "QUEENS_JSON")]
+    #[arg(long)]
     json: bool,
 }
 
@@ -59,7 +59,7 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
     let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;
     let reason = if let Some(square) = queens.iter().find(is_off) {
         Some(format!("{square} is off the board of size {n}, which {n} queens need"))
-    } else if let Some([one, other]) = attack(n, &queens, args.rules.rules()) {
+    } else if let Some([one, other]) = attack(n, &queens, args.rules.rules) {
         Some(if one == other {
             format!("the square {one} is given twice")
         } else {

@@ -96,7 +96,7 @@ impl Client {
     pub(super) async fn ask(&mut self, request: Asked) -> Result<Answer, Failure> {
         let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
         let answer = Answer::try_from(self.given(answer)?);
-        answer.map_err(|error| Failure::Incompatible(error.to_string()))
+        Ok(answer?)
     }
 
     /// Sends a request that is answered with a job.
@@ -155,50 +155,56 @@ impl Client {
         }
     }
 
-    /// Calls `see` with the jobs before the job `before`, or with all if it is 0, the newest first, until it breaks off.
+    /// The first `most` jobs that have not ended, the oldest first, and whether there are more.
+    pub(super) async fn live(&mut self, most: usize) -> Result<(Vec<JobView>, bool), Failure> {
+        let page_size = u32::try_from(most.saturating_add(1)).unwrap_or(u32::MAX);
+        let mut live = Vec::new();
+        let list = v1::ListRequest { page_size, live_only: true, ..Default::default() };
+        let see = |job| {
+            if live.len() == most {
+                return ControlFlow::Break(());
+            }
+            live.push(job);
+            ControlFlow::Continue(())
+        };
+        let are_more = self.list(list, see).await?.is_break();
+        Ok((live, are_more))
+    }
+
+    /// Calls `see` with all jobs, the newest first, until it breaks off.
     pub(super) async fn newest(
         &mut self,
-        before: u64,
-        mut see: impl FnMut(JobView) -> ControlFlow<()>,
+        see: impl FnMut(JobView) -> ControlFlow<()>,
     ) -> Result<(), Failure> {
-        let mut after = before;
+        let list = v1::ListRequest { newest_first: true, ..Default::default() };
+        self.list(list, see).await.map(|_| ())
+    }
+
+    /// Calls `see` with the listed jobs, page by page, until it breaks off.
+    async fn list(
+        &mut self,
+        mut request: v1::ListRequest,
+        mut see: impl FnMut(JobView) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Failure> {
         loop {
-            let list = v1::ListRequest::default();
-            let request = v1::ListRequest { after, newest_first: true, ..list };
-            let (page, more) = self.page(request).await?;
-            let Some(last) = page.last().map(|job| job.id.0) else { return Ok(()) };
+            let page = self.service.list(request).await;
+            let v1::ListResponse { jobs, more } = self.given(page)?;
+            let Some(last) = jobs.last().map(|job| job.id) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            for job in jobs {
+                if see(view(job)?).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
             // A coordinator that repeats itself would never come to an end.
-            let goes_on = more && (after == 0 || last < after);
-            if page.into_iter().try_for_each(&mut see).is_break() || !goes_on {
-                return Ok(());
+            let after = request.after;
+            let is_further = if request.newest_first { last < after } else { last > after };
+            if !more || after != 0 && !is_further {
+                return Ok(ControlFlow::Continue(()));
             }
-            after = last;
+            request.after = last;
         }
-    }
-
-    /// The first jobs that have not ended, the oldest first: `most` at least if there are so many. And whether there
-    /// are more.
-    pub(super) async fn live(&mut self, most: usize) -> Result<(Vec<JobView>, bool), Failure> {
-        let page_size = u32::try_from(most).unwrap_or(u32::MAX);
-        let mut live: Vec<JobView> = Vec::new();
-        let mut after = 0;
-        loop {
-            let list = v1::ListRequest::default();
-            let request = v1::ListRequest { page_size, live_only: true, after, ..list };
-            let (page, more) = self.page(request).await?;
-            let last = page.last().map_or(after, |job| job.id.0);
-            live.extend(page);
-            if !more || live.len() >= most || last <= after {
-                return Ok((live, more));
-            }
-            after = last;
-        }
-    }
-
-    async fn page(&mut self, request: v1::ListRequest) -> Result<(Vec<JobView>, bool), Failure> {
-        let page = self.service.list(request).await;
-        let v1::ListResponse { jobs, more } = self.given(page)?;
-        Ok((jobs.into_iter().map(view).collect::<Result<_, _>>()?, more))
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
@@ -251,5 +257,5 @@ impl Client {
 
 /// A job as the coordinator shows it.
 pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
-    JobView::try_from(job).map_err(|error| Failure::Incompatible(error.to_string()))
+    Ok(JobView::try_from(job)?)
 }

@@ -1,21 +1,17 @@
 //! `queens compare`: every algorithm and method on the same boards, with one thread each.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use board::{MethodChoice, Problem};
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
 use serde_json::json;
 
-use super::options::duration;
+use super::options::{MemoryBound, Sizes, duration, one_of};
+use crate::answer::check_total;
 use crate::failure::Failure;
-use crate::memory::MemoryBound;
 use crate::output;
-use crate::sizes::Sizes;
-use crate::suspended::check_total;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -38,8 +34,8 @@ pub(super) struct CompareArgs {
     #[arg(value_name = "N", value_parser = Sizes::of_boards)]
     boards: Sizes,
     /// What to compare [default: all]
-    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
-    algorithms: Vec<Named>,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = one_of(Algorithm::ALL.map(|it| (it.name(), it, it.about()))))]
+    algorithms: Vec<Algorithm>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
     seconds: f64,
@@ -57,22 +53,6 @@ pub(super) struct CompareArgs {
     json: bool,
 }
 
-/// An algorithm by its name.
-#[derive(Clone, Copy, Debug)]
-struct Named(Algorithm);
-
-impl ValueEnum for Named {
-    fn value_variants<'a>() -> &'a [Named] {
-        static ALL: LazyLock<Vec<Named>> =
-            LazyLock::new(|| Algorithm::ALL.into_iter().map(Named).collect());
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
-    }
-}
-
 /// Reads a duration, or a bare number of seconds.
 fn seconds(text: &str) -> anyhow::Result<f64> {
     let Ok(seconds) = text.parse() else { return Ok(duration(text)?.as_secs_f64()) };
@@ -86,7 +66,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let algorithms = match args.algorithms.as_slice() {
         [] => Algorithm::ALL.to_vec(),
-        some => some.iter().map(|named| named.0).collect(),
+        some => some.to_vec(),
     };
     let memory = args.memory.bytes();
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);

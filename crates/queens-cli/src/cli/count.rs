@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use board::rows::RowsError;
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
-use count::{Counting, Variant};
+use clap::Args;
+use count::{Answering, Counting, Variant};
 use executor::provenance;
 use farm::{JobView, Slice};
 use serde_json::json;
@@ -16,22 +15,20 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods::{self, LocalArgs};
-use super::options::{CountingArgs, MethodArgs, duration};
+use super::options::{CountingArgs, MethodArgs, Sizes, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
-use super::shard::{Shard, has_place, with_shard};
+use super::shard::{Shard, with_shard};
 use super::show;
 use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
-use crate::answer::{self, Answering};
+use crate::answer::{self, check_total};
 use crate::failure::Failure;
 use crate::output::ResultOutput;
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
-use crate::sizes::Sizes;
 use crate::stderr;
-use crate::suspended::check_total;
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -48,32 +45,33 @@ pub(super) struct CountArgs {
     /// Fill only the first M ranks [default: all]
     ///
     /// The count is of placements of M queens on a board of M ranks and N files.
-    #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_RANKS")]
+    #[arg(hide_short_help = true, long, value_name = "M")]
     ranks: Option<u32>,
     /// Count up to the square's symmetries
     ///
     /// With `--problem superqueens` or `toroidal`; without a problem it is `--problem fundamental`.
-    #[arg(hide_short_help = true, long, env = "QUEENS_FUNDAMENTAL")]
+    #[arg(hide_short_help = true, long)]
     fundamental: bool,
     /// Print a count for each file of the first queen
     ///
     /// From the file a on (A059963), instead of their sum.
-    #[arg(hide_short_help = true, long, env = "QUEENS_BY_COLUMN")]
+    #[arg(hide_short_help = true, long,
+          conflicts_with_all = ["problem", "given", "board", "fundamental", "method", "rows", "width", "no_mirror", "ledger", "stats"])]
     by_column: bool,
     #[command(flatten)]
-    pub(super) method_args: MethodArgs,
+    method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Keep the work in a file, and go on from it
     ///
     /// `{shard}` in its name stands for the part, as 3-of-64 [default: nothing is kept].
-    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Count this part only, as in 3/64
     ///
-    /// It goes into a ledger, and `queens merge` joins the parts. `auto` takes the part from the
-    /// task of the array that Slurm, LSF or Grid Engine has started, and `auto/64` from PBS,
-    /// Kubernetes and HTCondor too, which do not report how many there are [default: all tasks].
+    /// It goes into a ledger, and `queens merge` joins the parts. `auto/64` takes the part from the
+    /// task of the array that Slurm, PBS, LSF, Grid Engine, Kubernetes, HyperQueue or HTCondor has
+    /// started [default: all tasks].
     #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
     shard: Option<Shard>,
     /// Stop after this time, as in 90s or 00:50:00
@@ -81,11 +79,6 @@ pub(super) struct CountArgs {
     /// With --ledger the same command goes on from there (exit code 75) [default: no limit].
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", value_parser = duration)]
     time_limit: Option<Duration>,
-    /// Write JSON to this file, too, once all is counted
-    ///
-    /// `{shard}` in its name stands for the part [default: no file].
-    #[arg(long, value_name = "FILE", env = "QUEENS_OUTPUT")]
-    output: Option<PathBuf>,
     /// Print one JSON object instead of the total
     ///
     /// Of several sizes, it is one object a line.
@@ -93,9 +86,6 @@ pub(super) struct CountArgs {
     json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
-    /// Whether several threads were asked for explicitly.
-    #[arg(skip)]
-    wants_threads: bool,
     #[arg(skip)]
     log_is_json: bool,
     /// Print a table on standard error
@@ -107,7 +97,7 @@ pub(super) struct CountArgs {
 }
 
 /// Prints that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
-fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
+fn part_counted(job: &JobView, output: ResultOutput) -> Result<(), Failure> {
     let text = format!(
         "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
         job.spec.slice, job.spec.plan, job.tasks_done, job.spec.plan.tasks
@@ -129,6 +119,22 @@ fn tested_methods(
 }
 
 impl CountArgs {
+    /// The problem on a board of size `n`.
+    fn asked(&self, n: u32) -> Result<Problem, Failure> {
+        match self.problem.problem(n)? {
+            Problem::Total { n } if self.fundamental => Ok(Problem::Fundamental { n }),
+            Problem::Completions(_) if self.fundamental => Err(Failure::Usage(
+                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board"
+                    .into(),
+            )),
+            problem => Ok(problem),
+        }
+    }
+
+    fn output(&self, n: u32) -> ResultOutput {
+        ResultOutput { json: self.json, size: self.n.are_many().then_some(n) }
+    }
+
     /// Prints a text about the count on standard error, except with --quiet.
     fn report(&self, text: impl Display) {
         match (self.progress.is_wanted(), self.log_is_json) {
@@ -147,53 +153,46 @@ impl CountArgs {
             ));
         }
     }
+}
 
-    /// Notes whether several threads were asked for explicitly, and ignores environment variables that do not concern this
-    /// count: those of the cut if it was typed, and those of the cut, ledgers and parts if one plain search counts the
-    /// board.
-    pub(super) fn prefer_typed(&mut self, matches: &ArgMatches) {
-        self.wants_threads = self.counting.room.wants_threads(matches);
-        let is_searched = self.blocked.is_given() || self.ranks.is_some() || self.by_column;
-        let is_searched = is_searched || self.problem.has_given_otherwise();
-        if !is_searched && self.n.each().all(|n| n <= Given::MAX_N) {
-            return self.method_args.prefer_typed(matches);
-        }
-        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.method_args.keep_typed(matches);
-        self.ledger.take_if(|_| !is_typed("ledger"));
-        self.shard.take_if(|_| !is_typed("shard"));
+/// Counts what a farm cannot count.
+async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> {
+    if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
+        return count_by_search(args, search).await.map(Some);
     }
+    if args.by_column {
+        return count_by_column(args, n).await.map(Some);
+    }
+    let Some(method) = args.method_args.local()? else { return Ok(None) };
+    if args.ledger.is_some() {
+        return Err(method.refuses("no ledger", "--ledger and --shard"));
+    }
+    let local = LocalArgs {
+        problem: args.asked(n)?,
+        memory: args.counting.room.memory(),
+        is_plain: args.method_args.no_mirror,
+        output: args.output(n),
+        stats: args.stats,
+    };
+    let counted = spawn_blocking(move || local_methods::run(method, &local));
+    counted.await.map_err(anyhow::Error::from)?.map(Some)
 }
 
 /// Counts what no method cuts into tasks.
-async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
+async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
     let is_other = args.stats || args.fundamental || args.by_column;
-    if args.wants_threads || keeps || args.method_args.is_given() || is_other {
+    if keeps || args.method_args.is_given() || is_other {
         return Err(plain_search::refuses_options());
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
-    let size = args.n.are_many().then_some(search.n);
-    let output = ResultOutput::new(args.json, args.output)?.of_size(size);
+    let output = args.output(search.n);
     search.count(output, args.progress.is_wanted()).await
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
-async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Result<Took, Failure> {
-    let is_total = matches!(args.problem.problem(n)?, Problem::Total { .. });
-    if !is_total
-        || args.ledger.is_some()
-        || args.method_args.is_given()
-        || args.stats
-        || args.fundamental
-    {
-        return Err(Failure::Usage(
-            "--by-column counts the total in one way: leave out --problem, given queens, --method, --rows, --width, \
-             --no-mirror, --ledger, --shard, --stats and --fundamental"
-                .into(),
-        ));
-    }
+async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     if n > MAX_N {
         return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
     }
@@ -222,7 +221,7 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
         "problem": "total", "n": n, "by_column": columns, "total": total.to_string(), "seconds": seconds,
         "threads": threads, "backend": backend.name(),
     });
-    output.print(columns.join(" "), json)?;
+    args.output(n).print(columns.join(" "), json)?;
     Ok(Took {
         seconds,
         counted: Some(total),
@@ -233,13 +232,10 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
     args.log_is_json = log_is_json;
-    let is_for_reader = args.ledger.is_none() && args.output.is_none();
-    let mut stops = Stops::new(args.time_limit, is_for_reader);
-    if args.n.are_many() && (args.ledger.is_some() || args.output.is_some()) {
+    let mut stops = Stops::new(args.time_limit, args.ledger.is_none());
+    if args.n.are_many() && args.ledger.is_some() {
         return Err(Failure::Usage(
-            "a ledger and a file are for one board: leave out --ledger (QUEENS_LEDGER), --shard and --output \
-             (QUEENS_OUTPUT), or give one size"
-                .into(),
+            "a ledger is for one board: leave out --ledger and --shard, or give one size".into(),
         ));
     }
     let mut all: Option<Took> = None;
@@ -270,63 +266,21 @@ async fn count(
     n: u32,
     mut stops: impl Stream<Item = ()> + Unpin,
 ) -> Result<Took, Failure> {
-    let size = args.n.are_many().then_some(n);
-    if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
-        return tokio::select! {
-            counted = count_by_search(args, search) => counted,
-            Some(()) = stops.next() => Err(plain_search::interrupted()),
-        };
-    }
-    if args.by_column {
-        let output = ResultOutput::new(args.json, args.output.clone())?.of_size(size);
-        return tokio::select! {
-            counted = count_by_column(args, n, output) => counted,
-            Some(()) = stops.next() => Err(Failure::Interrupted(
-                "stopped, and nothing is kept, because --by-column has no ledger".into(),
-            )),
-        };
-    }
-    let problem = match args.problem.problem(n)? {
-        Problem::Total { n } if args.fundamental => Problem::Fundamental { n },
-        Problem::Completions(_) if args.fundamental => {
-            return Err(Failure::Usage(
-                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board"
-                    .into(),
+    let alone = tokio::select! {
+        took = count_alone(&args, n) => took?,
+        Some(()) = stops.next() => {
+            return Err(Failure::Interrupted(
+                "stopped, and nothing is kept, because this count has no ledger".into(),
             ));
         }
-        problem => problem,
     };
+    if let Some(took) = alone {
+        return Ok(took);
+    }
+    let problem = args.asked(n)?;
     let of_environment = |name: &str| std::env::var(name).ok();
     let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
-    let named = |path: &Path| with_shard(path, slice);
-    let is_part = slice.is_some_and(|slice| !slice.is_all());
-    if let Some(output) = args.output.as_deref().filter(|output| is_part && !has_place(output)) {
-        return Err(Failure::Usage(format!(
-            "all parts would be written to one file, {}: have {{shard}} in the name of --output (QUEENS_OUTPUT), for the \
-             part",
-            output.display()
-        )));
-    }
-    let ledger = args.ledger.as_deref().map(named).transpose()?;
-    let output = args.output.as_deref().map(named).transpose()?;
-    let output = ResultOutput::new(args.json, output)?.of_size(size);
-    if let Some(method) = args.method_args.local()? {
-        if args.wants_threads {
-            return Err(method.refuses("one thread", "--threads"));
-        }
-        if ledger.is_some() {
-            return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
-        }
-        let stats = args.stats;
-        let memory = args.counting.room.memory();
-        let is_plain = args.method_args.no_mirror();
-        let local = LocalArgs { problem, memory, is_plain, output, stats };
-        let counted = spawn_blocking(move || local_methods::run(method, &local));
-        return tokio::select! {
-            counted = counted => counted.map_err(anyhow::Error::from)?,
-            Some(()) = stops.next() => Err(method.interrupted()),
-        };
-    }
+    let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {
         return Err(Failure::Usage(
@@ -354,7 +308,11 @@ async fn count(
         ledger,
     };
     let backend = count.backend.name();
-    let answering = Answering::begin(problem, counts_orbits);
+    // An answer up to symmetry needs a search besides the count.
+    let answering = spawn_blocking(move || match counts_orbits {
+        true => Answering::up_to_symmetry(problem),
+        false => Answering::new(problem),
+    });
     let mut progress = Progress::new(args.progress.is_wanted(), false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
@@ -378,10 +336,10 @@ async fn count(
         ),
     };
     if !job.spec.slice.is_all() {
-        return part_counted(&job, &output).map(|()| took);
+        return part_counted(&job, args.output(n)).map(|()| took);
     }
     let answer = tokio::select! {
-        answer = answering.of(job.counted) => answer?,
+        found = answering => found.map_err(anyhow::Error::from)??.answer(job.counted)?,
         Some(()) = stops.next() => {
             let text = format!(
                 "stopped: there are {} placements, and the search for those that rotations leave as they are \
@@ -413,6 +371,6 @@ async fn count(
     json["seconds"] = seconds.into();
     json["threads"] = threads.get().into();
     json["backend"] = backend.into();
-    output.print(answer.count(), json)?;
+    args.output(n).print(answer.count(), json)?;
     Ok(took)
 }

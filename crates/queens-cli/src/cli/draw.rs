@@ -46,7 +46,7 @@ pub(super) struct DrawArgs {
     /// Read a permutation as ranks on files
     ///
     /// Files are taken from a on [default: as the column on each rank].
-    #[arg(long, env = "QUEENS_BY_FILE")]
+    #[arg(long)]
     by_file: bool,
     /// Write to this file; its extension says the format
     #[arg(long, value_name = "FILE")]

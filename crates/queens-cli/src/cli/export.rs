@@ -4,13 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evidence::Exported;
+use evidence::{Checked, Exported, NewFile, NewFileError};
 use farm::{JobId, JobState, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
+use wire::v1;
 
-use super::client::CoordinatorArgs;
-use super::download::download;
+use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -22,7 +22,7 @@ pub(super) struct ExportArgs {
     bundle: PathBuf,
     /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator
     /// is asked]
-    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -35,8 +35,8 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
     let Exported { header, name } = match &args.ledger {
         Some(ledger) => from_ledger(&args, ledger)?,
         None => {
-            let bundle = download(args.job, &args.bundle, &args.coordinator).await?;
-            Exported { header: bundle.header, name: bundle.name }
+            let Checked { header, name, .. } = download(&args).await?;
+            Exported { header, name }
         }
     };
     if args.json {
@@ -70,8 +70,9 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let exported =
         evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
-        ExportFault::Ledger(fault) => at_ledger(fault).into(),
-        ExportFault::Output(error) => Failure::output(args.bundle.display(), error),
+        // The ledger is open already: it is the bundle that cannot be written.
+        LedgerFault::File(error) => unwritten(&args.bundle, &error),
+        fault => at_ledger(fault).into(),
     })
 }
 
@@ -83,20 +84,31 @@ fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The reason why a bundle was not written.
-enum ExportFault {
-    Ledger(LedgerFault),
-    Output(io::Error),
-}
-
-impl From<LedgerFault> for ExportFault {
-    fn from(fault: LedgerFault) -> ExportFault {
-        ExportFault::Ledger(fault)
+/// Fetches the bundle of a job from a coordinator, block by block, and checks that it does not contradict itself.
+async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
+    let bundle = &args.bundle;
+    let mut client = Client::connect(&args.coordinator).await?;
+    let mut file = NewFile::begin(bundle).map_err(|error| unwritten(bundle, &error))?;
+    let blocks = client.service.export(v1::JobRequest { job: args.job }).await;
+    let mut blocks = client.given(blocks)?;
+    loop {
+        let block = blocks.message().await.map_err(|status| client.failure(status))?;
+        let v1::ExportResponse { length, gzip, is_last } = block
+            .ok_or_else(|| Failure::unreachable(client.url(), "it ended the export too early"))?;
+        file.write_block(length, &gzip).map_err(|error| unwritten(bundle, &error))?;
+        if is_last {
+            return finish(file, bundle);
+        }
     }
 }
 
-impl From<io::Error> for ExportFault {
-    fn from(error: io::Error) -> ExportFault {
-        ExportFault::Output(error)
-    }
+fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
+    Failure::output(bundle.display(), error)
+}
+
+fn finish(file: NewFile, bundle: &Path) -> Result<Checked, Failure> {
+    file.finish_bundle().map_err(|error| match error {
+        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
+        NewFileError::Output(error) => unwritten(bundle, &error),
+    })
 }

@@ -1,11 +1,10 @@
 //! `queens help`: of one command, or of what several commands share.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::{Args, Command};
 
-use super::arguments::{self, CONNECTION};
+use super::arguments;
 use super::client::CoordinatorArgs;
 use super::log::LogArgs;
 use crate::failure::Failure;
@@ -25,12 +24,12 @@ pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
     let page = match named.as_slice() {
         ["all"] => {
             let mut text = arguments::groups(&cli);
-            for page in [connection(&cli), logs(), EXIT_CODES.into()] {
+            for page in [connection(), logs(), EXIT_CODES.into()] {
                 let _ = write!(text, "\n{page}");
             }
             text
         }
-        ["connection"] => connection(&cli),
+        ["connection"] => connection(),
         ["logs"] => logs(),
         ["exit-codes"] => EXIT_CODES.into(),
         named => return of_command(named, cli),
@@ -57,22 +56,10 @@ fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
     })
 }
 
-fn connection(cli: &Command) -> String {
-    let mut names = BTreeSet::new();
-    for command in cli.get_subcommands() {
-        let parts = command.get_subcommands().chain([command]);
-        if parts
-            .flat_map(Command::get_arguments)
-            .any(|arg| arg.get_help_heading() == Some(CONNECTION))
-        {
-            names.insert(command.get_name());
-        }
-    }
-    let names = Vec::from_iter(names).join(", ");
-    let about = format!(
-        "Where the coordinator is, and how each side proves itself to the other. Without any of these, it is on this \
-         machine. They are options of {names}."
-    );
+fn connection() -> String {
+    let about = "Where the coordinator is, and how each side proves itself to the other. Without any of these, it is on \
+                 this machine. They are options of all commands that ask one."
+        .into();
     options(CoordinatorArgs::augment_args(Command::new("connection")), about)
 }
 

@@ -1,26 +1,29 @@
 //! The commands that talk to a coordinator about jobs.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use anyhow::Context;
 use board::MethodChoice;
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use farm::{Answer, AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
+use serde_json::json;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
+use wire::{LIVENESS, READINESS};
 
-use super::audits::{self, AuditArgs, ScopeArg};
+use super::audits::{self, AuditArgs};
 use super::client::{Client, CoordinatorArgs, view};
-use super::options::{MethodArgs, share};
+use super::options::{MethodArgs, Sizes, scope, share};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
-use crate::sizes::Sizes;
 use crate::{output, stderr};
 
 #[derive(Debug, Args)]
@@ -32,32 +35,32 @@ pub(super) struct SubmitArgs {
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
-    pub(super) method_args: MethodArgs,
+    method_args: MethodArgs,
     /// Jobs of higher priority are served first
     ///
     /// It is from -10 to 10, or anything for an admin.
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     priority: i32,
     /// Count this share of the ranges twice, as in 2%
     ///
     /// The second count is by another machine and another kernel.
-    #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     audit: Option<u32>,
     /// Count every range twice
-    #[arg(long, conflicts_with = "audit", env = "QUEENS_CERTIFIED")]
+    #[arg(long, conflicts_with = "audit")]
     certified: bool,
     /// Who counts twice: another machine, or owner
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_enum, env = "QUEENS_ACROSS")]
-    across: Option<ScopeArg>,
+    #[arg(long, value_name = "ACROSS", value_parser = scope())]
+    across: Option<v1::AuditScope>,
     /// A name; one that is taken adds no job
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
     /// printed and nothing is added, so that a script can be started again. Of several sizes, each
     /// job's name ends with its own, as in NAME-18 [default: every submission is a new job].
-    #[arg(long, value_name = "NAME", env = "QUEENS_JOB_NAME", value_parser = name)]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Follow the job to its end and print its total
     ///
@@ -79,24 +82,21 @@ pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
     /// Numbers of jobs to show in detail [default: a list]
-    #[arg(value_name = "JOB", conflicts_with_all = ["all", "state", "owner", "limit", "before"])]
+    #[arg(value_name = "JOB", conflicts_with_all = ["all", "limit"])]
     jobs: Vec<u64>,
-    /// List all jobs [default: those that have not ended, and the last ten that have]
+    /// List all jobs
     #[arg(long)]
     all: bool,
-    /// List jobs in these states only
-    #[arg(long, value_name = "STATE", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(["running", "paused", "suspended", "done", "cancelled"]))]
-    state: Vec<String>,
-    /// List jobs of these owners only
-    #[arg(long, value_name = "OWNER", value_delimiter = ',')]
-    owner: Vec<String>,
-    /// List so many jobs at most, the newest [default: no limit]
-    #[arg(short = 'n', long, value_name = "K")]
-    limit: Option<usize>,
-    /// List jobs before this one only, as behind a limit
-    #[arg(long, value_name = "JOB")]
-    before: Option<u64>,
+    /// List so many of the jobs that have ended, the newest
+    #[arg(short = 'n', long, value_name = "K", default_value_t = 10, conflicts_with = "all")]
+    limit: usize,
+    /// Only ask whether the coordinator serves
+    ///
+    /// It needs no token. The exit code is 0 or 5. `liveness` is whether the process lives,
+    /// `readiness` whether it answers all requests: it has read its ledger, and is not stopping.
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = READINESS,
+          value_parser = [LIVENESS, READINESS], conflicts_with_all = ["jobs", "all", "limit"])]
+    health: Option<String>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -109,9 +109,6 @@ enum JobsCommand {
     /// Remove jobs that are over, with all of their counts and evidence
     Rm(JobArgs),
 }
-
-/// The number of ended jobs that are listed by default.
-const ENDED_LISTED: usize = 10;
 
 /// The commands that change jobs.
 #[derive(Debug, Subcommand)]
@@ -131,7 +128,7 @@ pub(super) enum ChangeCommand {
 #[derive(Debug, Args)]
 pub(super) struct JobArgs {
     /// Numbers of jobs
-    #[arg(value_name = "JOB", required = true)]
+    #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<u64>,
     /// Print JSON, one object a line
     #[arg(long)]
@@ -142,17 +139,11 @@ pub(super) struct JobArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PriorityArgs {
-    /// Numbers of jobs
-    #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
-    jobs: Vec<u64>,
+    #[command(flatten)]
+    of: JobArgs,
     /// Jobs of higher priority are served first: from -10 to 10, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
     priority: i32,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
 }
 
 #[derive(Debug, Args)]
@@ -207,7 +198,7 @@ async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<Jo
     let are_many = jobs.len() > 1;
     match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
         Ok(Answer::Jobs(jobs)) => Ok(jobs),
-        Ok(_) => Err(Failure::Incompatible(wire::WireError::Missing("jobs").to_string())),
+        Ok(_) => Err(wire::WireError::Missing("jobs").into()),
         Err(Failure::Plan(reason)) if are_many => {
             Err(Failure::Plan(format!("{reason}; no other size was submitted")))
         }
@@ -234,7 +225,7 @@ impl SubmitArgs {
 
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = ScopeArg::wire(self.across);
+        let across = self.across.unwrap_or_default().into();
         share_ppm.map(|share_ppm| v1::AuditPolicy {
             share_ppm,
             across,
@@ -244,6 +235,9 @@ impl SubmitArgs {
 }
 
 pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
+    if let Some(service) = args.health.take() {
+        return health(args, service).await;
+    }
     match args.command.take() {
         None if args.jobs.is_empty() => list(args).await,
         None => show(args).await,
@@ -251,18 +245,51 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
     }
 }
 
+/// Asks gRPC's health service of the coordinator.
+async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
+    let endpoint = args.coordinator.endpoint()?;
+    let mut client = HealthClient::new(endpoint.channel().await?);
+    let unreachable = |reason: &str| Failure::unreachable(endpoint.url(), reason);
+    let answer = client.check(HealthCheckRequest { service }).await;
+    match answer.map_err(|status| unreachable(status.message()))?.into_inner().status() {
+        ServingStatus::Serving if args.json => output::print(json!({"status": "serving"})),
+        ServingStatus::Serving => output::print("serving"),
+        other => {
+            let status = other.as_str_name();
+            Err(unreachable(&format!("it is {status}: it reads its ledger, or is stopping")))
+        }
+    }
+}
+
 async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    // A job that waits for others names them.
     let (live, _) = client.live(usize::MAX).await?;
-    let (listed, are_more) = args.chosen(&mut client, &live).await?;
+    let mut listed: BTreeMap<JobId, JobView> =
+        live.iter().map(|job| (job.id, job.clone())).collect();
+    let most = if args.all { usize::MAX } else { args.limit };
+    let (mut ended, mut are_more) = (0, false);
+    client
+        .newest(|job| {
+            if job.state.is_over() {
+                are_more = ended == most;
+                if are_more {
+                    return ControlFlow::Break(());
+                }
+                ended += 1;
+                listed.insert(job.id, job);
+            }
+            ControlFlow::Continue(())
+        })
+        .await?;
+    let listed: Vec<JobView> = listed.into_values().collect();
     if args.json {
+        // A job that waits for others names them.
         return listed.iter().try_for_each(|job| output::print(show::json(job, &live)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
     if !going.is_empty() || ended.is_empty() {
-        let going = show::table(going).without(&show::OF_ENDED);
-        going.print(&show::SPARED, args.nothing())?;
+        let nothing = "there is no job; `queens submit N` adds one";
+        show::table(going).without(&show::OF_ENDED).print(&show::SPARED, nothing)?;
     }
     if !ended.is_empty() {
         if ended.len() < listed.len() {
@@ -271,65 +298,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         show::table(ended).without(&show::OF_LIVE).print(&show::SPARED, "")?;
     }
     show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
-    match listed.first().filter(|_| are_more) {
-        None => Ok(()),
-        Some(job) if args.limit.is_some() => {
-            output::print(format!("there are more: `queens jobs --before {}`", job.id))
-        }
-        Some(_) => output::print("more have ended: `queens jobs --all`"),
-    }
-}
-
-impl JobsArgs {
-    /// The message for an empty list.
-    fn nothing(&self) -> &'static str {
-        if self.state.is_empty() && self.owner.is_empty() && self.before.is_none() {
-            "there is no job yet; `queens submit N` adds one"
-        } else {
-            "there is no such job; `queens jobs --all` lists all"
-        }
-    }
-
-    /// The jobs to list, the oldest first, and whether others are left out for being old. Those
-    /// that are `live` are known.
-    async fn chosen(
-        &self,
-        client: &mut Client,
-        live: &[JobView],
-    ) -> Result<(Vec<JobView>, bool), Failure> {
-        let is_wanted = |job: &JobView| {
-            (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
-                && (self.owner.is_empty() || self.owner.contains(&job.spec.origin.owner))
-        };
-        // Options that choose jobs lift the limit on ended jobs.
-        let is_given =
-            self.all || self.limit.is_some() || self.before.is_some() || !self.state.is_empty();
-        let most = self.limit.unwrap_or(usize::MAX);
-        let most_ended = if is_given { usize::MAX } else { ENDED_LISTED };
-        let mut listed: Vec<JobView> = Vec::new();
-        let (mut ended, mut are_more) = (0, false);
-        client
-            .newest(self.before.unwrap_or(0), |job| {
-                if !is_wanted(&job) {
-                    return ControlFlow::Continue(());
-                }
-                ended += usize::from(job.state.is_over());
-                are_more = listed.len() == most || ended > most_ended;
-                if are_more {
-                    return ControlFlow::Break(());
-                }
-                listed.push(job);
-                ControlFlow::Continue(())
-            })
-            .await?;
-        if !is_given {
-            let oldest = listed.last().map(|job| job.id);
-            let is_older = |job: &&JobView| oldest.is_none_or(|oldest| job.id < oldest);
-            listed.extend(live.iter().rev().filter(is_older).filter(|job| is_wanted(job)).cloned());
-        }
-        listed.reverse();
-        Ok((listed, are_more))
-    }
+    if are_more { output::print("more have ended: `queens jobs --all`") } else { Ok(()) }
 }
 
 /// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
@@ -417,11 +386,10 @@ impl ChangeCommand {
             ChangeCommand::Cancel(args) => change(args, Change::Cancel(v1::Cancel {}), state).await,
             ChangeCommand::Pause(args) => change(args, Change::Pause(v1::Pause {}), state).await,
             ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
-            ChangeCommand::Priority(PriorityArgs { jobs, priority, json, coordinator }) => {
-                let args = JobArgs { jobs, json, coordinator };
+            ChangeCommand::Priority(PriorityArgs { of, priority }) => {
                 let line =
                     |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
-                change(args, Change::Priority(priority), line).await
+                change(of, Change::Priority(priority), line).await
             }
         }
     }

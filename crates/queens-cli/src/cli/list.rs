@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use board::squares::Square;
 use clap::Args;
-use solve::{Notation, Placement, Solutions, Start, Symmetry, first_rows, solutions};
+use solve::{Notation, Placement, Solutions, Start, Symmetry, solutions};
 
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
@@ -27,8 +27,7 @@ Examples:
   queens list 6 --given b1 --format board
   queens list 8 --by-file --number 87 --orbit
   queens list 8 --numbered           the 92 with their numbers, and those of the twelve groups
-  queens list 13 --problem toroidal --format permutation
-  queens list 8 --rows 2             the 42 ways to fill the first two rows";
+  queens list 13 --problem toroidal --format permutation";
 
 /// Prints placements, one after the other.
 #[derive(Debug, Args)]
@@ -48,31 +47,25 @@ pub(super) struct ListArgs {
     /// Print only the placement with this number
     ///
     /// It is counted from 1 [default: all].
-    #[arg(long, value_name = "K", conflicts_with = "limit", env = "QUEENS_NUMBER",
+    #[arg(long, value_name = "K", conflicts_with = "limit",
           value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
     /// With --number: all its turned and mirrored forms
     ///
     /// Each is printed once [default: it alone].
-    #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
+    #[arg(long, requires = "number")]
     orbit: bool,
     /// Print the number of each, and of its group
     ///
     /// They stand before each placement. A group is its rotations and reflections; groups are
     /// numbered as they come, and one placement of each is held in memory.
-    #[arg(long, conflicts_with_all = ["number", "rows"], env = "QUEENS_NUMBERED")]
+    #[arg(long, conflicts_with = "number")]
     numbered: bool,
     /// Order and write by the rank on each file
     ///
     /// Files are taken from a on [default: by the column on each rank].
-    #[arg(long, env = "QUEENS_BY_FILE")]
+    #[arg(long)]
     by_file: bool,
-    /// Print the ways to fill the first M rows only
-    ///
-    /// N is up to 64 [default: whole placements].
-    #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
-          conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem", "blocked"])]
-    rows: Option<u32>,
     #[command(flatten)]
     rules: RulesArgs,
     #[command(flatten)]
@@ -84,10 +77,9 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
-    match (args.rows, args.number) {
-        (Some(rows), _) => list_first_rows(args, rows),
-        (None, Some(number)) => list_one(args, number),
-        (None, None) => list_all(args),
+    match args.number {
+        Some(number) => list_one(args, number),
+        None => list_all(args),
     }
 }
 
@@ -119,20 +111,6 @@ fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
     printer.end(ended)
 }
 
-fn list_first_rows(args: &ListArgs, rows: u32) -> Result<(), Failure> {
-    let n = args.n;
-    if n > 64 || rows > n {
-        return Err(Failure::Usage(format!(
-            "the first {rows} rows of a board of size {n}: give a size of at most 64, and no more rows than it has"
-        )));
-    }
-    let mut printer = args.printer()?;
-    let ended = first_rows(n, rows)
-        .take(args.limit())
-        .try_for_each(|columns| printer.print_rows(n, &columns));
-    printer.end(ended)
-}
-
 impl ListArgs {
     /// The most placements that are printed.
     fn limit(&self) -> usize {
@@ -149,9 +127,7 @@ impl ListArgs {
         };
         let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
         let blocked = seen(self.blocked.squares(self.n)?);
-        let start = Start::with_rules(self.n, self.rules.rules(), &given)
-            .and_then(|start| start.blocking(&blocked))
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let start = Start::with_rules(self.n, self.rules.rules, &given)?.blocking(&blocked)?;
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 
@@ -184,10 +160,6 @@ impl Printer {
             true => self.print(self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION))),
             false => self.print(self.notation.of(placement)),
         }
-    }
-
-    fn print_rows(&mut self, n: u32, columns: &[u32]) -> ControlFlow<io::Error> {
-        self.print(self.notation.of_rows(n, columns.iter().copied(), &[]))
     }
 
     fn print(&mut self, text: impl Display) -> ControlFlow<io::Error> {

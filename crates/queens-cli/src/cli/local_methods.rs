@@ -4,30 +4,18 @@ use std::time::Instant;
 
 use board::rows::RowsError;
 use board::{MAX_N, PlanError, Problem};
+use clap::ValueEnum;
 use count::Answer;
 use literature::forced::{self, ForcedCount, Looking};
 use literature::states::{self, RowStats};
 use serde_json::{Value, json};
 
-use crate::answer;
+use super::options::MethodName;
+use crate::answer::{self, check_total};
 use crate::failure::Failure;
 use crate::output::ResultOutput;
 use crate::progress::Took;
 use crate::stderr;
-use crate::suspended::check_total;
-
-/// A method that makes no tasks, so that a farm cannot use it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LocalMethod {
-    /// [`literature::states`].
-    States,
-    /// [`literature::forced`], with columns and rows.
-    Forced,
-    /// [`literature::forced`], with columns alone.
-    ForcedColumns,
-    /// [`solve::census`].
-    Unique,
-}
 
 /// The problem and the options of a count.
 pub(super) struct LocalArgs {
@@ -40,27 +28,14 @@ pub(super) struct LocalArgs {
     pub(super) stats: bool,
 }
 
-impl LocalMethod {
-    fn name(self) -> &'static str {
-        match self {
-            LocalMethod::States => "states",
-            LocalMethod::Forced => "forced",
-            LocalMethod::ForcedColumns => "forced-columns",
-            LocalMethod::Unique => "unique",
-        }
+impl MethodName {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().into())
     }
 
     /// The failure for options that do not belong to this method.
     pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
-    }
-
-    /// The failure for a count that was asked to stop.
-    pub(super) fn interrupted(self) -> Failure {
-        Failure::Interrupted(format!(
-            "stopped, and nothing is kept, because --method {} has no ledger",
-            self.name()
-        ))
     }
 
     /// The failure for commands that need tasks.
@@ -83,13 +58,14 @@ struct Found {
     table: String,
 }
 
-pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure> {
+/// Counts by a method that makes no tasks.
+pub(super) fn run(method: MethodName, args: &LocalArgs) -> Result<Took, Failure> {
     let problem = args.problem;
     let n = problem.n();
     let is_total = matches!(problem, Problem::Total { .. });
     match method {
-        LocalMethod::Unique if problem.counts_orbits() => {}
-        LocalMethod::Unique => {
+        MethodName::Unique if problem.counts_orbits() => {}
+        MethodName::Unique => {
             return Err(Failure::Usage("--method unique is for --problem fundamental".into()));
         }
         _ if is_total => {}
@@ -105,14 +81,17 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
     }
     let begun = Instant::now();
     let found = match method {
-        LocalMethod::States => by_states(n, args)?,
-        LocalMethod::Forced => by_forced_lines(n, Looking::ColumnsAndRows)?,
-        LocalMethod::ForcedColumns => by_forced_lines(n, Looking::Columns)?,
-        LocalMethod::Unique => {
+        MethodName::States => by_states(n, args)?,
+        MethodName::Forced => by_forced_lines(n, Looking::ColumnsAndRows)?,
+        MethodName::ForcedColumns => by_forced_lines(n, Looking::Columns)?,
+        MethodName::Unique => {
             let census = solve::census(n).map_err(anyhow::Error::from)?;
             let answer = Answer::from(census);
             let (fields, table) = (answer::fields(&answer).into(), answer::table(&answer));
             Found { total: census.total, answer: answer.count(), fields, table }
+        }
+        MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => {
+            unreachable!("it makes tasks")
         }
     };
     let seconds = begun.elapsed().as_secs_f64();
@@ -132,7 +111,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
         json[name] = value.clone();
     }
     args.output.print(found.answer, json)?;
-    Ok(Took::by_one_thread(seconds, found.total, method.name()))
+    Ok(Took::by_one_thread(seconds, found.total, &method.name()))
 }
 
 fn by_states(n: u32, args: &LocalArgs) -> Result<Found, Failure> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use count::Answer;
-use farm::{IntervalSet, Plan, Problem, Slice};
+use farm::{IntervalSet, Plan, Slice};
 use ledger::{Absorbed, Joined, join_ledgers};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub(super) struct MergeArgs {
     #[arg(required = true)]
     parts: Vec<PathBuf>,
     /// The ledger to write; if it exists already, it is the first of the parts
-    #[arg(long, value_name = "FILE", env = "QUEENS_INTO")]
+    #[arg(long, value_name = "FILE")]
     into: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -85,13 +85,11 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
             Err(Failure::total_suspended(plan, &suspended, Some(&args.into)))
         }
         (None, None) => Err(Failure::Incomplete(format!(
-            "{} of {} tasks are missing: {}; count them and merge again, or let `queens count {}{} --ledger {}` \
-             count what is missing",
+            "{} of {} tasks are missing: {}; count them and merge again, or let `queens count` of the same problem with \
+             `--ledger {}` count what is missing",
             missing.len(),
             plan.tasks,
             what_is_missing(&incomplete, missing),
-            plan.problem.n(),
-            option(&plan.problem),
             args.into.display()
         ))),
     }
@@ -149,15 +147,4 @@ fn what_is_missing(incomplete: &[Slice], missing: &IntervalSet) -> String {
         more => format!(" and {more} more"),
     };
     format!("{what} {}{more}", names.join(", "))
-}
-
-/// The options that ask for a problem, with a leading space.
-fn option(problem: &Problem) -> String {
-    match problem {
-        Problem::Total { .. } => String::new(),
-        Problem::Completions(given) => format!(" --given {given}"),
-        Problem::Fundamental { .. } | Problem::Toroidal { .. } | Problem::Superqueens { .. } => {
-            format!(" --problem {}", problem.name())
-        }
-    }
 }

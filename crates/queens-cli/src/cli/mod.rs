@@ -9,18 +9,13 @@ mod bench;
 mod check;
 mod client;
 mod compare;
-mod complete;
 mod coordinator;
 mod count;
-mod download;
-mod draining;
 mod draw;
 mod explain;
 mod export;
-mod health;
 mod help;
 mod jobs;
-mod keys;
 mod list;
 mod local_methods;
 mod log;
@@ -52,7 +47,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{os, stderr};
@@ -73,14 +68,12 @@ enum Command {
     Count(count::CountArgs),
     /// Print placements: all, one of each orbit, or with given queens
     List(list::ListArgs),
-    /// Draw a board with queens, or all different placements of N
+    /// Draw a board with queens
     Draw(draw::DrawArgs),
     /// Estimate what a count will take: tasks, memory, threads, time
     Plan(plan::PlanArgs),
-    /// Print one placement, on a board of any size
+    /// Print one placement on a board of any size, also with given queens
     Solve(solve::SolveArgs),
-    /// Add queens to those given, or prove that none can be
-    Complete(complete::CompleteArgs),
     /// Say whether given queens are a placement
     Check(check::CheckArgs),
     /// Compare all algorithms and methods on the same boards, one thread each
@@ -122,8 +115,6 @@ enum Command {
     Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
-    /// Exit with 0 if a coordinator serves; needs no token
-    Health(health::HealthArgs),
     /// Show how fast this machine counts, loop by loop
     Bench(bench::BenchArgs),
     /// Print a script that completes arguments in a shell
@@ -146,8 +137,7 @@ pub(crate) fn main() -> ExitCode {
 fn started() -> Result<(), Failure> {
     let matches = arguments::read(Cli::command())?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
-    let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    cli.command.prefer_typed(innermost(&matches));
+    let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
@@ -155,22 +145,7 @@ fn started() -> Result<(), Failure> {
     cli.command.run(&cli.log)
 }
 
-/// The matches of the innermost subcommand.
-fn innermost(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, words)| innermost(words))
-}
-
 impl Command {
-    /// Gives the command line precedence over environment variables that do not fit it.
-    fn prefer_typed(&mut self, matches: &ArgMatches) {
-        match self {
-            Command::Count(args) => args.prefer_typed(matches),
-            Command::Submit(args) => args.method_args.prefer_typed(matches),
-            Command::Plan(args) => args.method_args.prefer_typed(matches),
-            _ => {}
-        }
-    }
-
     fn run(self, log: &log::LogArgs) -> Result<(), Failure> {
         match self {
             Command::Count(args) => on_one_thread(count::run(args, log.is_json())),
@@ -178,7 +153,6 @@ impl Command {
             Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Solve(args) => solve::run(&args),
-            Command::Complete(args) => complete::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Explain(args) => explain::run(&args),
@@ -202,7 +176,6 @@ impl Command {
             Command::Workers(args) => on_one_thread(trust::workers(args)),
             Command::Owners(args) => on_one_thread(owners::owners(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),
-            Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),
             Command::Completions(args) => tools::completions(&args, Cli::command()),
             Command::Help(args) => help::run(&args, Cli::command()),

@@ -2,20 +2,20 @@
 
 use std::num::NonZero;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
-use board::MethodChoice;
+use anyhow::{Context, anyhow, bail, ensure};
+use board::{MAX_N, MethodChoice};
 use bytesize::ByteSize;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
-use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
+use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
 use farm::AuditPolicy;
+use wire::v1;
 
-use super::local_methods::LocalMethod;
 use crate::failure::Failure;
-use crate::memory::MemoryBound;
 
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
@@ -23,14 +23,14 @@ pub(super) struct MethodArgs {
     /// How to cut and count: rows, ring, halves, …
     ///
     /// [default: what suits N]
-    #[arg(long, value_enum, env = "QUEENS_METHOD")]
+    #[arg(long, value_enum)]
     method: Option<MethodName>,
     /// With `rows` and `prefixes`: how many rows a task has placed [default: what suits N]
-    #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_ROWS")]
+    #[arg(hide_short_help = true, long, value_name = "M")]
     rows: Option<u32>,
     /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1,
     /// and 2 from N = 23 on; it makes thousands of times as many tasks]
-    #[arg(hide_short_help = true, long, value_name = "W", env = "QUEENS_WIDTH")]
+    #[arg(hide_short_help = true, long, value_name = "W", conflicts_with = "rows")]
     width: Option<u32>,
     /// Count mirror images too, with rows or states
     ///
@@ -38,11 +38,11 @@ pub(super) struct MethodArgs {
     /// kept as it is, and neither made one with its mirror image nor rid of attacks that meet no free
     /// square.
     #[arg(hide_short_help = true, long)]
-    no_mirror: bool,
+    pub(super) no_mirror: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum MethodName {
+pub(super) enum MethodName {
     /// Place the first M rows, search the rest; mirror images are removed
     Rows,
     /// The same with mirror images: 8, 42, 140, 344 tasks at N = 8
@@ -62,15 +62,10 @@ enum MethodName {
 }
 
 impl MethodName {
-    /// The method, if it is one that makes no tasks.
-    fn local(self) -> Option<LocalMethod> {
-        match self {
-            MethodName::States => Some(LocalMethod::States),
-            MethodName::Forced => Some(LocalMethod::Forced),
-            MethodName::ForcedColumns => Some(LocalMethod::ForcedColumns),
-            MethodName::Unique => Some(LocalMethod::Unique),
-            MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => None,
-        }
+    /// Whether it makes no tasks, so that a farm cannot use it.
+    fn is_local(self) -> bool {
+        use MethodName::{Forced, ForcedColumns, States, Unique};
+        matches!(self, States | Forced | ForcedColumns | Unique)
     }
 }
 
@@ -80,45 +75,15 @@ impl MethodArgs {
     /// # Errors
     ///
     /// [`Failure::Usage`], if another option does not belong to it.
-    pub(super) fn local(&self) -> Result<Option<LocalMethod>, Failure> {
-        let Some(method) = self.method.and_then(MethodName::local) else { return Ok(None) };
-        if self.rows.is_some() || self.width.is_some() {
-            return Err(method.refuses("neither rows nor width", "--rows and --width"));
-        }
-        if self.no_mirror && method != LocalMethod::States {
-            return Err(method.refuses("no mirror images to keep", "--no-mirror"));
-        }
+    pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
+        let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
+        self.check(method)?;
         Ok(Some(method))
     }
 
     /// Whether any of the options was given.
     pub(super) fn is_given(&self) -> bool {
         self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
-    }
-
-    /// Whether mirror images are kept.
-    pub(super) fn no_mirror(&self) -> bool {
-        self.no_mirror
-    }
-
-    /// Ignores the environment variables of these options.
-    pub(super) fn keep_typed(&mut self, matches: &ArgMatches) {
-        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.method.take_if(|_| !is_typed("method"));
-        self.rows.take_if(|_| !is_typed("rows"));
-        self.width.take_if(|_| !is_typed("width"));
-    }
-
-    /// Ignores the environment variables of these options if one of the options was typed. Without a typed option,
-    /// QUEENS_METHOD has precedence over the other variables.
-    pub(super) fn prefer_typed(&mut self, matches: &ArgMatches) {
-        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        if self.no_mirror || ["method", "rows", "width"].into_iter().any(is_typed) {
-            return self.keep_typed(matches);
-        }
-        let Some(method) = self.method else { return };
-        self.rows.take_if(|_| !matches!(method, MethodName::Rows | MethodName::Prefixes));
-        self.width.take_if(|_| method != MethodName::Ring);
     }
 
     /// The choice of a method, if one was made.
@@ -128,42 +93,34 @@ impl MethodArgs {
     /// [`Failure::Usage`], if the options do not belong together, or if the method makes no tasks.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         let MethodArgs { method, rows, width, no_mirror } = *self;
-        let usage = |reason: &str| Err(Failure::Usage(reason.into()));
-        let method = match (method, rows, width) {
-            (Some(method), ..) => method,
-            (None, None, None) if !no_mirror => return Ok(None),
-            (None, _, None) => MethodName::Rows,
-            (None, None, Some(_)) => MethodName::Ring,
-            (None, Some(_), Some(_)) => {
-                return usage(
-                    "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give one of \
-                     them",
-                );
-            }
+        let method = match method {
+            Some(method) => method,
+            None if width.is_some() => MethodName::Ring,
+            None if rows.is_some() || no_mirror => MethodName::Rows,
+            None => return Ok(None),
         };
-        let places_rows = matches!(method, MethodName::Rows | MethodName::Prefixes);
-        if let Some(local) = method.local() {
-            return Err(local.not_on_a_farm());
-        }
-        if no_mirror && !places_rows {
-            return usage(
-                "--no-mirror is for the methods rows and states: leave it out, or --method and --width",
-            );
-        }
-        match method {
-            MethodName::Halves if rows.is_some() || width.is_some() => {
-                usage("--method halves has neither rows nor width: leave out --rows and --width")
-            }
-            MethodName::Ring if rows.is_some() => {
-                usage("--method ring places no rows: leave out --rows")
-            }
-            _ if places_rows && width.is_some() => {
-                usage("this --method has no width: leave out --width")
-            }
-            MethodName::Rows if !no_mirror => Ok(Some(MethodChoice::Rows { rows })),
-            MethodName::Ring => Ok(Some(MethodChoice::Ring { width })),
-            MethodName::Halves => Ok(Some(MethodChoice::Halves)),
-            _ => Ok(Some(MethodChoice::Prefixes { rows })),
+        self.check(method)?;
+        Ok(Some(match method {
+            MethodName::Rows if !no_mirror => MethodChoice::Rows { rows },
+            MethodName::Rows | MethodName::Prefixes => MethodChoice::Prefixes { rows },
+            MethodName::Ring => MethodChoice::Ring { width },
+            MethodName::Halves => MethodChoice::Halves,
+            _ => return Err(method.not_on_a_farm()),
+        }))
+    }
+
+    /// Refuses options that do not belong to the method.
+    fn check(&self, method: MethodName) -> Result<(), Failure> {
+        let is_by_rows = matches!(method, MethodName::Rows | MethodName::Prefixes);
+        let keeps_mirror_images = is_by_rows || method == MethodName::States;
+        let strange = [
+            ("--rows", self.rows.is_some() && !is_by_rows),
+            ("--width", self.width.is_some() && method != MethodName::Ring),
+            ("--no-mirror", self.no_mirror && !keeps_mirror_images),
+        ];
+        match strange.into_iter().find(|(_, is_strange)| *is_strange) {
+            Some((option, _)) => Err(method.refuses("no such choice", option)),
+            None => Ok(()),
         }
     }
 }
@@ -188,12 +145,6 @@ impl RoomArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
-    }
-
-    /// Whether the command line asks for several threads.
-    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
-        self.threads.is_some_and(|threads| threads.get() > 1)
-            && matches.value_source("threads") == Some(ValueSource::CommandLine)
     }
 
     /// Bytes of memory that counting may take.
@@ -308,6 +259,26 @@ pub(super) fn share(text: &str) -> anyhow::Result<u32> {
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 
+/// Reads the name of one of these values. The help has the names and what they mean.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<_> = values.into_iter().collect();
+    let names = values.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).map(move |text| {
+        let found = values.iter().find(|(name, ..)| *name == text);
+        found.expect("it is a possible value").1.clone()
+    })
+}
+
+/// Reads who is to count again.
+pub(super) fn scope() -> impl TypedValueParser<Value = v1::AuditScope> {
+    one_of([
+        ("machines", v1::AuditScope::Machines, "Between machines"),
+        ("owners", v1::AuditScope::Owners, "Between owners"),
+    ])
+}
+
 /// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00, 1-12:00:00 with days, or 50:00.
 pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
     match of_clock(text) {
@@ -356,13 +327,92 @@ pub(super) fn in_units(
         let shown = |units: u64| {
             humantime::format_duration(Duration::from_millis(units.saturating_mul(unit_ms)))
         };
-        anyhow::ensure!(
+        ensure!(
             range.contains(&units),
             "give a duration from {} to {}",
             shown(*range.start()),
             shown(*range.end())
         );
         Ok(units)
+    }
+}
+
+/// Board sizes from the first to the last, as in `18..22`, or a single one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    first: u32,
+    last: u32,
+}
+
+impl Sizes {
+    /// Each size, the smallest first.
+    pub(super) fn each(self) -> RangeInclusive<u32> {
+        self.first..=self.last
+    }
+
+    /// Whether they are several.
+    pub(super) fn are_many(self) -> bool {
+        self.first < self.last
+    }
+
+    /// Reads sizes that a farm can count without given queens.
+    pub(super) fn of_boards(text: &str) -> anyhow::Result<Sizes> {
+        let sizes: Sizes = text.parse()?;
+        ensure!(sizes.last <= MAX_N, "give sizes of at most {MAX_N}");
+        Ok(sizes)
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Sizes> {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+            bail!("give a size as in 12, or the first and the last as in 8..16");
+        };
+        ensure!(first <= last, "the first size is the smaller one, as in {last}..{first}");
+        Ok(Sizes { first, last })
+    }
+}
+
+/// An upper bound of memory: a size, or a share of what this process may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum MemoryBound {
+    /// Bytes.
+    Size(u64),
+    /// A share, above 0 and at most 1.
+    Share(f64),
+}
+
+impl MemoryBound {
+    /// Half of the memory that this process may use.
+    pub(super) const HALF: &str = "50%";
+
+    /// Its bytes.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            MemoryBound::Size(bytes) => bytes,
+            MemoryBound::Share(share) => (allowed_memory() as f64 * share) as u64,
+        }
+    }
+}
+
+impl FromStr for MemoryBound {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<MemoryBound> {
+        let bound = match text.strip_suffix('%') {
+            Some(percent) => {
+                let percent = percent.trim().parse::<f64>().ok();
+                let percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
+                percent.map(|percent| MemoryBound::Share(percent / 100.0))
+            }
+            None => text.parse::<ByteSize>().ok().map(|size| MemoryBound::Size(size.as_u64())),
+        };
+        bound.context(
+            "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
+        )
     }
 }
 
@@ -434,5 +484,27 @@ mod tests {
         }
         let refused = share("5").expect_err("it is no percentage").to_string();
         assert!(refused.contains("as in 2%"), "{refused}");
+    }
+
+    #[test]
+    fn sizes_are_one_or_two_ends() {
+        let sizes = |text| Sizes::of_boards(text).map(|Sizes { first, last }| (first, last));
+        assert_eq!(sizes("8").expect("a size"), (8, 8));
+        assert_eq!(sizes("8..16").expect("two sizes"), (8, 16));
+        assert_eq!(sizes("0..32").expect("two sizes"), (0, 32));
+        for wrong in ["", "..", "8..", "..8", "8-9", "8..9..10", "-1", "9..8", "8..33", "33"] {
+            assert!(sizes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory_is_said_as_a_size_or_as_a_share() {
+        let read = |text: &str| text.parse::<MemoryBound>().ok();
+        assert_eq!(read("2GiB"), Some(MemoryBound::Size(2 << 30)));
+        assert_eq!(read("12.5%"), Some(MemoryBound::Share(0.125)));
+        assert_eq!(read(MemoryBound::HALF), Some(MemoryBound::Share(0.5)));
+        for wrong in ["", "much", "%", "0%", "-5%", "101%", "NaN%", "inf%"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 }

@@ -57,9 +57,7 @@ pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
     }
     let answer = client.service.list_owners(v1::ListOwnersRequest {}).await;
     let reported = client.given(answer)?.owners.into_iter().map(OwnerView::try_from);
-    let all: Vec<OwnerView> = reported
-        .collect::<Result<_, _>>()
-        .map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))?;
+    let all: Vec<OwnerView> = reported.collect::<Result<_, _>>()?;
     let is_wanted = |view: &&OwnerView| owner.as_ref().is_none_or(|owner| view.owner == *owner);
     let wanted: Vec<&OwnerView> = all.iter().filter(is_wanted).collect();
     if json {

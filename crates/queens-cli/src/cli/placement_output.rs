@@ -1,40 +1,43 @@
-//! The output of placements by `solve`, `complete` and `list`.
+//! The output of placements by `solve` and `list`.
 
-use std::fmt::Display;
-use std::io::Write;
-
-use clap::{Args, ValueEnum};
+use clap::Args;
 use solve::Notation;
 
+use super::options::one_of;
 use crate::failure::Failure;
-use crate::output;
 
 /// How a placement is printed.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
     /// squares, permutation, columns, fen, board
     ///
-    /// [default: squares; `solve` and `complete` print columns from N = 27 on]
-    #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
-    format: Option<Format>,
+    /// [default: squares; `solve` prints columns from N = 27 on]
+    #[arg(short = 'o', long, value_name = "FORMAT", value_parser = one_of(NOTATIONS))]
+    format: Option<Notation>,
     /// Print JSON, one object a line
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// The squares on one line, file by file: a1 b5 c8 d6 …; a1 is the lower left corner, file aa follows z
-    Squares,
-    /// The column of the queen on each rank from 1 on, counted from 1, on one line: 1 5 8 6 …
-    Permutation,
-    /// The same numbers, a line each
-    Columns,
-    /// The position as in chess: 3Q4/1Q6/…; longer runs as decimal numbers
-    Fen,
-    /// A drawn board, rank 1 at the bottom, Q for a queen; up to N = 1000
-    Board,
-}
+const NOTATIONS: [(&str, Notation, &str); 5] = [
+    (
+        "squares",
+        Notation::Squares,
+        "The squares on one line, file by file: a1 b5 …; a1 is the lower left corner",
+    ),
+    (
+        "permutation",
+        Notation::Permutation,
+        "The column of the queen on each rank, from 1 on, on one line: 1 5 8 …",
+    ),
+    ("columns", Notation::Columns, "The same numbers, a line each"),
+    ("fen", Notation::Fen, "The position as in chess: 3Q4/1Q6/…; longer runs as decimal numbers"),
+    (
+        "board",
+        Notation::Board,
+        "A drawn board, rank 1 at the bottom, Q for a queen; up to N = 1000",
+    ),
+];
 
 /// The largest board that is drawn: a million squares.
 const LARGEST_DRAWN: u32 = 1_000;
@@ -55,23 +58,11 @@ impl FormatArgs {
         if self.json {
             return Ok(Some(Notation::Json));
         }
-        let Some(format) = self.format else { return Ok(None) };
-        Ok(Some(match format {
-            Format::Board if n > LARGEST_DRAWN => {
-                return Err(Failure::Usage(format!(
-                    "a board of size {n} is not drawn: give a size of at most {LARGEST_DRAWN}, or --format columns"
-                )));
-            }
-            Format::Squares => Notation::Squares,
-            Format::Permutation => Notation::Permutation,
-            Format::Columns => Notation::Columns,
-            Format::Fen => Notation::Fen,
-            Format::Board => Notation::Board,
-        }))
+        match self.format {
+            Some(Notation::Board) if n > LARGEST_DRAWN => Err(Failure::Usage(format!(
+                "a board of size {n} is not drawn: give a size of at most {LARGEST_DRAWN}, or --format columns"
+            ))),
+            format => Ok(format),
+        }
     }
-}
-
-/// Prints a placement as it comes, without holding its text in memory.
-pub(super) fn print(placement: impl Display) -> Result<(), Failure> {
-    output::stream(|out| writeln!(out, "{placement}"))
 }

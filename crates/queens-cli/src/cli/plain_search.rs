@@ -99,19 +99,11 @@ impl Search {
     }
 }
 
-/// The failure for a count that was asked to stop.
-pub(super) fn interrupted() -> Failure {
-    Failure::Interrupted(
-        "stopped, and nothing is kept, because this board is counted by one plain search without a ledger"
-            .into(),
-    )
-}
-
 /// The failure for options of the other methods.
 pub(super) fn refuses_options() -> Failure {
     Failure::Usage(
         "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, --ledger, \
+         counted by one plain search: leave out --method, --rows, --width, --no-mirror, --ledger, \
          --shard, --stats, --fundamental and --by-column"
             .into(),
     )

@@ -10,9 +10,8 @@ use farm::{Fact, Plan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::local_methods::LocalMethod;
 use super::nodes::{self, Here, NodeType, OnNodes};
-use super::options::{CountingArgs, MethodArgs, in_units};
+use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
 use super::{show, task_list, unique_plan};
@@ -38,13 +37,13 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
-    pub(super) method_args: MethodArgs,
+    method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample for so long; 0 for no estimate
     ///
     /// The sample yields estimates of the total and the time [default: 5s, and 45s from N = 21 on].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_SECONDS",
+    #[arg(long, value_name = "DURATION",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: Option<u64>,
     /// Estimate the time on nodes, one of which `queens bench --json` has measured
@@ -79,7 +78,7 @@ pub(super) struct PlanArgs {
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    if args.method_args.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
+    if args.method_args.local()? == Some(MethodName::Unique) && problem.counts_orbits() {
         if !(args.on.is_empty() && args.cores.is_none() && args.watts.is_empty()) {
             return Err(Failure::Usage(
                 "--method unique counts on one thread: leave out --on, --cores and --watts".into(),
@@ -90,8 +89,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
             return Err(Failure::Usage(
-                "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
-                    .into(),
+                "--tasks is for the total: leave out --problem and given queens".into(),
             ));
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
@@ -112,11 +110,25 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         seed,
     };
     let types = args.node_types(effort)?;
+    let estimated = args.estimated(effort, index)?;
+    let on_nodes = match &estimated {
+        Some(estimated) => args.on_nodes(&types, effort, estimated)?,
+        None => None,
+    };
+    let devices = args.on_devices(plan)?;
+    let published = published(plan);
     if args.json {
         let mut object = json!({
             "problem": plan.problem.name(),
             "n": args.n,
             "method": method.name(),
+            "fingerprint": plan.fingerprint().to_string(),
+            "tasks": plan.tasks,
+            "published": published.map(|(value, _)| value.to_string()),
+            "thread_memory_bytes": thread_memory,
+            "memory_bytes": memory,
+            "threads": threads,
+            "devices": devices,
         });
         if let Some((parameter, value)) = method.parameter() {
             object[parameter] = value.into();
@@ -124,52 +136,45 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         if let Some(given) = show::given(&problem) {
             object["given"] = given.into();
         }
-        object["fingerprint"] = plan.fingerprint().to_string().into();
-        object["tasks"] = plan.tasks.into();
-        object["published"] = published(plan).map(|(value, _)| value.to_string()).into();
-        object["thread_memory_bytes"] = thread_memory.into();
-        object["memory_bytes"] = memory.into();
-        object["threads"] = threads.get().into();
-        if let Some(estimated) = args.estimated(effort, index)? {
-            note_estimate(&mut object, &estimated, effort);
-            if let Some(on_nodes) = args.on_nodes(&types, effort, &estimated)? {
-                object["on"] = serde_json::to_value(on_nodes).map_err(anyhow::Error::from)?;
-            }
+        if let Some(estimated) = &estimated {
+            note_estimate(&mut object, estimated, effort);
         }
-        object["devices"] =
-            serde_json::to_value(args.on_devices(plan)?).map_err(anyhow::Error::from)?;
+        if let Some(on_nodes) = on_nodes {
+            object["on"] = json!(on_nodes);
+        }
         return output::print(object);
     }
-    output::print(format!("plan      {plan}\ntasks     {}", plan.tasks))?;
-    match thread_memory {
-        0 => output::print("memory    a few MiB a thread"),
-        _ => output::print(format!(
+    let mut lines = vec![format!("plan      {plan}\ntasks     {}", plan.tasks)];
+    lines.push(match thread_memory {
+        0 => "memory    a few MiB a thread".into(),
+        _ => format!(
             "memory    at most {} a thread, of {} that may be used",
             ByteSize(thread_memory).display().iec(),
             ByteSize(memory).display().iec(),
+        ),
+    });
+    lines.push(format!("threads   {threads} of {wanted}"));
+    lines.extend(published.map(|(value, source)| {
+        format!("published {value} placements{} ({source})", before_symmetry(plan))
+    }));
+    match &estimated {
+        Some(estimated) => lines.push(text(estimated, effort)),
+        None if args.seconds() == 0 => {}
+        None => lines.push(format!(
+            "estimate  none: too few tasks of {} can be measured in {} s here; give more time with --seconds",
+            method.name(),
+            args.seconds()
         )),
-    }?;
-    output::print(format!("threads   {threads} of {wanted}"))?;
-    if let Some((value, source)) = published(plan) {
-        output::print(format!("published {value} placements{} ({source})", before_symmetry(plan)))?;
     }
-    match args.estimated(effort, index)? {
-        Some(estimated) => {
-            output::print(text(&estimated, effort))?;
-            let on_nodes = args.on_nodes(&types, effort, &estimated)?;
-            on_nodes.map_or(Ok(()), |on_nodes| output::print(on_nodes.text()))
-        }
-        None if args.seconds() == 0 => Ok(()),
-        None => output::print(format!("estimate  none: {}", too_long(plan, args.seconds()))),
-    }?;
-    args.on_devices(plan)?.iter().try_for_each(|of_device| {
-        let DeviceJson { device, seconds, tasks_counted } = of_device;
-        output::print(format!(
+    lines.extend(on_nodes.map(|on_nodes| on_nodes.text()));
+    lines.extend(devices.iter().map(|DeviceJson { device, seconds, tasks_counted }| {
+        format!(
             "device    {:.3} hours: {} of {device}, from {tasks_counted} tasks",
             seconds / 3600.0,
             clock(*seconds)
-        ))
-    })
+        )
+    }));
+    output::print(lines.join("\n"))
 }
 
 impl PlanArgs {
@@ -241,16 +246,7 @@ impl PlanArgs {
             ))
         })
     }
-}
 
-/// Reads the power of a node.
-fn watts(text: &str) -> anyhow::Result<f64> {
-    let watts: f64 = text.parse()?;
-    anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give the watts of a node, as in 350");
-    Ok(watts)
-}
-
-impl PlanArgs {
     /// The estimate from a sample of the tasks; `None` if none is wanted or the time was too short.
     fn estimated(&self, effort: Effort, index: PlanIndex) -> Result<Option<Estimated>, Failure> {
         if self.seconds() == 0 {
@@ -261,17 +257,7 @@ impl PlanArgs {
         let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(index));
         Ok(estimated.map_err(anyhow::Error::from)?)
     }
-}
 
-/// The time that one device takes for the plan.
-#[derive(Debug, Serialize)]
-struct DeviceJson {
-    device: String,
-    seconds: f64,
-    tasks_counted: u64,
-}
-
-impl PlanArgs {
     /// The time that each device takes for the plan by itself, from a sample. Empty if devices do not count this plan.
     fn on_devices(&self, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
         let n = plan.problem.n();
@@ -293,6 +279,21 @@ impl PlanArgs {
             devices.with_memory().map(sample).collect();
         Ok(samples?)
     }
+}
+
+/// Reads the power of a node.
+fn watts(text: &str) -> anyhow::Result<f64> {
+    let watts: f64 = text.parse()?;
+    anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give the watts of a node, as in 350");
+    Ok(watts)
+}
+
+/// The time that one device takes for the plan.
+#[derive(Debug, Serialize)]
+struct DeviceJson {
+    device: String,
+    seconds: f64,
+    tasks_counted: u64,
 }
 
 /// The number of placements as others have published it, and where.
@@ -358,41 +359,7 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
     )
 }
 
-/// The reason why tasks of a plan could not be measured in so many seconds.
-fn too_long(plan: Plan, seconds: u64) -> String {
-    let Plan { problem, method, .. } = plan;
-    let largest = board::halves::MAX_N;
-    let halves = if matches!(problem, Problem::Total { .. } | Problem::Fundamental { .. })
-        && problem.n() > largest
-    {
-        format!("; tasks of halves are measured in parts, but it goes up to N = {largest}")
-    } else {
-        String::new()
-    };
-    format!(
-        "too few tasks of {} can be measured in {seconds} s here; give more time with --seconds{halves}",
-        method.name()
-    )
-}
-
 /// The error of an estimate as a percentage of its value.
 fn percent(Estimate { value, error }: Estimate) -> String {
     if error == 0.0 { "0%".into() } else { format!("{:.2}%", 100.0 * error / value) }
-}
-
-#[cfg(test)]
-mod tests {
-    use board::Method;
-
-    use super::*;
-
-    #[test]
-    fn boards_beyond_halves_are_told_why_no_time_is_estimated() {
-        let of = |n, method| too_long(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
-        let largest = board::halves::MAX_N;
-        let ring = of(largest + 1, Method::Ring { width: 2 });
-        assert!(ring.contains("too few tasks of ring can be measured in 20 s"), "{ring}");
-        assert!(ring.ends_with(&format!("up to N = {largest}")), "{ring}");
-        assert!(of(largest, Method::Halves).ends_with("--seconds"));
-    }
 }

@@ -15,7 +15,7 @@ pub(crate) struct ProblemArgs {
     /// What to count: total, fundamental, toroidal, …
     ///
     /// [default: total, and completions where queens are given]
-    #[arg(long, value_enum, env = "QUEENS_PROBLEM")]
+    #[arg(long, value_enum)]
     problem: Option<ProblemName>,
     #[command(flatten)]
     given: GivenArgs,
@@ -37,12 +37,6 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
-    /// Whether queens are given that attack by other rules. No method counts such problems.
-    pub(super) fn has_given_otherwise(&self) -> bool {
-        let otherwise = [Some(ProblemName::Toroidal), Some(ProblemName::Superqueens)];
-        self.given.is_given() && otherwise.contains(&self.problem)
-    }
-
     /// The plain search for a board of size `n`, if no method cuts the problem because of blocked squares, `ranks` or
     /// given queens.
     pub(super) fn search(
@@ -53,10 +47,13 @@ impl ProblemArgs {
     ) -> Result<Option<Search>, Failure> {
         let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let is_restricted = !blocked.is_empty() || ranks.is_some();
-        let is_large = n > Given::MAX_N
-            && self.given.is_given()
-            && matches!(self.problem, None | Some(ProblemName::Completions));
-        if !(is_restricted || is_large || self.has_given_otherwise()) {
+        // Methods cut completions of the usual rules, up to 64 columns.
+        let has_cut = match self.problem {
+            None | Some(ProblemName::Completions) => n <= Given::MAX_N,
+            Some(ProblemName::Toroidal | ProblemName::Superqueens) => false,
+            Some(ProblemName::Total | ProblemName::Fundamental) => true,
+        };
+        if !is_restricted && (has_cut || !self.given.is_given()) {
             return Ok(None);
         }
         let (problem, rules) = match self.problem {
@@ -75,8 +72,7 @@ impl ProblemArgs {
             }
         };
         let given = self.given.read_for(n)?.unwrap_or_default();
-        let start = Start::with_rules(n, rules, &given).and_then(|it| it.blocking(&blocked));
-        let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
+        let start = Start::with_rules(n, rules, &given)?.blocking(&blocked)?;
         let search = Search { problem, n, start, given, blocked, ranks };
         search.check()?;
         Ok(Some(search))
@@ -91,8 +87,8 @@ impl ProblemArgs {
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,
             (Some(_), Some(_)) => {
                 return Err(Failure::Usage(
-                    "queens are given for --problem completions alone: leave out --problem \
-                     (QUEENS_PROBLEM), or --given and --board"
+                    "queens are given for --problem completions alone: leave out --problem, or \
+                     --given and --board"
                         .into(),
                 ));
             }
@@ -103,8 +99,7 @@ impl ProblemArgs {
             ProblemName::Toroidal => Problem::Toroidal { n },
             ProblemName::Superqueens => Problem::Superqueens { n },
             ProblemName::Completions => {
-                let given = Given::new(n, &given.unwrap_or_default());
-                Problem::Completions(given.map_err(|error| Failure::Usage(error.to_string()))?)
+                Problem::Completions(Given::new(n, &given.unwrap_or_default())?)
             }
         })
     }

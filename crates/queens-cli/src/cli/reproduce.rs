@@ -23,16 +23,16 @@ such as ratios of times, depend on the machine and never do.";
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ReproduceArgs {
     /// Only the figures of this name or subject, several separated by commas [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', env = "QUEENS_ONLY")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out the figures that take longer than a second or two [default: all are reproduced]
-    #[arg(long, env = "QUEENS_QUICK")]
+    #[arg(long)]
     quick: bool,
     /// Print JSON instead of the table, one object a line [default: the table]
-    #[arg(long, env = "QUEENS_JSON")]
+    #[arg(long)]
     json: bool,
     /// Also write a page with the sources, the date and the machine to this file [default: none]
-    #[arg(long, value_name = "FILE", env = "QUEENS_MARKDOWN")]
+    #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
 

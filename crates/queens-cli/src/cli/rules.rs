@@ -1,18 +1,19 @@
 //! The options for the rules of attack and for blocked squares, for commands about whole placements.
 
 use board::squares::{Square, SquaresError};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use solve::Rules;
 
+use super::options::one_of;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct RulesArgs {
     /// total, toroidal or superqueens
     ///
-    /// How queens attack [default: total].
-    #[arg(long, value_enum, value_name = "PROBLEM", env = "QUEENS_RULES")]
-    problem: Option<RulesName>,
+    /// How queens attack.
+    #[arg(long = "problem", value_name = "PROBLEM", default_value = "total", value_parser = one_of(RULES))]
+    pub(super) rules: Rules,
 }
 
 /// The option for squares that stay empty.
@@ -22,37 +23,22 @@ pub(super) struct BlockedArgs {
     ///
     /// As in a1,c2; a1-h8 stands for all squares from a1 to h8, which are on one row, column or
     /// diagonal.
-    #[arg(hide_short_help = true, long, value_name = "SQUARES", env = "QUEENS_BLOCKED")]
+    #[arg(hide_short_help = true, long, value_name = "SQUARES")]
     blocked: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RulesName {
-    /// Along rows, columns and diagonals
-    Total,
-    /// On a torus, where diagonals go on at the opposite edge; modular is another word for it
-    #[value(alias = "modular")]
-    Toroidal,
-    /// Also as knights
-    Superqueens,
-}
+/// Problems by their names in `queens count`. Modular is another word for toroidal.
+const RULES: [(&str, Rules, &str); 4] = [
+    ("total", Rules::Plain, "Along rows, columns and diagonals"),
+    ("toroidal", Rules::Torus, "On a torus, where diagonals go on at the opposite edge"),
+    ("modular", Rules::Torus, "Another word for toroidal"),
+    ("superqueens", Rules::Superqueens, "Also as knights"),
+];
 
 impl RulesArgs {
-    pub(super) fn rules(&self) -> Rules {
-        match self.problem {
-            None | Some(RulesName::Total) => Rules::Plain,
-            Some(RulesName::Toroidal) => Rules::Torus,
-            Some(RulesName::Superqueens) => Rules::Superqueens,
-        }
-    }
-
     /// The name of the problem in `queens count`.
     pub(super) fn name(&self) -> &'static str {
-        match self.rules() {
-            Rules::Plain => "total",
-            Rules::Torus => "toroidal",
-            Rules::Superqueens => "superqueens",
-        }
+        RULES.iter().find(|(_, rules, _)| *rules == self.rules).map_or("", |(name, ..)| name)
     }
 }
 
@@ -65,8 +51,7 @@ impl BlockedArgs {
     /// The blocked squares of a board of size `n`; empty if there are none.
     pub(super) fn squares(&self, n: u32) -> Result<Vec<Square>, Failure> {
         let text = self.blocked.as_deref().unwrap_or_default();
-        let usage =
-            |reason: String| Failure::Usage(format!("--blocked (QUEENS_BLOCKED): {reason}"));
+        let usage = |reason: String| Failure::Usage(format!("--blocked: {reason}"));
         let mut squares = Vec::new();
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             let (from, to) = word.split_once('-').unwrap_or((word, word));

@@ -258,18 +258,18 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
 /// Remarks below the table of jobs: what they wait for, failed tasks, why they are suspended. `all` are the jobs of the
 /// coordinator.
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
-    let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
-    let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
-    let waiting = jobs.iter().filter_map(|job| Some((job.id, job.waits_for(all)?)));
-    let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
-    let failures = jobs.iter().filter_map(|job| Some((job.id, failed_tasks(job)?)));
-    let failures =
-        failures.map(|(id, failed_tasks)| format!("job {id} leases no more of {failed_tasks}"));
-    let suspended = jobs.iter().filter_map(|job| Some((job.id, suspended(job)?)));
-    let suspended = suspended.map(|(id, reason)| format!("job {id} is suspended: {reason}"));
-    let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));
-    let disputes = disputes.map(|(id, what)| format!("job {id} is disputed: {what}"));
-    audited.chain(waiting).chain(failures).chain(suspended).chain(disputes).collect()
+    let of = |job: &JobView| {
+        let remarks = [
+            audited(job).map(|what| format!("is {what}")),
+            job.waits_for(all).map(|what| format!("waits for {what}")),
+            failed_tasks(job).map(|tasks| format!("leases no more of {tasks}")),
+            suspended(job).map(|reason| format!("is suspended: {reason}")),
+            disputed(job).map(|what| format!("is disputed: {what}")),
+        ];
+        let id = job.id;
+        remarks.into_iter().flatten().map(move |remark| format!("job {id} {remark}"))
+    };
+    jobs.iter().flat_map(of).collect()
 }
 
 /// The number of ranges of a finished job that are being counted again, if there are any.

@@ -1,16 +1,20 @@
-//! `queens solve`: one placement.
+//! `queens solve`: one placement, constructed, random, or searched with given queens.
+
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use board::squares::Square;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use solve::{
-    Completion, ConstructError, Construction, Rules, Start, Symmetry, complete_until, is_placement,
-    random_placement,
+    Completion, ConstructError, Construction, Effort, Notation, Opening, Placement, Rules, Start,
+    Symmetry, complete_within, is_placement, random_placement,
 };
 
-use super::placement_output::{self, FormatArgs};
+use super::options::{in_units, one_of};
+use super::placement_output::FormatArgs;
+use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
+use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,146 +24,229 @@ Examples:
   queens solve 14 --construction mod12
   queens solve 1000 --random --seed 7
   queens solve 13 --problem toroidal
-  queens solve 20 --problem superqueens
   queens solve 8 --blocked a1-h8,d1
+  queens solve 8 --given a1,g2       a placement that has these queens
+  queens solve --board FILE          a drawn board, its lines from the highest row down:
+                                     Q a queen, . or - an empty square; # begins a comment
+  queens solve 8 --board FILE        ... or a list of squares, which needs N
+  queens solve 100000 --random-given 50000 --stats
 
-Superqueens and boards with blocked squares are searched, until a placement is found or it is proven that there is \
-none. Every placement is checked before it is printed. Exit code 1: there is none, as for N = 2 and 3, and on a torus \
-for every N that is not prime to 6.";
+Superqueens and boards with given queens or blocked squares are searched. Every placement is checked before it is \
+printed.
+
+Exit codes: 0 solved; 1 there is none, as for N = 2 and 3, and on a torus for every N that is not prime to 6; \
+15 undecided, because --limit-seconds were over.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SolveArgs {
-    /// Board size, 0 to 100000000; with --random at most 10000000
-    n: u32,
-    /// The rule by which it is constructed [default: pauls]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "RULE",
-        conflicts_with = "random",
-        env = "QUEENS_CONSTRUCTION"
-    )]
-    construction: Option<RuleName>,
-    /// Print a random placement instead of the constructed one; not all are equally likely
-    #[arg(long)]
-    random: bool,
-    /// Seed of the random placement [default: another one each time]
-    #[arg(long, value_name = "S", requires = "random")]
-    seed: Option<u32>,
-    /// Read what is constructed as the rank on each file from a on, and write a permutation so
-    /// [default: as the column on each rank]
-    #[arg(long, env = "QUEENS_BY_FILE", conflicts_with = "random")]
-    by_file: bool,
+    /// Board size, 0 to 100000000
+    ///
+    /// Random and searched boards have at most 10000000. A drawn board says its own.
+    #[arg(required_unless_present = "board")]
+    n: Option<u32>,
+    #[command(flatten)]
+    given: GivenArgs,
     #[command(flatten)]
     rules: RulesArgs,
     #[command(flatten)]
     blocked: BlockedArgs,
+    /// Give so many queens of a random placement
+    ///
+    /// So there is a placement; --seed chooses them [default: none].
+    #[arg(hide_short_help = true, long, value_name = "Q", requires = "n",
+          conflicts_with_all = ["given", "board", "rules", "blocked"])]
+    random_given: Option<u32>,
+    /// The rule by which it is constructed [default: pauls]
+    #[arg(long, value_name = "RULE", value_parser = one_of(RULES),
+          conflicts_with_all = ["random", "given", "board", "random_given", "rules", "blocked"])]
+    construction: Option<Rule>,
+    /// Print a random one; not all are equally likely
+    #[arg(long)]
+    random: bool,
+    /// Seed of what is random, and of a search
+    ///
+    /// [default: 0, and another one each time with --random]
+    #[arg(long, value_name = "S")]
+    seed: Option<u32>,
+    /// Read and write by the rank on each file
+    ///
+    /// What is constructed is read as the rank on each file from a on, and a permutation is written
+    /// so [default: as the column on each rank].
+    #[arg(long, conflicts_with = "random")]
+    by_file: bool,
+    /// How a search fills free rows at first
+    #[arg(hide_short_help = true, long, value_name = "START", default_value = "few", value_parser = one_of(OPENINGS))]
+    start: Opening,
+    /// Print what a search took
+    ///
+    /// It goes to standard error, or with JSON into the object.
+    #[arg(long)]
+    stats: bool,
+    /// Give a search up after so long
+    ///
+    /// A bare number is seconds.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = in_units(1_000, 0..=u64::MAX))]
+    limit_seconds: u64,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RuleName {
-    /// Two staircases of knight's moves, by E. Pauls (1874)
-    Pauls,
-    /// Even columns, then odd ones, with exceptions by the remainder of N by 12
-    Mod12,
-}
+/// A rule that constructs a placement.
+type Rule = fn(u32) -> Result<Construction, ConstructError>;
+const RULES: [(&str, Rule, &str); 2] = [
+    ("pauls", Construction::new, "Two staircases of knight's moves, by E. Pauls (1874)"),
+    ("mod12", Construction::mod12, "Even columns, then odd ones, with exceptions by N mod 12"),
+];
 
-/// The largest board that is searched. The search holds it in memory, with about 30 bytes per row.
-pub(super) const LARGEST_SEARCHED: u32 = 10_000_000;
+const OPENINGS: [(&str, Opening, &str); 2] = [
+    ("few", Opening::Few, "Each queen where none attacks it, if such a square is found soon"),
+    ("random", Opening::Random, "In any order, with attacks on half of the diagonals"),
+];
+
+/// The largest board that is random or searched. It is held in memory, with about 30 bytes per row.
+const LARGEST_HELD: u32 = 10_000_000;
 
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
-    let n = args.n;
-    let (rules, blocked) = (args.rules.rules(), args.blocked.squares(n)?);
-    if rules == Rules::Superqueens || !blocked.is_empty() {
-        return search(args, rules, &blocked);
+    let given = args.given.read()?;
+    let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
+    let no_size = || Failure::Usage("squares do not say how large the board is: give N".into());
+    let n = args.n.or(drawn).ok_or_else(no_size)?;
+    if let Some(drawn) = drawn.filter(|&drawn| drawn != n) {
+        let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
+        return Err(Failure::Usage(reason));
     }
-    let construction = construction(args)?;
-    let construction = construction.map_err(|error| match error {
-        ConstructError::NoPlacement(_) | ConstructError::NoToroidal(_) => {
-            Failure::NoPlacement(error.to_string())
-        }
-        ConstructError::TooLarge(_) => Failure::Usage(error.to_string()),
-    })?;
     let notation = args.format.for_board(n)?;
-    if !args.random {
-        check(n, construction.columns())?;
-        if rules == Rules::Torus {
-            let start = Start::with_rules(n, rules, &[]).map_err(anyhow::Error::from)?;
-            if !start.admits(&construction.placement()) {
-                return Err(anyhow!("what was found for N = {n} attacks itself").into());
-            }
-        }
-        if args.by_file {
-            let placement = construction.placement().image(Symmetry::TRANSPOSITION);
-            return placement_output::print(notation.by_file(&placement));
-        }
-        return placement_output::print(notation.of_rows(n, construction.columns(), &[]));
+    let is_searched = given.is_some()
+        || args.random_given.is_some()
+        || args.blocked.is_given()
+        || args.rules.rules == Rules::Superqueens;
+    if !is_searched && !args.random {
+        return construct(args, n, notation);
     }
-    if n > LARGEST_SEARCHED {
+    if n > LARGEST_HELD {
         return Err(Failure::Usage(format!(
-            "a board of size {n} is too large for --random: give a size of at most \
-             {LARGEST_SEARCHED}, or leave out --random"
+            "a board of size {n} is neither random nor searched: give a size of at most {LARGEST_HELD}"
         )));
     }
-    let seed = args.seed.unwrap_or_else(rand::random);
+    let seed = args.seed.unwrap_or_else(|| if args.random { rand::random() } else { 0 });
+    let mut fields: Vec<(&str, u64)> = Vec::new();
+    fields.extend(args.random.then_some(("seed", seed.into())));
+    if is_searched {
+        let queens = given.map(|(_, queens)| queens).unwrap_or_default();
+        let start = match args.random_given {
+            Some(given) if given > n => {
+                return Err(Failure::Usage(format!(
+                    "--random-given {given} on a board of size {n}: give at most {n}"
+                )));
+            }
+            Some(given) => Start::random(n, given, seed.into()).ok_or_else(|| {
+                Failure::NoPlacement(format!(
+                    "there is no placement of {n} queens to take them from"
+                ))
+            })?,
+            None => Start::with_rules(n, args.rules.rules, &queens)?
+                .blocking(&args.blocked.squares(n)?)?,
+        };
+        let (placement, effort) = search(args, &start, seed, notation)?;
+        if args.stats && notation == Notation::Json {
+            let Effort { attempts, swaps, conflicts, nodes } = effort;
+            fields.extend([("attempts", attempts), ("swaps", swaps)]);
+            fields.extend([("conflicts", conflicts), ("exact_nodes", nodes)]);
+        }
+        return print(args, notation, &placement, &fields);
+    }
+    if args.rules.rules == Rules::Torus {
+        return Err(Failure::Usage(
+            "a placement on a torus has a construction of its own: leave out --random".into(),
+        ));
+    }
     let placement = random_placement(n, seed.into())
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;
-    let columns = placement.columns().iter().copied();
-    check(n, columns.clone())?;
-    placement_output::print(notation.of_rows(n, columns, &[("seed", seed.into())]))
+    print(args, notation, &placement, &fields)
 }
 
-/// The construction that was asked for, or why it does not exist.
-fn construction(args: &SolveArgs) -> Result<Result<Construction, ConstructError>, Failure> {
-    let usage = |words: &str| Err(Failure::Usage(words.into()));
-    match (args.rules.rules(), args.construction) {
-        (Rules::Plain, None | Some(RuleName::Pauls)) => Ok(Construction::new(args.n)),
-        (Rules::Plain, Some(RuleName::Mod12)) => Ok(Construction::mod12(args.n)),
-        (Rules::Torus, None) if !args.random => Ok(Construction::toroidal(args.n)),
-        (Rules::Torus, _) => usage(
-            "a placement on a torus has a construction of its own: leave out --construction and --random",
-        ),
-        (Rules::Superqueens, _) => unreachable!("a placement of superqueens is searched"),
-    }
-}
-
-/// Prints a placement that a search has found, where no construction is known.
-fn search(args: &SolveArgs, rules: Rules, blocked: &[Square]) -> Result<(), Failure> {
-    let n = args.n;
-    if args.construction.is_some() || n > LARGEST_SEARCHED {
-        return Err(Failure::Usage(format!(
-            "superqueens and boards with blocked squares are searched: leave out --construction, and give a size of at \
-             most {LARGEST_SEARCHED}"
-        )));
-    }
-    let notation = args.format.for_board(n)?;
-    let start = Start::with_rules(n, rules, &[]).and_then(|start| start.blocking(blocked));
-    let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
-    let seed = if args.random { args.seed.unwrap_or_else(rand::random) } else { 0 };
-    let Completion::Found(placement) = complete_until(&start, seed.into(), || false) else {
-        return Err(Failure::NoPlacement(format!(
-            "there is no such placement of {n} queens: everything was searched"
-        )));
-    };
-    check(n, placement.columns().iter().copied())?;
-    if !start.admits(&placement) {
-        return Err(anyhow!("what was found for N = {n} attacks itself").into());
+/// Prints a placement by a rule. A large one is not held in memory.
+fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure> {
+    let is_torus = args.rules.rules == Rules::Torus;
+    let usual = if is_torus { Construction::toroidal } else { Construction::new };
+    let construction = args.construction.unwrap_or(usual)(n).map_err(|error| match error {
+        ConstructError::TooLarge(_) => Failure::Usage(error.to_string()),
+        _ => Failure::NoPlacement(error.to_string()),
+    })?;
+    check(n, construction.columns())?;
+    if is_torus {
+        admitted(&Start::with_rules(n, Rules::Torus, &[])?, &construction.placement())?;
     }
     if args.by_file {
-        return placement_output::print(notation.by_file(&placement));
+        let placement = construction.placement().image(Symmetry::TRANSPOSITION);
+        return print(args, notation, &placement, &[]);
     }
-    let fields = [("seed", seed.into())];
-    let fields = if args.random { &fields[..] } else { &[] };
-    placement_output::print(notation.of_rows(n, placement.columns().iter().copied(), fields))
+    output::print(notation.of_rows(n, construction.columns(), &[]))
 }
 
-/// Checks a placement once more before it is printed.
-pub(super) fn check(n: u32, columns: impl Iterator<Item = u32>) -> Result<(), Failure> {
+/// A placement that `start` admits, and what the search for it took.
+fn search(
+    args: &SolveArgs,
+    start: &Start,
+    seed: u32,
+    notation: Notation,
+) -> Result<(Placement, Effort), Failure> {
+    let begun = Instant::now();
+    let limit = Duration::from_secs(args.limit_seconds);
+    let stop = || begun.elapsed() >= limit;
+    let (completion, effort) = complete_within(start, args.start, seed.into(), u64::MAX, stop);
+    if args.stats && notation != Notation::Json {
+        let Effort { attempts, swaps, conflicts, nodes } = &effort;
+        stderr::print(format_args!(
+            "attempts   {attempts:>12}  of the local search\n\
+             conflicts  {conflicts:>12}  on diagonals when the last attempt began\n\
+             swaps      {swaps:>12}  in all attempts\n\
+             exact      {nodes:>12}  queens placed by the exact search\n"
+        ));
+    }
+    match completion {
+        Completion::Found(placement) => {
+            admitted(start, &placement)?;
+            Ok((placement, effort))
+        }
+        Completion::Impossible => Err(Failure::NoPlacement(format!(
+            "there is no such placement of {} queens: everything was searched",
+            start.n()
+        ))),
+        Completion::Undecided => Err(Failure::Undecided(format!(
+            "undecided: {} s did not suffice to find a placement or to prove that there is none; give more time with \
+             --limit-seconds, or another --seed",
+            args.limit_seconds
+        ))),
+    }
+}
+
+/// Checks a placement once more and prints it.
+fn print(
+    args: &SolveArgs,
+    notation: Notation,
+    placement: &Placement,
+    fields: &[(&'static str, u64)],
+) -> Result<(), Failure> {
+    let (n, columns) = (placement.n(), placement.columns());
+    check(n, columns.iter().copied())?;
+    if args.by_file {
+        return output::print(notation.by_file(placement));
+    }
+    output::print(notation.of_rows(n, columns.iter().copied(), fields))
+}
+
+fn check(n: u32, columns: impl Iterator<Item = u32>) -> Result<(), Failure> {
     if is_placement(n, columns) {
         return Ok(());
     }
     Err(anyhow!("what was found for N = {n} is no placement").into())
+}
+
+fn admitted(start: &Start, placement: &Placement) -> Result<(), Failure> {
+    if start.admits(placement) {
+        return Ok(());
+    }
+    Err(anyhow!("what was found for N = {} is no such placement", start.n()).into())
 }

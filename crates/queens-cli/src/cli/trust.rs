@@ -61,7 +61,8 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let place =
         |worker: &v1::Worker| (worker.owner.clone(), worker.machine.clone(), worker.name.clone());
     workers.sort_by_cached_key(place);
-    let distrusted = parties(distrusted)?;
+    let distrusted = distrusted.into_iter().map(Party::try_from);
+    let distrusted: Vec<Party> = distrusted.collect::<Result<_, _>>()?;
     if !args.json {
         table(&workers).print(&SPARED, "no worker is connected; `queens worker` starts one")?;
         return distrusted
@@ -128,11 +129,6 @@ fn kernel(worker: &v1::Worker) -> &str {
         "" => "-",
         backend => backend,
     }
-}
-
-fn parties(reported: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
-    let parties: Result<_, _> = reported.into_iter().map(Party::try_from).collect();
-    parties.map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))
 }
 
 pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {

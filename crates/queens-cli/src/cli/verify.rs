@@ -23,12 +23,12 @@ pub(super) struct VerifyArgs {
     /// How many random draws are counted again
     ///
     /// Half of them are drawn from the claimed total, half from the tasks.
-    #[arg(long, value_name = "DRAWS", default_value_t = 200, env = "QUEENS_SAMPLE")]
+    #[arg(long, value_name = "DRAWS", default_value_t = 200)]
     sample: usize,
     /// How long the recount may take
     ///
     /// A bare number is seconds.
-    #[arg(long, value_name = "DURATION", default_value = "60s", env = "QUEENS_SECONDS",
+    #[arg(long, value_name = "DURATION", default_value = "60s",
           value_parser = in_units(1_000, 0..=u64::MAX))]
     seconds: u64,
     /// Count every range again, however long it takes

@@ -21,7 +21,9 @@ macro_rules! failures {
 }
 
 failures! {
+    board::GivenError => Usage, "{0}";
     board::PlanError => Plan, "{0}";
+    board::SquaresError => Usage, "{0}";
     executor::TooLittleMemory =>
         Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
     literature::states::StatesError =>
@@ -29,6 +31,7 @@ failures! {
     farm::Refusal => NoSuchJob, "{0}";
     count::AnswerError => Miscounted, "{0}; count again on another machine, and report this";
     count::SelfTestError => Miscounted, "{0}";
+    wire::WireError => Incompatible, "{0}";
     executor::MissingDevice => Device, "{0}; `queens bench --list` shows what can count here";
     executor::DeviceError =>
         Device, "{0}; what it was counting was not counted: run the same command again, or with another --backend";

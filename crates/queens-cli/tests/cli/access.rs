@@ -66,7 +66,7 @@ fn a_wrong_or_missing_token_is_refused() {
         let args = [&args[..], &["--token-file", wrong, "--log", "error"]].concat();
         farm.client(&args).refusal(6, &way_out);
     }
-    assert_eq!(farm.client(&["health"]).success(), "serving\n", "probes have no token");
+    assert_eq!(farm.client(&["status", "--health"]).success(), "serving\n", "probes have no token");
 }
 
 #[test]

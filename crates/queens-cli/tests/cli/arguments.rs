@@ -22,10 +22,6 @@ fn wrong_arguments_get_one_line_with_advice() {
         (&["cuont", "8"], "unrecognized subcommand 'cuont'; tip:"),
         (&["count", "8", "--log", "loud"], "'loud' is no level"),
         (&["count", "8", "--given", ""], "--given has no square"),
-        (
-            &["count", "8", "--method", "states", "--threads", "2"],
-            "has one thread: leave out --threads",
-        ),
         (&["count", "8..9", "--ledger", "x"], "for one board"),
         (&["submit", "8", "--audit", "much"], "a share is between 0 and 1"),
         (&["submit", "8", "--audit", "5"], "a share is between 0 and 1, as in 2%"),
@@ -49,16 +45,12 @@ fn wrong_arguments_get_one_line_with_advice() {
 
 #[test]
 fn an_empty_environment_variable_counts_as_unset() {
-    let empty = ["QUEENS_THREADS", "QUEENS_LEDGER", "QUEENS_METHOD", "QUEENS_LOG", "QUEENS_MEMORY"];
+    let empty = ["QUEENS_THREADS", "QUEENS_BACKEND", "QUEENS_LOG", "QUEENS_MEMORY"];
     let mut command = queens(&["count", "8"]);
     empty.iter().for_each(|name| {
         command.env(name, "");
     });
     assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)));
-
-    let mut command = queens(&["count", "8", "--method", "states"]);
-    command.env("QUEENS_THREADS", "4");
-    assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)), "it was not said");
 }
 
 #[test]
@@ -81,10 +73,6 @@ fn arguments_override_the_environment_group_by_group() {
         (vec!["token", "list", "--coordinator", "http://127.0.0.1:1"], vec![("QUEENS_JOIN", "x")]),
         (vec!["jobs", "--coordinator=http://127.0.0.1:1"], vec![("QUEENS_JOIN_FILE", "nowhere")]),
         (
-            vec!["submit", "8", "--audit", "0.1", "--coordinator", "http://127.0.0.1:1"],
-            vec![("QUEENS_CERTIFIED", "yes")],
-        ),
-        (
             vec!["jobs", "-v", "--coordinator", "http://127.0.0.1:1"],
             vec![("QUEENS_LOG", "farm=debug")],
         ),
@@ -101,19 +89,16 @@ fn arguments_override_the_environment_group_by_group() {
 
 #[test]
 fn a_switch_in_the_environment_has_all_usual_values() {
-    let args = ["list", "6", "--number", "2", "--format", "squares", "--by-file"];
-    let (with, without) = (run(&mut queens(&args)), run(&mut queens(&args[..6])));
-    let (with, without) = (with.success(), without.success());
-    assert_ne!(with, without);
-    let by_file = |says: &str| run(queens(&args[..6]).env("QUEENS_BY_FILE", says));
-    for (says, expected) in ["1", "yes", "true", "TRUE", "on"]
-        .map(|yes| (yes, &with))
-        .into_iter()
-        .chain(["0", "no", "false", "No", "off", ""].map(|no| (no, &without)))
-    {
-        assert_eq!(&by_file(says).success(), expected, "{says}");
+    // Without a contradiction, the folder of the ledger is refused.
+    let args = ["coordinator", "--listen", "127.0.0.1:0", "--ledger", "no/l.db"];
+    let tls = |says: &str| run(queens(&args).env("QUEENS_INSECURE", "1").env("QUEENS_TLS", says));
+    for yes in ["1", "yes", "true", "TRUE", "on"] {
+        tls(yes).refusal(2, &["cannot be used with"]);
     }
-    by_file("perhaps").refusal(2, &["'perhaps' for 'QUEENS_BY_FILE'"]);
+    for no in ["0", "no", "false", "No", "off", ""] {
+        tls(no).refusal(10, &["there is no folder no"]);
+    }
+    tls("perhaps").refusal(2, &["'perhaps' for 'QUEENS_TLS'"]);
 }
 
 #[test]
@@ -188,7 +173,7 @@ fn the_version_says_what_the_program_is() {
 fn durations_have_one_form_everywhere() {
     for args in [
         &["plan", "8", "--seconds", "1s"][..],
-        &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],
+        &["solve", "8", "--given", "a1", "--limit-seconds", "1m"],
         &["compare", "5", "--seconds", "500ms"],
         &["bench", "--n", "8", "--sample-ms", "1ms", "--backend", "portable"],
         &["count", "8", "--time-limit", "00:01:00"],

@@ -44,7 +44,10 @@ const PAGES: [Page; 10] = [
         ],
         elsewhere: &[
             ("queens count 100 --board FILE", "cli/placements.rs"),
-            ("queens count 22 --shard auto", "cli/shards.rs, in the environments of batch systems"),
+            (
+                "queens count 22 --shard auto/64",
+                "cli/shards.rs, in the environments of batch systems",
+            ),
         ],
     },
     Page {
@@ -114,7 +117,7 @@ const PAGES: [Page; 10] = [
         name: "docs/PLACEMENTS.md",
         instead: &[
             ("solve 100000000", "solve 10000"),
-            ("complete 100000", "complete 1000"),
+            ("solve 100000 --random", "solve 1000 --random"),
             ("50000", "500"),
         ],
         elsewhere: &[],
@@ -146,7 +149,7 @@ const BOARD: &str =
 /// reader waits until the coordinator serves or has written its join string.
 const BESIDE_EACH_OTHER: &str = "
     trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT
-    serves() { until queens health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
+    serves() { until queens status --health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
 ";
 
 /// The folder in which the commands of a page are run, and a farm that they may use.

@@ -55,7 +55,7 @@ fn a_failure_for_one_job_does_not_stop_the_others() {
 }
 
 #[test]
-fn jobs_are_listed_by_state_and_owner_and_old_ones_on_request() {
+fn jobs_are_listed_in_two_tables_and_old_ones_on_request() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     for _ in 0..12 {
@@ -71,10 +71,7 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_on_request() {
 
     assert_eq!(listed(&[]), 11, "ten that have ended, and one that has not");
     assert_eq!(listed(&["--all"]), 12);
-    assert_eq!(listed(&["--state", "cancelled"]), 11);
-    assert_eq!(listed(&["--state", "running,paused"]), 1);
-    assert_eq!(listed(&["--owner", "nobody"]), 0);
-    assert_eq!(listed(&["--limit", "3"]), 3);
+    assert_eq!(listed(&["--limit", "3"]), 4);
     let table = farm.client(&["jobs"]).success();
     assert!(table.ends_with("more have ended: `queens jobs --all`\n"), "{table}");
     // There are two tables, each with the columns that its jobs need.
@@ -87,8 +84,6 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_on_request() {
     assert_eq!((going.lines().count(), going.contains("cancelled")), (2, false), "{table}");
     assert!(names(going).contains(&only_going) && !names(going).contains(&only_ended), "{table}");
     assert!(names(ended).contains(&only_ended) && !names(ended).contains(&only_going), "{table}");
-    farm.client(&["jobs", "--state", "asleep"])
-        .usage("running, paused, suspended, done, cancelled");
 }
 
 #[test]

@@ -9,16 +9,16 @@ use crate::support::{Farm, Scratch};
 fn a_probe_asks_for_liveness_or_readiness() {
     let farm = Farm::new("", "");
     for service in ["liveness", "readiness"] {
-        farm.client(&["health", "--service", service]).refusal(5, &["no coordinator answers"]);
+        farm.client(&["status", "--health", service]).refusal(5, &["no coordinator answers"]);
     }
     let _coordinator = farm.start_coordinator();
     for service in ["liveness", "readiness"] {
-        let answer = farm.client(&["health", "--service", service]).success();
+        let answer = farm.client(&["status", "--health", service]).success();
         assert_eq!(answer, "serving\n", "{service}");
     }
-    let json = farm.client(&["health", "--json"]).success();
+    let json = farm.client(&["status", "--health", "--json"]).success();
     assert_eq!(json, "{\"status\":\"serving\"}\n");
-    farm.client(&["health", "--service", "happiness"]).usage("--service");
+    farm.client(&["status", "--health", "happiness"]).usage("--health");
 }
 
 #[test]

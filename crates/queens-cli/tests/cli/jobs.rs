@@ -70,7 +70,7 @@ fn a_watch_ends_with_its_reader_but_changes_do_not() {
     let (command, child, reader) = unread(&["cancel", "1", "2", "3", "4"]);
     drop(reader);
     assert_eq!(end_of(&command, child).code, Some(0));
-    let live = farm.client(&["jobs", "--state", "running", "--json"]).success();
+    let live = farm.client(&["jobs", "-n", "0", "--json"]).success();
     assert_eq!(live, "");
 }
 

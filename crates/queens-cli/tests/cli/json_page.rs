@@ -26,10 +26,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
             "count 6 --method unique --problem fundamental",
         ],
     ),
-    (
-        "solve, complete, list",
-        &["solve 8", "complete 8 --given a1 --stats", "list 6 --numbered", "list 8 --rows 1"],
-    ),
+    ("solve, list", &["solve 8", "solve 8 --given a1 --stats", "list 6 --numbered"]),
     ("check", &["check 2 4 1 3"]),
     (
         "plan",
@@ -47,8 +44,17 @@ const LOCAL: [(&str, &[&str]); 7] = [
 
 /// The sections that a farm and its ledgers print.
 const OF_A_FARM: [&str; 11] = [
-    "A job", "workers", "token", "owners", "trust", "health", "export", "verify", "merge",
-    "backup", "scrub",
+    "A job",
+    "workers",
+    "token",
+    "owners",
+    "trust",
+    "jobs --health",
+    "export",
+    "verify",
+    "merge",
+    "backup",
+    "scrub",
 ];
 
 /// The fields that each section of the page names.
@@ -160,7 +166,7 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     assert_names("token", &[client("token list"), created].concat());
     let owners = [client("owners local --hours 9 --weight 7"), client("owners")].concat();
     assert_names("owners", &owners);
-    assert_names("health", &client("health"));
+    assert_names("jobs --health", &client("jobs --health"));
     let listed = client("workers");
     drop(worker);
     assert_names("trust", &client("trust local/elsewhere --revoke --reason test"));

@@ -55,9 +55,9 @@ fn a_board_from_a_file_or_standard_input_is_completed() {
     let file = scratch.path("board");
     let drawn = "# two queens\n....\n...Q\nQ...\n....\n";
     for (args, text, expected) in [
-        (vec!["complete", "--format", "board"], drawn, None),
-        (vec!["complete", "4"], drawn, Some("a2 b4 c1 d3\n")),
-        (vec!["complete", "4"], "a2\nd3 # two queens\n", Some("a2 b4 c1 d3\n")),
+        (vec!["solve", "--format", "board"], drawn, None),
+        (vec!["solve", "4"], drawn, Some("a2 b4 c1 d3\n")),
+        (vec!["solve", "4"], "a2\nd3 # two queens\n", Some("a2 b4 c1 d3\n")),
     ] {
         let expected = expected.unwrap_or(". Q . .\n. . . Q\nQ . . .\n. . Q .\n");
         std::fs::write(&file, text).expect("it can be written");
@@ -91,7 +91,7 @@ fn boards_are_read_in_the_forms_of_editors_and_programs() {
         let with = |args: &[&str]| run(queens(args).arg("--board").arg(&file)).success();
         let shown = String::from_utf8_lossy(text);
         assert_eq!(with(&["check"]), "a placement of 4 queens (total)\n", "{shown}");
-        assert_eq!(with(&["complete"]), "a2 b4 c1 d3\n", "{shown}");
+        assert_eq!(with(&["solve"]), "a2 b4 c1 d3\n", "{shown}");
         assert_eq!(with(&["count", "4"]), "1\n", "{shown}");
         assert!(with(&["draw"]).starts_with("4 . Q . .\n3 . . . Q\n"), "{shown}");
     }
@@ -132,16 +132,16 @@ fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
     ];
     for (text, args, said) in refusals {
         std::fs::write(&file, text).expect("it can be written");
-        let mut command = queens(&["complete"]);
+        let mut command = queens(&["solve"]);
         run(command.args(args).arg("--board").arg(&file)).refusal(2, said);
     }
-    let both = ["complete", "8", "--given", "a1", "--board", "-"];
+    let both = ["solve", "8", "--given", "a1", "--board", "-"];
     run(&mut queens(&both)).usage("--board");
 }
 
 #[test]
 fn a_search_without_time_is_undecided() {
-    let args = ["complete", "1000", "--given", "a1", "--limit-seconds", "0"];
+    let args = ["solve", "1000", "--given", "a1", "--limit-seconds", "0"];
     run(&mut queens(&args)).refusal(15, &["undecided", "--limit-seconds"]);
 }
 
@@ -170,7 +170,7 @@ fn a_placement_that_cannot_be_written_is_a_failure() {
 
 #[test]
 fn a_completion_reports_its_work() {
-    let args = ["complete", "1000", "--random-given", "500", "--seed", "1", "--stats"];
+    let args = ["solve", "1000", "--random-given", "500", "--seed", "1", "--stats"];
     let json = run(queens(&args).arg("--json")).success();
     let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["attempts"], &json["exact_nodes"]), (&1.into(), &0.into()));

@@ -19,7 +19,7 @@ fn listed(farm: &Farm, options: &[&str]) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn ended_jobs_are_listed_in_pages_even_after_a_restart() {
+fn the_last_ended_jobs_are_listed_even_after_a_restart() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     farm.submit(12, 2, 0);
@@ -40,12 +40,8 @@ fn ended_jobs_are_listed_in_pages_even_after_a_restart() {
     let _coordinator = farm.start_coordinator();
     assert_eq!(numbers(&[]), some);
     assert_eq!(numbers(&["--all"]), (1..=13).collect::<Vec<_>>());
-    assert_eq!(numbers(&["-n", "3"]), [11, 12, 13]);
-    assert_eq!(numbers(&["-n", "3", "--before", "11"]), [8, 9, 10]);
-    assert_eq!(numbers(&["--before", "3"]), [1, 2]);
-    assert_eq!(numbers(&["--state", "running", "-n", "1"]), [1]);
-    let table = farm.client(&["jobs", "-n", "3", "--before", "11"]).success();
-    assert!(table.contains("there are more: `queens jobs --before 8`"), "{table}");
+    assert_eq!(numbers(&["-n", "3"]), [1, 11, 12, 13]);
+    assert_eq!(numbers(&["-n", "0"]), [1]);
 }
 
 #[test]

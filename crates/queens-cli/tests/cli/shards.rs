@@ -77,24 +77,6 @@ fn read_only_parts_are_joined() {
 }
 
 #[test]
-fn parts_do_not_write_their_results_to_one_file() {
-    let scratch = Scratch::new();
-    let count = |shard: &str, output: &str| {
-        let mut command = queens(&["count", "9", "--shard", shard, "--ledger", "{shard}.db"]);
-        SCHEDULERS.iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        command.current_dir(scratch.path("")).env("JOB_COMPLETION_INDEX", "1");
-        run(command.args(["--output", output]))
-    };
-    for shard in ["1/3", "auto/3"] {
-        count(shard, "o.json").refusal(2, &["one file, o.json", "{shard}"]);
-    }
-    assert_eq!(fs::read_dir(scratch.path("")).expect("it is there").count(), 0);
-    count("1/1", "o.json").success();
-}
-
-#[test]
 fn a_part_has_a_sum_and_no_total() {
     let scratch = Scratch::new();
     let ledger = part(&scratch, "9", 2);
@@ -123,37 +105,24 @@ fn a_part_has_a_sum_and_no_total() {
 #[test]
 fn array_tasks_find_their_parts_and_write_results() {
     let scratch = Scratch::new();
-    let (ledger, result) = (scratch.path("part-{shard}.db"), scratch.path("part-{shard}.json"));
+    let ledger = scratch.path("part-{shard}.db");
     let count = |shard: &str, task: &[(&str, &str)]| {
         let mut command = queens(&["count", "9", "--rows", "3", "--shard", shard]);
         for scheduler in SCHEDULERS {
             command.env_remove(scheduler);
         }
-        command.env("QUEENS_LEDGER", &ledger).env("QUEENS_OUTPUT", &result);
-        run(command.envs(task.iter().copied()))
+        run(command.arg("--ledger").arg(&ledger).envs(task.iter().copied()))
     };
-    let slurm = |id| {
-        let array = [("SLURM_ARRAY_TASK_MIN", "1"), ("SLURM_ARRAY_TASK_MAX", "3")];
-        [("SLURM_ARRAY_TASK_ID", id), array[0], array[1]]
-    };
+    let slurm = |id| [("SLURM_ARRAY_TASK_ID", id), ("SLURM_ARRAY_TASK_MIN", "1")];
 
-    count("auto", &slurm("1")).success();
+    count("auto/3", &slurm("1")).success();
     count("auto/3", &[("JOB_COMPLETION_INDEX", "1")]).success();
-    count("auto", &[("JOB_COMPLETION_INDEX", "1")]).refusal(2, &["--shard auto/PARTS"]);
-    count("auto", &[]).refusal(2, &["SLURM_ARRAY_TASK_ID", "--shard INDEX/PARTS"]);
+    count("auto/3", &[]).refusal(2, &["SLURM_ARRAY_TASK_ID", "--shard INDEX/PARTS"]);
     let joined = merge(
         &[scratch.path("part-1-of-3.db"), scratch.path("part-2-of-3.db")],
         &scratch.path("whole.db"),
     );
     assert!(joined.stderr.contains("the parts 3/3"), "{}", joined.stderr);
-
-    let left = fs::read_to_string(scratch.path("part-2-of-3.json")).expect("it was written");
-    let left: serde_json::Value = serde_json::from_str(&left).expect("it is JSON");
-    assert_eq!((&left["shard"], &left["state"]), (&2.into(), &"done".into()));
-    let nowhere = scratch.path("no/such/folder.json");
-    let mut refused = queens(&["count", "9", "--output"]);
-    run(refused.arg(&nowhere)).refusal(10, &["folder.json"]);
-    run(&mut queens(&["count", "9", "--output", "{shard}.json"])).refusal(2, &["--shard"]);
 }
 
 /// The variables that schedulers set. A scheduler may also run the machine of the test.
@@ -166,22 +135,6 @@ const SCHEDULERS: [&str; 7] = [
     "JOB_COMPLETION_INDEX",
     "CONDOR_PROCESS",
 ];
-
-#[test]
-fn a_result_is_left_in_a_file_as_json() {
-    let scratch = Scratch::new();
-    let file = scratch.path("result.json");
-    let methods: [&[&str]; 2] = [&["--rows", "2"], &["--method", "states"]];
-    for method in methods {
-        let counted = run(queens(&["count", "8", "--output"]).arg(&file).args(method));
-        assert_eq!(counted.success(), "92\n");
-        let left = fs::read_to_string(&file).expect("it was written");
-        let left: serde_json::Value = serde_json::from_str(&left).expect("it is JSON");
-        assert_eq!(left["total"], "92");
-    }
-    let beside = fs::read_dir(file.parent().expect("it has one")).expect("it can be read");
-    assert_eq!(beside.count(), 1, "nothing else is left");
-}
 
 #[test]
 fn parts_of_a_fundamental_count_make_its_answer() {

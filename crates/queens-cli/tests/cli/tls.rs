@@ -20,7 +20,10 @@ fn workers_and_clients_need_only_the_join_string() {
     let total = joined(&farm, &["submit", "10", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     run(&mut queens(&["jobs", "--join", &join])).success();
-    assert_eq!(run(queens(&["health"]).env("QUEENS_JOIN", &join)).success(), "serving\n");
+    assert_eq!(
+        run(queens(&["status", "--health"]).env("QUEENS_JOIN", &join)).success(),
+        "serving\n"
+    );
 
     // The log names the file. Neither log nor help show the secret.
     let help = run(queens(&["jobs", "--help"]).env("QUEENS_JOIN", &join)).success();
@@ -121,9 +124,13 @@ fn a_coordinator_for_other_hosts_needs_tls_and_a_token() {
 fn a_coordinator_with_tls_refuses_plain_text() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
-    for command in
-        ["jobs", "health", "submit 8 --wait", "watch 1", "worker --give-up-after 1s --log error"]
-    {
+    for command in [
+        "jobs",
+        "status --health",
+        "submit 8 --wait",
+        "watch 1",
+        "worker --give-up-after 1s --log error",
+    ] {
         let args: Vec<&str> = command.split(' ').collect();
         farm.client(&args).refusal(5, &[]);
     }
@@ -139,7 +146,7 @@ fn a_join_string_is_never_used_in_plain_text() {
     let secret = "0123456789abcdef0123456789abcdef";
     let join = format!("queens://{secret}@{}#{}", recorder.address(), "5e".repeat(32));
 
-    for command in [&["jobs"][..], &["health"], &["worker", "--log", "error"]] {
+    for command in [&["jobs"][..], &["status", "--health"], &["worker", "--log", "error"]] {
         let refused = run(&mut queens(&[command, &["--join", &join]].concat()));
         refused.refusal(12, &["does not speak TLS", "--insecure"]);
     }
@@ -161,7 +168,7 @@ fn another_authority_is_refused() {
     let elsewhere = join.replace(&farm.address(), &stranger.address());
 
     for join in [wrong_pin, elsewhere] {
-        for command in [&["jobs"][..], &["health"], &["worker", "--log", "error"]] {
+        for command in [&["jobs"][..], &["status", "--health"], &["worker", "--log", "error"]] {
             let args = [command, &["--join", &join]].concat();
             let way_out = ["does not prove to be the coordinator", "get the join string"];
             run(&mut queens(&args)).refusal(6, &way_out);
