@@ -20,14 +20,12 @@
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
 mod join;
-mod memory;
 mod restore;
 mod settle;
 mod store;
 
 use std::ops::ControlFlow;
 
-pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
