@@ -83,8 +83,8 @@ pub use principal::{
 };
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
-    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
-    Unaudited, tiled,
+    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Unaudited,
+    tiled,
 };
 pub use session::{Rate, WorkerView};
 pub use share::{Hours, OwnerView, Share, ShareChange};

@@ -42,7 +42,7 @@ pub struct MemoryJob {
 
 impl MemoryStore {
     fn get(&mut self, id: JobId) -> Result<&mut MemoryJob, Contradiction> {
-        self.jobs.get_mut(&id).ok_or(Contradiction::NoSuchJob(id))
+        self.jobs.get_mut(&id).ok_or_else(|| Contradiction::new(id, "is gone"))
     }
 }
 
