@@ -7,9 +7,6 @@
 //!                                                                        reconnection or a while
 //! ```
 //!
-//! The coordinator has no use for a report of which it has a part already. Then the parts that the report was joined from
-//! are sent one by one.
-//!
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
@@ -17,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
-    Millis, Pace, Range, Report, Verdict, WorkerMessage,
+    Millis, Pace, Range, Report, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -90,7 +87,7 @@ type ReportKey = (JobId, Fingerprint, Range);
 /// A report that is not acknowledged.
 #[derive(Debug)]
 struct Unacked {
-    joined: Joined,
+    report: Report,
     /// When it is sent again.
     due: Millis,
     /// How long it waits for its acknowledgement after that, ms.
@@ -106,7 +103,7 @@ struct Done {
     grown: bool,
     /// Neighbours joined, by where they start and end. They overlap if a lease was delivered twice. Nothing is thrown away
     /// for that: the farm takes each ordinal once.
-    parts: BTreeMap<(u64, u64), Joined>,
+    parts: BTreeMap<(u64, u64), Report>,
 }
 
 impl Agent {
@@ -194,21 +191,16 @@ impl Agent {
 
     /// The coordinator needs this report no more.
     pub fn acked(&mut self, ack: &Ack) {
-        let Ack { job, fingerprint, range, verdict } = *ack;
+        let Ack { job, fingerprint, range, .. } = *ack;
         let key = (job, fingerprint, range);
         self.unsent.remove(&key);
-        let acked = self.unacked.remove(&key);
-        // A recount is worth something only as a whole.
-        let joined = acked.map(|acked| acked.joined).filter(|joined| !joined.report.is_recount());
-        if let Some(Joined { parts, .. }) = joined.filter(|_| verdict == Verdict::Superseded) {
-            parts.into_iter().for_each(|part| self.report(Joined::of(part)));
-        }
+        self.unacked.remove(&key);
     }
 
-    fn report(&mut self, joined: Joined) {
-        let Report { job, fingerprint, range, .. } = joined.report;
+    fn report(&mut self, report: Report) {
+        let Report { job, fingerprint, range, .. } = report;
         let key = (job, fingerprint, range);
-        let unacked = Unacked { joined, due: Millis(0), wait_ms: self.config.resend_ms };
+        let unacked = Unacked { report, due: Millis(0), wait_ms: self.config.resend_ms };
         self.unacked.insert(key, unacked);
         self.unsent.insert(key);
     }
@@ -303,7 +295,7 @@ impl Agent {
         self.done.iter_mut().filter(due).map(say).collect()
     }
 
-    fn take_due(&mut self, now: Millis) -> Vec<Joined> {
+    fn take_due(&mut self, now: Millis) -> Vec<Report> {
         let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
         let due = |key: &Key, done: &mut Done| {
             if key.is_recount() {
@@ -320,11 +312,11 @@ impl Agent {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
             let ranges = held.entry(key).or_default();
-            done.parts.values().for_each(|part| ranges.insert(part.report.range));
+            done.parts.values().for_each(|part| ranges.insert(part.range));
         }
         let holdings =
             held.iter().flat_map(|(key, ranges)| ranges.iter().map(|range| key.holding(range)));
-        let unacked = self.unacked.values().map(|unacked| &unacked.joined.report);
+        let unacked = self.unacked.values().map(|unacked| &unacked.report);
         let unacked = unacked.map(|report| Key::of_report(report).holding(report.range));
         let mut holdings: Vec<Holding> = holdings.chain(unacked).collect();
         holdings.truncate(Hello::MAX_HOLDINGS);
@@ -339,16 +331,15 @@ impl Unacked {
         let Unacked { due, wait_ms, .. } = self;
         *due = now.after(*wait_ms);
         *wait_ms = (*wait_ms).max(wait_ms.saturating_mul(2).min(LONGEST_MS));
-        WorkerMessage::Report(self.joined.report.clone())
+        WorkerMessage::Report(self.report.clone())
     }
 }
 
 impl Done {
     /// Adds a part, and joins it with its neighbours unless their sum would not fit.
-    fn add(&mut self, part: Report) {
+    fn add(&mut self, mut part: Report) {
         self.grown = true;
         let range = part.range;
-        let mut part = Joined::of(part);
         let left = self.parts.range(..(range.start(), 0)).next_back();
         if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, left.join(&part)?))) {
             self.parts.remove(&key);
@@ -360,7 +351,7 @@ impl Done {
             self.parts.remove(&key);
             part = joined;
         }
-        self.parts.insert((part.report.range.start(), part.report.range.end()), part);
+        self.parts.insert((part.range.start(), part.range.end()), part);
     }
 
     /// Whether one part is all of the lease.
@@ -371,48 +362,13 @@ impl Done {
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
-    fn into_reported(self, key: Key) -> impl Iterator<Item = Joined> {
+    fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
         let whole = key.token.range;
-        self.parts.into_values().filter(move |part| !key.is_recount() || part.report.range == whole)
+        self.parts.into_values().filter(move |part| !key.is_recount() || part.range == whole)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.
     fn is_news(&self, key: &Key) -> bool {
         self.grown && key.is_recount() && !self.is_whole(key)
-    }
-}
-
-/// Neighbouring parts of one lease as one report.
-#[derive(Debug)]
-struct Joined {
-    report: Report,
-    /// What it was joined from, in ascending order; nothing if it is one part.
-    parts: Vec<Report>,
-}
-
-impl Joined {
-    /// So many parts are kept apart. If there are more, the shortest neighbours are joined for good.
-    const MOST_PARTS: usize = 16;
-
-    /// One part alone.
-    fn of(report: Report) -> Joined {
-        Joined { report, parts: Vec::new() }
-    }
-
-    /// This part and the next one, unless they do not touch or their sum would not fit.
-    fn join(&self, next: &Joined) -> Option<Joined> {
-        let report = self.report.join(&next.report)?;
-        let mut parts = [self.parts(), next.parts()].concat();
-        while parts.len() > Self::MOST_PARTS {
-            let length = |at: &usize| parts[*at].range.len() + parts[at + 1].range.len();
-            let at = (0..parts.len() - 1).min_by_key(length).expect("they are many");
-            let next = parts.remove(at + 1);
-            parts[at] = parts[at].join(&next).expect("the sum of all of them fits");
-        }
-        Some(Joined { report, parts })
-    }
-
-    fn parts(&self) -> &[Report] {
-        if self.parts.is_empty() { std::slice::from_ref(&self.report) } else { &self.parts }
     }
 }
