@@ -82,10 +82,8 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
-    /// A disputed range has begun to wait for another count since somebody asked.
+    /// Something came free, or has begun to wait for another count, since somebody asked.
     is_offered: bool,
-    /// Something came free since somebody asked.
-    is_freed: bool,
     pub(crate) timeouts: Timeouts,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
@@ -140,8 +138,7 @@ impl Job {
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),
-            is_offered: false,
-            is_freed: true,
+            is_offered: true,
             timeouts: Timeouts::default(),
             patience: 1,
             heard_at: Millis(0),
@@ -382,12 +379,12 @@ impl Job {
         for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.failed)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
-        self.is_freed = true;
+        self.is_offered = true;
         self.check();
     }
 
     fn put_back(&mut self, range: Range) {
-        self.is_freed = true;
+        self.is_offered = true;
         self.pool.insert(range);
         for part in self.attempts.suspected(range) {
             self.pool.remove(part);
@@ -412,12 +409,7 @@ impl Job {
         self.is_offered = true;
     }
 
-    /// Whether there is something free, and some of it came free since this was last asked.
-    pub(crate) fn take_freed(&mut self) -> bool {
-        std::mem::take(&mut self.is_freed) && self.free_tasks() > 0
-    }
-
-    /// Whether something waits for another count that did not when this was last asked.
+    /// Whether something came free, or has begun to wait for another count, since this was last asked.
     pub(crate) fn take_offered(&mut self) -> bool {
         self.audits.take_offered() | std::mem::take(&mut self.is_offered)
     }
@@ -443,7 +435,7 @@ impl Job {
             self.claimed.remove(range);
             self.pool.insert(range);
         }
-        self.is_freed = true;
+        self.is_offered = true;
         self.check();
     }
 

@@ -95,6 +95,11 @@ pub struct Farm {
     effects: Vec<Effect>,
 }
 
+/// A job that is there. One of which something is leased, or on its way into the ledger, is not removed.
+fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
+    jobs.get_mut(&id).expect("callers name jobs that exist")
+}
+
 /// The first ordinals of a set, for people.
 fn named(ordinals: &IntervalSet) -> Vec<u64> {
     let all = ordinals.iter().flat_map(|range| range.start()..range.end());
@@ -190,9 +195,7 @@ impl Farm {
     }
 
     fn worker_view(&self, id: SessionId, session: &Session) -> WorkerView {
-        let jobs = session.leases.iter().filter_map(|&lease| self.leases.get(lease));
-        let jobs: BTreeSet<JobId> = jobs.map(|lease| lease.job).collect();
-        let rate = jobs.iter().map(|job| self.jobs[job].speed_of(id)).sum();
+        let rate = session.held().map(|(job, _)| self.jobs[&job].speed_of(id)).sum();
         WorkerView { rate, ..session.view() }
     }
 
@@ -204,9 +207,9 @@ impl Farm {
     fn view(&self, id: JobId, job: &Job) -> JobView {
         let thread_memory = job.known.thread_memory;
         let able = self.sessions.values().filter(|session| session.may_count(thread_memory));
-        let threads = |session| self.sessions[&session].threads_for(thread_memory);
-        let holders = self.leases.holders(id);
-        let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
+        let holders = self.sessions.iter().filter(|(_, it)| job.is_served() && it.holds(id));
+        let workers: Vec<(SessionId, u32)> =
+            holders.map(|(&session, it)| (session, it.threads_for(thread_memory))).collect();
         JobView {
             id,
             spec: job.spec.clone(),

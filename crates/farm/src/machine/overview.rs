@@ -27,24 +27,17 @@ impl Farm {
     /// are left out, and cost nothing.
     pub fn take_progress(&mut self) -> Vec<Progress> {
         let of = |(job, placements)| {
-            let workers = self.leases.holders(job).count();
+            let workers = self.sessions.values().filter(|session| session.holds(job)).count();
             Progress { job, placements, workers }
         };
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 
     fn detail(&self, id: SessionId, session: &Session) -> WorkerDetail {
-        let mut leased: Vec<(JobId, u64)> = Vec::new();
-        for lease in session.leases.iter().filter_map(|&lease| self.leases.get(lease)) {
-            match leased.iter_mut().find(|(job, _)| *job == lease.job) {
-                Some((_, tasks)) => *tasks += lease.open.len(),
-                None => leased.push((lease.job, lease.open.len())),
-            }
-        }
         WorkerDetail {
             session: id,
             view: self.worker_view(id, session),
-            leased,
+            leased: session.held().collect(),
             counted: session.counted,
             heard_at: session.heard_at,
             missed: session.missed,

@@ -25,7 +25,7 @@
 //! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
 //! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
@@ -77,7 +77,7 @@ impl Farm {
     /// a worker that repeats itself keeps nothing.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
-        let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, report.job);
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
         session.rests_until = None;
         if !takes_off && job.claimed().intersects(report.range) {
@@ -109,7 +109,7 @@ impl Farm {
     }
 
     fn judge(&mut self, session: SessionId, provenance: Provenance, report: Report) {
-        let job = self.jobs.get_mut(&report.job).expect("it was found");
+        let job = existing(&mut self.jobs, report.job);
         if job.state == JobState::Cancelled {
             self.ack(session, &report, Verdict::Obsolete);
         } else if job.disputes.contains_key(&report.range) {
@@ -136,7 +136,7 @@ impl Farm {
     /// The session's own lease will not report these ordinals again: others must count them.
     fn release_unusable(&mut self, session: SessionId, report: &Report) {
         if self.takes_off(session, report) {
-            let job = self.jobs.get_mut(&report.job).expect("it was found");
+            let job = existing(&mut self.jobs, report.job);
             job.release(report.range, report.lease);
             self.shrink(report.lease, report.range, report.lease);
         }
@@ -153,7 +153,7 @@ impl Farm {
         if self.leases.get(id).is_none() {
             let session = self.sessions.get_mut(&session_id).expect("leases end with it");
             session.leases.remove(&id);
-            self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
+            existing(&mut self.jobs, job).overtaken.remove(&id);
             if id != by {
                 self.tell(session_id, CoordinatorMessage::Revoke(id));
             }
@@ -168,15 +168,13 @@ impl Farm {
         audit: bool,
     ) {
         let Report { range, kernel, checked_count, .. } = report;
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         job.tasks_done += range.len();
         job.total =
             job.total.checked_add(checked_count.count.into()).expect("a total fits 128 bits");
         self.stats.accepted(&report);
         self.spend(&report);
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         *self.progressed.entry(report.job).or_default() += checked_count.count as f64;
         if audit {
             job.audits.want(Unaudited { range, principal, kernel });
@@ -193,8 +191,7 @@ impl Farm {
         report: Report,
         found: Option<CountResult>,
     ) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         job.audits.compared(report.range);
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
@@ -252,8 +249,7 @@ impl Farm {
         stored: Vote,
         kernel: KernelName,
     ) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         // What was to be confirmed there is now to be decided. A recount that is under way is a vote.
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
         let (same, other): (Vec<_>, Vec<_>) =
@@ -285,8 +281,7 @@ impl Farm {
 
     fn add_vote(&mut self, session: SessionId, provenance: Provenance, report: Report) {
         let is_trusted = self.is_trusted(session);
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         let (result, across) = (report.checked_count.result(), job.across());
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
@@ -307,8 +302,7 @@ impl Farm {
     }
 
     pub(super) fn dispute_written(&mut self, session: SessionId, report: Report) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         if let Some(dispute) = job.disputes.get_mut(&report.range) {
             dispute.unwritten -= 1;
         }
@@ -320,8 +314,7 @@ impl Farm {
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
         job.timeouts.counted(report.range);
         let rest =
