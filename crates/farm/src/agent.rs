@@ -41,10 +41,6 @@ pub struct Agent {
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<ReportKey, Unacked>,
-    /// Reports that this session has not sent.
-    unsent: BTreeSet<ReportKey>,
-    /// No report that was sent is due again before; there may be thousands of them.
-    resend_at: Option<Millis>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
@@ -88,7 +84,7 @@ type ReportKey = (JobId, Fingerprint, Range);
 #[derive(Debug)]
 struct Unacked {
     report: Report,
-    /// When it is sent again.
+    /// When it is sent again; 0 if this session has not sent it.
     due: Millis,
     /// How long it waits for its acknowledgement after that, ms.
     wait_ms: u64,
@@ -121,8 +117,6 @@ impl Agent {
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
-            unsent: BTreeSet::new(),
-            resend_at: None,
             void: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -134,8 +128,9 @@ impl Agent {
         self.sent_draining = false;
         self.pace = Pace::default();
         self.sent_credit = self.credit();
-        self.unacked.values_mut().for_each(|sent| sent.wait_ms = self.config.resend_ms);
-        self.unsent = self.unacked.keys().copied().collect();
+        for unacked in self.unacked.values_mut() {
+            (unacked.due, unacked.wait_ms) = (Millis(0), self.config.resend_ms);
+        }
         let (credit, holding) = (self.sent_credit, self.holdings());
         WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
@@ -170,7 +165,6 @@ impl Agent {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
         self.unacked.clear();
-        self.unsent.clear();
     }
 
     /// A part of a lease is counted.
@@ -192,17 +186,13 @@ impl Agent {
     /// The coordinator needs this report no more.
     pub fn acked(&mut self, ack: &Ack) {
         let Ack { job, fingerprint, range, .. } = *ack;
-        let key = (job, fingerprint, range);
-        self.unsent.remove(&key);
-        self.unacked.remove(&key);
+        self.unacked.remove(&(job, fingerprint, range));
     }
 
     fn report(&mut self, report: Report) {
         let Report { job, fingerprint, range, .. } = report;
-        let key = (job, fingerprint, range);
         let unacked = Unacked { report, due: Millis(0), wait_ms: self.config.resend_ms };
-        self.unacked.insert(key, unacked);
-        self.unsent.insert(key);
+        self.unacked.insert((job, fingerprint, range), unacked);
     }
 
     /// Take no more work, give back what is not begun, report the rest.
@@ -249,8 +239,7 @@ impl Agent {
         let is_due = |&(key, done): &(&Key, &Done)| !key.is_recount() || done.is_news(key);
         let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
         let reports = self.done.iter().filter(is_due).map(gathered);
-        let unsent = (!self.unsent.is_empty()).then_some(Millis(0));
-        reports.chain(unsent).chain(self.resend_at).min()
+        reports.chain(self.unacked.values().map(|unacked| unacked.due)).min()
     }
 
     /// How long finished parts are gathered, ms.
@@ -265,21 +254,8 @@ impl Agent {
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
     fn take_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        if self.resend_at.is_some_and(|at| at <= now) {
-            let sent = self.unacked.iter().filter(|(key, _)| !self.unsent.contains(key));
-            let due = sent.clone().filter(|(_, sent)| sent.due <= now).map(|(&key, _)| key);
-            let due = due.collect::<Vec<_>>();
-            self.resend_at = sent.map(|(_, sent)| sent.due).filter(|&at| at > now).min();
-            self.unsent.extend(due);
-        }
-        let mut messages = Vec::with_capacity(self.unsent.len());
-        for key in std::mem::take(&mut self.unsent) {
-            let unacked = self.unacked.get_mut(&key).expect("what is unsent is not acknowledged");
-            messages.push(unacked.send(now));
-            let earlier = self.resend_at.filter(|&at| at < unacked.due);
-            self.resend_at = earlier.or(Some(unacked.due));
-        }
-        messages
+        let due = self.unacked.values_mut().filter(|unacked| unacked.due <= now);
+        due.map(|unacked| unacked.send(now)).collect()
     }
 
     /// Signs of life of leases that are reported as a whole, as often as others are reported in parts.
