@@ -1,7 +1,7 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, leased, claimed or failed ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, leased, accepted or failed ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
@@ -191,12 +191,9 @@ impl Farm {
 
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
-        self.sessions.iter().map(|(&id, session)| self.worker_view(id, session))
-    }
-
-    fn worker_view(&self, id: SessionId, session: &Session) -> WorkerView {
-        let rate = session.held().map(|(job, _)| self.jobs[&job].speed_of(id)).sum();
-        WorkerView { rate, ..session.view() }
+        self.sessions.iter().map(|(&id, session)| {
+            session.view(session.held().map(|(job, _)| self.jobs[&job].speed_of(id)).sum())
+        })
     }
 
     /// Parties that are distrusted.
