@@ -24,7 +24,7 @@ use crate::{
     Millis, Range, Recount, SessionId,
 };
 
-/// No lease is larger, so that losing one never costs more than this, whatever a worker claims
+/// No lease is larger, so that losing one never costs more than this, whatever a worker says
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
 /// Before a worker has counted anything, so many of its threads are trusted.

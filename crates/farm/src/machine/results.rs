@@ -5,11 +5,11 @@
 //!             ├─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
-//!                                            ├─ same claim: a free check ───► Ack(Agreed)
+//!                                            ├─ same count: a free check ───► Ack(Agreed)
 //!                                            │    an audit's recount, by another kernel: Confirm first
-//!                                            ├─ another claim, not asked for ──► Doubt: an audit of
+//!                                            ├─ another count, not asked for ──► Doubt: an audit of
 //!                                            │    the range, unless its job is over; Ack(Superseded)
-//!                                            └─ another claim of a recount ──► Dispute, freeze, recount
+//!                                            └─ another count of a recount ──► Dispute, freeze, recount
 //!                                                 until it is decided ([`crate::dispute`])
 //!                                                 ──► Settle ──durable──► total corrected;
 //!                                                 what the wrong party counted is taken back
@@ -80,7 +80,7 @@ impl Farm {
         let job = existing(&mut self.jobs, report.job);
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
         session.rests_until = None;
-        if !takes_off && job.claimed().intersects(report.range) {
+        if !takes_off && job.accepted().intersects(report.range) {
             return;
         }
         session.missed = 0;
@@ -114,8 +114,8 @@ impl Farm {
             self.ack(session, &report, Verdict::Obsolete);
         } else if job.disputes.contains_key(&report.range) {
             self.vote(session, provenance, report);
-        } else if !job.claimed().intersects(report.range) {
-            let taken = job.claim(report.range);
+        } else if !job.accepted().intersects(report.range) {
+            let taken = job.accept(report.range);
             let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
@@ -124,7 +124,7 @@ impl Farm {
                 Asker::Session(session),
                 LedgerCommand::Accept { report, provenance, audit },
             );
-        } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
+        } else if job.accepted().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
             self.command(Asker::Session(session), LedgerCommand::Compare { report, provenance });
         } else {
@@ -198,7 +198,7 @@ impl Farm {
         }
         let is_trusted = !self.distrusted.includes(&provenance.principal);
         let is_certain = self.settling == 0
-            && job.claimed().contains(report.range)
+            && job.accepted().contains(report.range)
             && !job.audits.is_confirming(report.range);
         if !is_trusted || !is_certain {
             return; // These rows are changing. The worker sends its report again.
