@@ -193,11 +193,8 @@ fn twice(sums: &Credit, more: &str) -> (&'static str, String, String) {
 }
 
 fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
-    let covers = |it: &&Party| {
-        it.owner == party.owner && (it.machine.is_none() || it.machine == party.machine)
-    };
     html! {
-        @for it in snapshot.overview.distrusted.iter().filter(covers) {
+        @for it in snapshot.overview.distrusted.iter().filter(|it| it.overlaps(party)) {
             p.refusal role="alert" {
                 (it.to_string()) " is distrusted, because a count was proven wrong or somebody decided so."
             }

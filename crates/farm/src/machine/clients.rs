@@ -226,8 +226,8 @@ impl Farm {
             return;
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
-        if !live || job.finishing || job.is_suspending || !job.is_covered() || !is_checked {
+        let is_complete = job.is_complete() && self.settling == 0;
+        if !live || job.finishing || job.is_suspending || !is_complete {
             return;
         }
         if let Some(reason) = job.known.contradiction(job.total) {

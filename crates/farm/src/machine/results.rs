@@ -168,13 +168,12 @@ impl Farm {
         audit: bool,
     ) {
         let Report { range, kernel, checked_count, .. } = report;
+        self.stats.accepted(&report);
+        self.spend(&report);
         let job = existing(&mut self.jobs, report.job);
         job.tasks_done += range.len();
         job.total =
             job.total.checked_add(checked_count.count.into()).expect("a total fits 128 bits");
-        self.stats.accepted(&report);
-        self.spend(&report);
-        let job = existing(&mut self.jobs, report.job);
         *self.progressed.entry(report.job).or_default() += checked_count.count as f64;
         if audit {
             job.audits.want(Unaudited { range, principal, kernel });

@@ -17,7 +17,7 @@ impl Job {
     }
 
     /// Whether it can end: everything is counted, and nothing waits for another count.
-    fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.is_covered() && self.disputes.is_empty() && self.audits.are_over()
     }
 }

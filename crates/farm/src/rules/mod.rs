@@ -291,10 +291,8 @@ pub fn for_each_row<S: Store>(
     store.visit(job, Select::All, &mut |counted, _| {
         let row = &counted.row;
         if row.range.start() < end {
-            fault = Some(Contradiction::new(
-                job,
-                format!("has overlapping ranges at ordinal {}", row.range.start()),
-            ));
+            let what = format!("has overlapping ranges at ordinal {}", row.range.start());
+            fault = Some(Contradiction::new(job, what));
             return ControlFlow::Break(());
         }
         end = row.range.end();
@@ -341,9 +339,8 @@ fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
     }
     let mut proofs = store.trust_changes()?.into_iter().filter_map(|change| change.proof);
     if proofs.any(|(job, _)| job == id) {
-        return Err(
-            Contradiction::new(id, "was about to be removed, which proved somebody wrong").into()
-        );
+        let what = "was about to be removed, which proved somebody wrong";
+        return Err(Contradiction::new(id, what).into());
     }
     store.remove_job(id)
 }

@@ -65,11 +65,8 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         return Err(Contradiction::new(id, "has ranges beyond its plan").into());
     }
     if matches!(state, JobState::Done | JobState::Suspended) && accepted != wanted {
-        return Err(Contradiction::new(
-            id,
-            "is done or suspended, but not all of its ranges are there",
-        )
-        .into());
+        let what = "is done or suspended, but not all of its ranges are there";
+        return Err(Contradiction::new(id, what).into());
     }
     if total.is_some_and(|total| total != sum) {
         return Err(Contradiction::new(id, "has a total that is not the sum of its ranges").into());
