@@ -230,12 +230,13 @@ impl Farm {
         if !live || job.finishing || job.is_suspending || !is_complete {
             return;
         }
-        if let Some(reason) = job.known.contradiction(job.total) {
-            return self.suspend(id, reason);
-        }
-        job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);
-        let command = LedgerCommand::Finish { job: id, tasks, total };
+        let reason = job.known.contradiction(total);
+        (job.finishing, job.is_suspending) = (reason.is_none(), reason.is_some());
+        let command = match reason {
+            None => LedgerCommand::Finish { job: id, tasks, total },
+            Some(reason) => LedgerCommand::Suspend { job: id, tasks, total, reason },
+        };
         self.command(Asker::Farm, command);
     }
 

@@ -8,7 +8,7 @@
 
 use super::{Farm, existing};
 use crate::job::Job;
-use crate::{Asker, Effect, JobId, JobState, LedgerCommand};
+use crate::{Effect, JobId, JobState};
 
 impl Job {
     /// Whether it is suspended, or on the way to be.
@@ -23,14 +23,6 @@ impl Job {
 }
 
 impl Farm {
-    /// Suspends a job that is complete and whose total contradicts a fact, as `reason` says.
-    pub(super) fn suspend(&mut self, id: JobId, reason: String) {
-        let job = existing(&mut self.jobs, id);
-        job.is_suspending = true;
-        let (tasks, total) = (job.tasks, job.total);
-        self.command(Asker::Farm, LedgerCommand::Suspend { job: id, tasks, total, reason });
-    }
-
     pub(super) fn suspension_written(&mut self, id: JobId, reason: String) {
         let job = existing(&mut self.jobs, id);
         job.is_suspending = false;
