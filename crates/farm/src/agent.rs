@@ -7,9 +7,6 @@
 //!                                                                        reconnection or a while
 //! ```
 //!
-//! The coordinator has no use for a report of which it has a part already. Then the parts that the report was joined from
-//! are sent one by one.
-//!
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
@@ -17,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
-    Millis, Pace, Range, Report, Verdict, WorkerMessage,
+    Millis, Pace, Range, Report, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -44,10 +41,6 @@ pub struct Agent {
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<ReportKey, Unacked>,
-    /// Reports that this session has not sent.
-    unsent: BTreeSet<ReportKey>,
-    /// No report that was sent is due again before; there may be thousands of them.
-    resend_at: Option<Millis>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
@@ -90,8 +83,8 @@ type ReportKey = (JobId, Fingerprint, Range);
 /// A report that is not acknowledged.
 #[derive(Debug)]
 struct Unacked {
-    joined: Joined,
-    /// When it is sent again.
+    report: Report,
+    /// When it is sent again; 0 if this session has not sent it.
     due: Millis,
     /// How long it waits for its acknowledgement after that, ms.
     wait_ms: u64,
@@ -106,7 +99,7 @@ struct Done {
     grown: bool,
     /// Neighbours joined, by where they start and end. They overlap if a lease was delivered twice. Nothing is thrown away
     /// for that: the farm takes each ordinal once.
-    parts: BTreeMap<(u64, u64), Joined>,
+    parts: BTreeMap<(u64, u64), Report>,
 }
 
 impl Agent {
@@ -124,8 +117,6 @@ impl Agent {
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
-            unsent: BTreeSet::new(),
-            resend_at: None,
             void: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -137,8 +128,9 @@ impl Agent {
         self.sent_draining = false;
         self.pace = Pace::default();
         self.sent_credit = self.credit();
-        self.unacked.values_mut().for_each(|sent| sent.wait_ms = self.config.resend_ms);
-        self.unsent = self.unacked.keys().copied().collect();
+        for unacked in self.unacked.values_mut() {
+            (unacked.due, unacked.wait_ms) = (Millis(0), self.config.resend_ms);
+        }
         let (credit, holding) = (self.sent_credit, self.holdings());
         WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
@@ -173,7 +165,6 @@ impl Agent {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
         self.unacked.clear();
-        self.unsent.clear();
     }
 
     /// A part of a lease is counted.
@@ -194,23 +185,14 @@ impl Agent {
 
     /// The coordinator needs this report no more.
     pub fn acked(&mut self, ack: &Ack) {
-        let Ack { job, fingerprint, range, verdict } = *ack;
-        let key = (job, fingerprint, range);
-        self.unsent.remove(&key);
-        let acked = self.unacked.remove(&key);
-        // A recount is worth something only as a whole.
-        let joined = acked.map(|acked| acked.joined).filter(|joined| !joined.report.is_recount());
-        if let Some(Joined { parts, .. }) = joined.filter(|_| verdict == Verdict::Superseded) {
-            parts.into_iter().for_each(|part| self.report(Joined::of(part)));
-        }
+        let Ack { job, fingerprint, range, .. } = *ack;
+        self.unacked.remove(&(job, fingerprint, range));
     }
 
-    fn report(&mut self, joined: Joined) {
-        let Report { job, fingerprint, range, .. } = joined.report;
-        let key = (job, fingerprint, range);
-        let unacked = Unacked { joined, due: Millis(0), wait_ms: self.config.resend_ms };
-        self.unacked.insert(key, unacked);
-        self.unsent.insert(key);
+    fn report(&mut self, report: Report) {
+        let Report { job, fingerprint, range, .. } = report;
+        let unacked = Unacked { report, due: Millis(0), wait_ms: self.config.resend_ms };
+        self.unacked.insert((job, fingerprint, range), unacked);
     }
 
     /// Take no more work, give back what is not begun, report the rest.
@@ -257,8 +239,7 @@ impl Agent {
         let is_due = |&(key, done): &(&Key, &Done)| !key.is_recount() || done.is_news(key);
         let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
         let reports = self.done.iter().filter(is_due).map(gathered);
-        let unsent = (!self.unsent.is_empty()).then_some(Millis(0));
-        reports.chain(unsent).chain(self.resend_at).min()
+        reports.chain(self.unacked.values().map(|unacked| unacked.due)).min()
     }
 
     /// How long finished parts are gathered, ms.
@@ -273,21 +254,8 @@ impl Agent {
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
     fn take_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        if self.resend_at.is_some_and(|at| at <= now) {
-            let sent = self.unacked.iter().filter(|(key, _)| !self.unsent.contains(key));
-            let due = sent.clone().filter(|(_, sent)| sent.due <= now).map(|(&key, _)| key);
-            let due = due.collect::<Vec<_>>();
-            self.resend_at = sent.map(|(_, sent)| sent.due).filter(|&at| at > now).min();
-            self.unsent.extend(due);
-        }
-        let mut messages = Vec::with_capacity(self.unsent.len());
-        for key in std::mem::take(&mut self.unsent) {
-            let unacked = self.unacked.get_mut(&key).expect("what is unsent is not acknowledged");
-            messages.push(unacked.send(now));
-            let earlier = self.resend_at.filter(|&at| at < unacked.due);
-            self.resend_at = earlier.or(Some(unacked.due));
-        }
-        messages
+        let due = self.unacked.values_mut().filter(|unacked| unacked.due <= now);
+        due.map(|unacked| unacked.send(now)).collect()
     }
 
     /// Signs of life of leases that are reported as a whole, as often as others are reported in parts.
@@ -303,7 +271,7 @@ impl Agent {
         self.done.iter_mut().filter(due).map(say).collect()
     }
 
-    fn take_due(&mut self, now: Millis) -> Vec<Joined> {
+    fn take_due(&mut self, now: Millis) -> Vec<Report> {
         let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
         let due = |key: &Key, done: &mut Done| {
             if key.is_recount() {
@@ -320,11 +288,11 @@ impl Agent {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
             let ranges = held.entry(key).or_default();
-            done.parts.values().for_each(|part| ranges.insert(part.report.range));
+            done.parts.values().for_each(|part| ranges.insert(part.range));
         }
         let holdings =
             held.iter().flat_map(|(key, ranges)| ranges.iter().map(|range| key.holding(range)));
-        let unacked = self.unacked.values().map(|unacked| &unacked.joined.report);
+        let unacked = self.unacked.values().map(|unacked| &unacked.report);
         let unacked = unacked.map(|report| Key::of_report(report).holding(report.range));
         let mut holdings: Vec<Holding> = holdings.chain(unacked).collect();
         holdings.truncate(Hello::MAX_HOLDINGS);
@@ -339,16 +307,15 @@ impl Unacked {
         let Unacked { due, wait_ms, .. } = self;
         *due = now.after(*wait_ms);
         *wait_ms = (*wait_ms).max(wait_ms.saturating_mul(2).min(LONGEST_MS));
-        WorkerMessage::Report(self.joined.report.clone())
+        WorkerMessage::Report(self.report.clone())
     }
 }
 
 impl Done {
     /// Adds a part, and joins it with its neighbours unless their sum would not fit.
-    fn add(&mut self, part: Report) {
+    fn add(&mut self, mut part: Report) {
         self.grown = true;
         let range = part.range;
-        let mut part = Joined::of(part);
         let left = self.parts.range(..(range.start(), 0)).next_back();
         if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, left.join(&part)?))) {
             self.parts.remove(&key);
@@ -360,7 +327,7 @@ impl Done {
             self.parts.remove(&key);
             part = joined;
         }
-        self.parts.insert((part.report.range.start(), part.report.range.end()), part);
+        self.parts.insert((part.range.start(), part.range.end()), part);
     }
 
     /// Whether one part is all of the lease.
@@ -371,48 +338,13 @@ impl Done {
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
-    fn into_reported(self, key: Key) -> impl Iterator<Item = Joined> {
+    fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
         let whole = key.token.range;
-        self.parts.into_values().filter(move |part| !key.is_recount() || part.report.range == whole)
+        self.parts.into_values().filter(move |part| !key.is_recount() || part.range == whole)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.
     fn is_news(&self, key: &Key) -> bool {
         self.grown && key.is_recount() && !self.is_whole(key)
-    }
-}
-
-/// Neighbouring parts of one lease as one report.
-#[derive(Debug)]
-struct Joined {
-    report: Report,
-    /// What it was joined from, in ascending order; nothing if it is one part.
-    parts: Vec<Report>,
-}
-
-impl Joined {
-    /// So many parts are kept apart. If there are more, the shortest neighbours are joined for good.
-    const MOST_PARTS: usize = 16;
-
-    /// One part alone.
-    fn of(report: Report) -> Joined {
-        Joined { report, parts: Vec::new() }
-    }
-
-    /// This part and the next one, unless they do not touch or their sum would not fit.
-    fn join(&self, next: &Joined) -> Option<Joined> {
-        let report = self.report.join(&next.report)?;
-        let mut parts = [self.parts(), next.parts()].concat();
-        while parts.len() > Self::MOST_PARTS {
-            let length = |at: &usize| parts[*at].range.len() + parts[at + 1].range.len();
-            let at = (0..parts.len() - 1).min_by_key(length).expect("they are many");
-            let next = parts.remove(at + 1);
-            parts[at] = parts[at].join(&next).expect("the sum of all of them fits");
-        }
-        Some(Joined { report, parts })
-    }
-
-    fn parts(&self) -> &[Report] {
-        if self.parts.is_empty() { std::slice::from_ref(&self.report) } else { &self.parts }
     }
 }

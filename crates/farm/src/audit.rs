@@ -30,8 +30,8 @@ pub(crate) struct Audits {
     waiting: BTreeMap<Range, Waiting>,
     /// Who counted what waits, and how many ranges of it each.
     principals: BTreeMap<Principal, usize>,
-    /// What has begun to wait since it was last looked at.
-    offered: BTreeSet<Range>,
+    /// Something has begun to wait since it was last looked at.
+    is_offered: bool,
     leased: BTreeMap<Range, (LeaseId, Waiting)>,
     /// Ranges that were counted again and that the ledger is looking up: no other worker is leased them
     /// meanwhile.
@@ -111,7 +111,7 @@ impl Audits {
     fn wait(&mut self, range: Range, waiting: Waiting) {
         *self.principals.entry(waiting.principal.clone()).or_default() += 1;
         self.waiting.insert(range, waiting);
-        self.offered.insert(range);
+        self.is_offered = true;
     }
 
     /// The one way out for what waits.
@@ -125,10 +125,9 @@ impl Audits {
         Some(waiting)
     }
 
-    /// Whether something waits that did not when this was last asked. What was leased in between, or compared and
-    /// confirmed, waits no longer.
+    /// Whether something has begun to wait since this was last asked.
     pub(crate) fn take_offered(&mut self) -> bool {
-        std::mem::take(&mut self.offered).iter().any(|range| self.waiting.contains_key(range))
+        std::mem::take(&mut self.is_offered)
     }
 
     /// Whether another party than this principal's has counted any of what waits. Principals are in the order of their
@@ -145,8 +144,8 @@ impl Audits {
         }
     }
 
-    /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
-    /// ledger has said which wait.
+    /// How many of the ranges that wait were counted by machines or owners that none of these workers is apart from, as far as
+    /// the farm keeps them; `None` before the ledger has said which wait.
     pub(crate) fn stranded<'a>(
         &self,
         workers: impl Iterator<Item = &'a Principal> + Clone,
@@ -155,26 +154,10 @@ impl Audits {
         if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
             return None;
         }
-        let has_worker = |waiting: &Waiting| {
-            let mut may = workers.clone().filter(|&principal| !waiting.tried.contains(principal));
-            may.any(|principal| waiting.principal.is_apart_from(principal, across))
-        };
-        // Mostly neighbours were counted by one machine, and have the same answer.
-        let mut last: Option<(&Waiting, bool)> = None;
-        let mut stranded = 0;
-        for waiting in self.waiting.values() {
-            let is_stranded = match last {
-                Some((other, is))
-                    if other.principal == waiting.principal && other.tried == waiting.tried =>
-                {
-                    is
-                }
-                _ => !has_worker(waiting),
-            };
-            last = Some((waiting, is_stranded));
-            stranded += u64::from(is_stranded);
-        }
-        Some(stranded)
+        let is_apart =
+            |first: &Principal| workers.clone().any(|worker| first.is_apart_from(worker, across));
+        let stranded = self.principals.iter().filter(|(first, _)| !is_apart(first));
+        Some(stranded.map(|(_, &ranges)| ranges as u64).sum())
     }
 
     /// A range that a session may count again, and the kernel that counted it: that of another party. One that exceeds

@@ -99,7 +99,7 @@ pub enum LedgerCommand {
         report: Report,
         /// Who counted it.
         provenance: Provenance,
-        /// Those who claimed otherwise.
+        /// Those who counted otherwise.
         wrong: Vec<Party>,
         /// Whose word that rests on.
         ground: Ground,

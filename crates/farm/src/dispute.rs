@@ -1,10 +1,10 @@
-//! Disputes: contradictory claims about a range, and when they are settled.
+//! Disputes: contradictory counts of a range, and when they are settled.
 //!
 //! ```text
-//!   two owners claim the same ─────────────────────────────► settled: who claims otherwise was wrong
-//!   a worker that the operator trusts recounts the range ──► settled by its claim alone
+//!   two owners count the same ─────────────────────────────► settled: who counts otherwise was wrong
+//!   a worker that the operator trusts recounts the range ──► settled by its count alone
 //!   only one owner has a part, and two of its machines
-//!   claim the same, where machines check each other ───────► settled: it is that owner's word about its own machine
+//!   count the same, where machines check each other ───────► settled: it is that owner's word about its own machine
 //!   anything else ─────────────────────────────────────────► waits, and nobody is distrusted
 //! ```
 
@@ -35,7 +35,7 @@ impl Ground {
     }
 }
 
-/// A claim of the count of a disputed range.
+/// A count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
     /// Who makes it: a second opinion must be another's.
@@ -49,7 +49,7 @@ pub struct Vote {
 pub struct Dispute {
     /// What counted the row that the ledger has.
     pub(crate) kernel: KernelName,
-    /// Everything that was ever claimed, first of all what the row says, and so the total.
+    /// Every count that was ever reported, first of all that of the row, and so the total.
     pub(crate) votes: Vec<Vote>,
     /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
@@ -66,7 +66,7 @@ impl Dispute {
     /// The most machines that are named in a sentence.
     const NAMED: usize = 8;
 
-    /// About a row, which was counted with this kernel, with what it says and all claims against it.
+    /// About a row, which was counted with this kernel, with its count and all that contradict it.
     pub(crate) fn new(kernel: KernelName, votes: Vec<Vote>) -> Dispute {
         Dispute { kernel, votes, recount: None, settling: false, unwritten: 0 }
     }

@@ -103,17 +103,6 @@ impl IntervalSet {
             self.tasks -= part.len();
         }
     }
-
-    /// Takes out and returns the lowest ordinals: one interval of at most `tasks`.
-    ///
-    /// # Panics
-    /// If `tasks` is 0.
-    pub fn take_first(&mut self, tasks: u64) -> Option<Range> {
-        let (&start, &end) = self.ends.iter().next()?;
-        let taken = interval(start, end).first(tasks);
-        self.remove(taken);
-        Some(taken)
-    }
 }
 
 impl FromIterator<Range> for IntervalSet {

@@ -3,14 +3,14 @@
 //! ```text
 //!   every ordinal of the plan is in exactly one of
 //!
-//!     pool  ──lease──►  leased(lease)  ──claim──►  claimed          claimed = accepted, or on its
-//!       ▲                │ │  ▲                                  way into the ledger
+//!     pool  ──lease──►  leased(lease)  ──accept──►  accepted         what is on its way into
+//!       ▲                │ │  ▲                                   the ledger is, too
 //!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
 //!                          ▼  │
 //!                        suspected ──► failed                    see `attempts`
 //! ```
 //!
-//! A claim may take ordinals from anywhere: a worker may count what it was leased even when its lease is over.
+//! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease is over.
 //!
 //! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
 //! be back much sooner from another session, that other one is leased the end, too. Then the ordinals are in its lease. The
@@ -82,10 +82,8 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
-    /// A disputed range has begun to wait for another count since somebody asked.
+    /// Something came free, or has begun to wait for another count, since somebody asked.
     is_offered: bool,
-    /// Something came free since somebody asked.
-    is_freed: bool,
     pub(crate) timeouts: Timeouts,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
@@ -109,7 +107,7 @@ pub(crate) struct Job {
     late: BTreeSet<(Millis, u64)>,
     /// Leases of which something is leased to others, too, and where that lies.
     pub(crate) overtaken: BTreeMap<LeaseId, Range>,
-    claimed: IntervalSet,
+    accepted: IntervalSet,
     speeds: BTreeMap<SessionId, (Speed, u64)>,
     /// Sum over sessions of tasks per 1,000 seconds.
     rate: u64,
@@ -140,8 +138,7 @@ impl Job {
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),
-            is_offered: false,
-            is_freed: true,
+            is_offered: true,
             timeouts: Timeouts::default(),
             patience: 1,
             heard_at: Millis(0),
@@ -155,7 +152,7 @@ impl Job {
             leased_tasks: 0,
             late: BTreeSet::new(),
             overtaken: BTreeMap::new(),
-            claimed: IntervalSet::new(),
+            accepted: IntervalSet::new(),
             speeds: BTreeMap::new(),
             rate: 0,
         }
@@ -188,8 +185,8 @@ impl Job {
     }
 
     /// The parts of `range` that are accepted or on their way into the ledger.
-    pub(crate) fn claimed(&self) -> &IntervalSet {
-        &self.claimed
+    pub(crate) fn accepted(&self) -> &IntervalSet {
+        &self.accepted
     }
 
     /// Whether it has ended, or its end is on the way into the ledger.
@@ -346,15 +343,15 @@ impl Job {
     /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken one has at most that.
     ///
     /// # Panics
-    /// If part of it is claimed: accepted ranges are disjoint.
-    pub(crate) fn claim(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
-        assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
+    /// If part of it is accepted already: accepted ranges are disjoint.
+    pub(crate) fn accept(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
+        assert!(!self.accepted.intersects(range), "accepted ranges must be disjoint: {range}");
         let mut taken = self.take_leased(range, |_| true);
         let overtaken = self.overtaken.iter();
         taken.extend(overtaken.filter_map(|(&id, of)| Some((id, of.intersect(range)?))));
         self.take_free(range);
         self.attempts.forget(range);
-        self.claimed.insert(range);
+        self.accepted.insert(range);
         self.check();
         taken
     }
@@ -382,12 +379,12 @@ impl Job {
         for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.failed)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
-        self.is_freed = true;
+        self.is_offered = true;
         self.check();
     }
 
     fn put_back(&mut self, range: Range) {
-        self.is_freed = true;
+        self.is_offered = true;
         self.pool.insert(range);
         for part in self.attempts.suspected(range) {
             self.pool.remove(part);
@@ -412,12 +409,7 @@ impl Job {
         self.is_offered = true;
     }
 
-    /// Whether there is something free, and some of it came free since this was last asked.
-    pub(crate) fn take_freed(&mut self) -> bool {
-        std::mem::take(&mut self.is_freed) && self.free_tasks() > 0
-    }
-
-    /// Whether something waits for another count that did not when this was last asked.
+    /// Whether something came free, or has begun to wait for another count, since this was last asked.
     pub(crate) fn take_offered(&mut self) -> bool {
         self.audits.take_offered() | std::mem::take(&mut self.is_offered)
     }
@@ -436,14 +428,14 @@ impl Job {
     /// Takes accepted ranges back: they are to be counted anew.
     ///
     /// # Panics
-    /// If part of them is not claimed.
-    pub(crate) fn unclaim(&mut self, ranges: &IntervalSet) {
+    /// If part of them is not accepted.
+    pub(crate) fn take_back(&mut self, ranges: &IntervalSet) {
         for range in ranges.iter() {
-            assert!(self.claimed.contains(range), "only what was accepted is taken back: {range}");
-            self.claimed.remove(range);
+            assert!(self.accepted.contains(range), "only what was accepted is taken back: {range}");
+            self.accepted.remove(range);
             self.pool.insert(range);
         }
-        self.is_freed = true;
+        self.is_offered = true;
         self.check();
     }
 
@@ -474,7 +466,7 @@ impl Job {
     /// Every ordinal is in exactly one place.
     fn check(&self) {
         assert_eq!(
-            self.free_tasks() + self.failed.len() + self.leased_tasks + self.claimed.len(),
+            self.free_tasks() + self.failed.len() + self.leased_tasks + self.accepted.len(),
             self.tasks,
             "free, leased, accepted and failed ordinals must make up the slice of the plan"
         );
@@ -589,7 +581,7 @@ mod tests {
                 task_ns: 0,
                 term,
             };
-            job.claim(range);
+            job.accept(range);
             job.measured(Millis(1), (&lease, 1), range, (range.len(), 1.0));
         }
         let cost = job.costs.us_per_task();
@@ -597,7 +589,7 @@ mod tests {
 
         assert_eq!((job.speeds.len(), job.rate()), (0, 0));
         assert_eq!(job.costs.us_per_task(), cost, "what was counted is still told");
-        assert_eq!(job.claimed().iter().count(), 1, "one range");
+        assert_eq!(job.accepted().iter().count(), 1, "one range");
         assert!(size_of::<Job>() <= 1_536, "{}", size_of::<Job>());
     }
 }

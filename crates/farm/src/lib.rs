@@ -75,7 +75,7 @@ pub use job_view::{AuditView, JobView};
 pub use known::{Fact, Known, Question};
 pub use machine::{Farm, Restored, RestoredJob};
 pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};
-pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress, WorkerDetail};
+pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress};
 pub use pace::Pace;
 pub use policy::AuditPolicy;
 pub use principal::{
@@ -83,8 +83,8 @@ pub use principal::{
 };
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
-    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
-    Unaudited, tiled,
+    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Unaudited,
+    tiled,
 };
 pub use session::{Rate, WorkerView};
 pub use share::{Hours, OwnerView, Share, ShareChange};

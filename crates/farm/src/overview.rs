@@ -1,8 +1,6 @@
 //! What people see of a farm at one moment.
 
-use crate::{
-    IntervalSet, JobId, JobView, Millis, OwnerView, Party, Principal, Range, SessionId, WorkerView,
-};
+use crate::{IntervalSet, JobId, JobView, Millis, OwnerView, Party, Principal, Range, WorkerView};
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,30 +14,11 @@ pub struct Overview {
     /// How many jobs are done or cancelled altogether.
     pub ended_in_all: usize,
     /// All connected workers.
-    pub workers: Vec<WorkerDetail>,
+    pub workers: Vec<WorkerView>,
     /// Parties that are distrusted.
     pub distrusted: Vec<Party>,
     /// Owners of jobs.
     pub owners: Vec<OwnerView>,
-}
-
-/// What people see of a connected worker.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkerDetail {
-    /// Its connection.
-    pub session: SessionId,
-    /// Who it is, and what it has.
-    pub view: WorkerView,
-    /// What it was leased: tasks that are not reported, by job.
-    pub leased: Vec<(JobId, u64)>,
-    /// Tasks that it has reported in this session.
-    pub counted: u64,
-    /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.
-    pub heard_at: Millis,
-    /// Deadlines that it has missed since it last reported something.
-    pub missed: u32,
-    /// It asked for no more work.
-    pub draining: bool,
 }
 
 /// What was done for a job lately.

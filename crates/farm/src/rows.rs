@@ -137,92 +137,33 @@ pub struct OpenDispute {
     pub claims: Vec<Row>,
 }
 
-/// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if they do not.
-///
-/// # Errors
-///
-/// [`TooLarge`] if their sum passes 128 bits.
-pub fn tiled<'a>(
-    rows: impl IntoIterator<Item = &'a Row>,
-    range: Range,
-) -> Result<Option<CountResult>, TooLarge> {
+/// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if they do not, or if their sum
+/// passes 128 bits.
+pub fn tiled<'a>(rows: impl IntoIterator<Item = &'a Row>, range: Range) -> Option<CountResult> {
     let (mut next, mut sum) = (range.start(), None::<CountResult>);
     for row in rows {
         if row.range.start() != next || row.range.end() > range.end() {
-            return Ok(None);
+            return None;
         }
         next = row.range.end();
         let result = row.checked_count.result();
-        sum = Some(sum.map_or(Some(result), |sum| sum.join(result)).ok_or(TooLarge)?);
+        sum = Some(sum.map_or(Some(result), |sum| sum.join(result))?);
     }
-    Ok(sum.filter(|_| next == range.end()))
+    sum.filter(|_| next == range.end())
 }
 
-/// The sum of the rows of a range passes 128 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge;
-
-impl TooLarge {
-    /// What is wrong with the job of these rows.
-    #[must_use]
-    pub fn of(self, job: JobId) -> Contradiction {
-        Contradiction::TooLarge(job)
-    }
-}
-
-/// What is wrong with the rows of a job, or with what the farm wants to do to them.
+/// The rows of a job do not fit together, or the farm wants to do something to them that does not fit. Nobody can go on from
+/// that but a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Contradiction {
-    /// A command about a job that is not there.
-    #[error("job {0} is gone")]
-    NoSuchJob(JobId),
-    /// An accepted range overlaps another one.
-    #[error("job {0} was about to accept {1} twice")]
-    AcceptedTwice(JobId, Range),
-    /// A second count does not belong to a range that waits for one, or is no second opinion.
-    #[error("job {0} was about to confirm {1}, which is no row that this count can confirm")]
-    NotConfirmable(JobId, Range),
-    /// A settlement is about a range that is no row.
-    #[error("job {0} was about to settle {1}, which is no row")]
-    NotDisputed(JobId, Range),
-    /// A job is to end or to be suspended, and its rows do not say so.
-    #[error(
-        "job {job} should end with {tasks} tasks and the total {total}, but its rows have {covered} and \
-         {sum}, and {open} of them wait for another count"
-    )]
-    NotDone {
-        /// The job.
-        job: JobId,
-        /// How many tasks it should have.
-        tasks: u64,
-        /// The total that it should have.
-        total: u128,
-        /// Tasks that its rows have.
-        covered: u64,
-        /// The sum of its rows.
-        sum: u128,
-        /// Ranges that wait for a second count, and open claims.
-        open: u64,
-    },
-    /// A job is to be removed that proved somebody wrong.
-    #[error("job {0} was about to be removed, which proved somebody wrong")]
-    Proof(JobId),
-    /// Two rows of a job overlap.
-    #[error("job {0} has overlapping ranges at ordinal {1}")]
-    Overlap(JobId, u64),
-    /// Rows lie outside of the part of the plan that is wanted.
-    #[error("job {0} has ranges beyond its plan")]
-    BeyondPlan(JobId),
-    /// A job is said to be done or suspended, and rows are missing.
-    #[error("job {0} is done or suspended, but not all of its ranges are there")]
-    NotCovered(JobId),
-    /// The total of a job that is done is not the sum of its rows.
-    #[error("job {0} has a total that is not the sum of its ranges")]
-    WrongTotal(JobId),
-    /// A dispute is about ordinals that are no row.
-    #[error("job {0} disputes {1}, which it lacks")]
-    DisputesNothing(JobId, Range),
-    /// A sum passes 128 bits.
-    #[error("job {0} has counts that pass 128 bits")]
-    TooLarge(JobId),
+#[error("job {job} {what}")]
+pub struct Contradiction {
+    job: JobId,
+    what: String,
+}
+
+impl Contradiction {
+    /// `what` ends a sentence that begins with the job.
+    pub fn new(job: JobId, what: impl Into<String>) -> Contradiction {
+        Contradiction { job, what: what.into() }
+    }
 }

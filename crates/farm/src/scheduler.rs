@@ -69,7 +69,9 @@ impl StratumScheduler {
         tasks: u64,
     ) -> Option<Range> {
         if tasks > self.tasks / LONG {
-            return pool.take_first(tasks);
+            let taken = pool.iter().next()?.first(tasks);
+            pool.remove(taken);
+            return Some(taken);
         }
         let sessions = &mut self.sessions;
         let place = *self.places.entry(session).or_insert_with(|| {

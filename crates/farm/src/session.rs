@@ -85,11 +85,20 @@ impl Session {
     }
 
     /// What may be seen of it; how fast it counts, its jobs know.
-    pub(crate) fn view(&self) -> WorkerView {
-        let &Session { threads, memory, outstanding: tasks, .. } = self;
-        let (provenance, backend) = (self.provenance.clone(), self.backend.clone());
-        let rate = Rate::default();
-        WorkerView { provenance, backend, threads, memory, tasks, rate }
+    pub(crate) fn view(&self, rate: Rate) -> WorkerView {
+        WorkerView {
+            provenance: self.provenance.clone(),
+            backend: self.backend.clone(),
+            threads: self.threads,
+            memory: self.memory,
+            tasks: self.outstanding,
+            rate,
+            leased: self.held().collect(),
+            counted: self.counted,
+            heard_at: self.heard_at,
+            missed: self.missed,
+            draining: self.draining,
+        }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -126,6 +135,16 @@ impl Session {
         }
     }
 
+    /// The jobs of which it holds tasks, and how many.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (JobId, u64)> + '_ {
+        self.held.iter().map(|(&job, &(tasks, _))| (job, tasks))
+    }
+
+    /// Whether it holds tasks of a job.
+    pub(crate) fn holds(&self, job: JobId) -> bool {
+        self.held.contains_key(&job)
+    }
+
     /// Tasks of a job that take as long as all that it holds, if a task of the job takes it so
     /// long.
     pub(crate) fn held_as_of(&self, job: JobId, task_ns: u64) -> u64 {
@@ -156,6 +175,16 @@ pub struct WorkerView {
     pub tasks: u64,
     /// How fast it counts what it was leased.
     pub rate: Rate,
+    /// What it was leased: tasks that are not reported, by job.
+    pub leased: Vec<(JobId, u64)>,
+    /// Tasks that it has reported in this session.
+    pub counted: u64,
+    /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.
+    pub heard_at: Millis,
+    /// Deadlines that it has missed since it last reported something.
+    pub missed: u32,
+    /// It asked for no more work.
+    pub draining: bool,
 }
 
 /// How fast something is counted; 0 while nothing is, and before it is known.

@@ -14,8 +14,6 @@ pub struct Stats {
     pub placements_accepted: f64,
     /// Thread time that the accepted counts took, microseconds, as their workers said.
     pub busy_us: u64,
-    /// Leases that were given out. Those that a worker took up again are not included.
-    pub leases: u64,
     /// Leases that were taken back because their time was over.
     pub leases_expired: u64,
     /// Sessions that ended although their workers had not said that they would leave.

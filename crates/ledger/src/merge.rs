@@ -167,11 +167,8 @@ impl Ledger {
         absorbed: &mut Absorbed,
     ) -> Result<(), MergeFault> {
         let here = self.overlapping(job, range)?;
-        let tiled = |rows: Vec<&Row>| {
-            farm::tiled(rows, range).map_err(|fault| LedgerFault::from(fault.of(job)))
-        };
-        let there = rows.iter().map(|(counted, _)| &counted.row).collect();
-        if let (Some(ours), Some(theirs)) = (tiled(here.iter().collect())?, tiled(there)?) {
+        let there = rows.iter().map(|(counted, _)| &counted.row);
+        if let (Some(ours), Some(theirs)) = (farm::tiled(&here, range), farm::tiled(there, range)) {
             if ours != theirs {
                 let (here, there) = (ours.count, theirs.count);
                 return Err(MergeFault::Conflict { range, here, there });

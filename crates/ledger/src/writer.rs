@@ -11,9 +11,9 @@ use super::store::SqlStore;
 use super::{CredentialChange, Ledger, LedgerFault, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
-pub(super) const QUEUE: usize = 65_536;
+const QUEUE: usize = 65_536;
 /// Commands in one transaction: keeps the wait for an acknowledgement short.
-pub(super) const MAX_BATCH: usize = 8_192;
+const MAX_BATCH: usize = 8_192;
 
 /// A request to the ledger.
 #[derive(Debug)]

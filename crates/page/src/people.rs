@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-use farm::{Credit, Hours, OwnerView, Party, Principal, Provenance, Rate, Share};
+use farm::{Credit, Hours, OwnerView, Party, Principal, Provenance, Rate, Share, WorkerView};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
@@ -51,7 +51,7 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     let mut all = known(credits).to_vec();
     for worker in &snapshot.overview.workers {
         let Provenance { principal: Principal { owner: of, machine }, worker, .. } =
-            &worker.view.provenance;
+            &worker.provenance;
         let is_it = |it: &Credit| it.machine == *machine && it.worker == *worker;
         if of == owner && !all.iter().any(is_it) {
             let (owner, machine, worker) = (of.clone(), machine.clone(), worker.clone());
@@ -116,11 +116,11 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
     let sums = sums(all);
     let marked = marked(&snapshot.overview);
     let is_it = |it: &&Marked<'_>| {
-        let provenance = &it.detail.view.provenance;
+        let provenance = &it.detail.provenance;
         provenance.principal == *principal && provenance.worker == name
     };
     let now: Vec<_> = marked.iter().filter(is_it).collect();
-    let speed: Rate = now.iter().map(|it| it.detail.view.rate).sum();
+    let speed: Rate = now.iter().map(|it| it.detail.rate).sum();
     let seconds = sums.busy_us as f64 / 1e6;
     let mean = if seconds > 0.0 { sums.placements / seconds } else { 0.0 };
     let connected_now = if now.is_empty() { "it is not connected" } else { "now" };
@@ -156,7 +156,7 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
 
 /// The state of a connected worker.
 fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
-    let farm::WorkerView { provenance, backend, threads, memory, .. } = &detail.view;
+    let WorkerView { provenance, backend, threads, memory, .. } = detail;
     html! {
         dl.facts {
             div { dt { "Counts" } dd { (doing(detail)) } }
@@ -193,11 +193,8 @@ fn twice(sums: &Credit, more: &str) -> (&'static str, String, String) {
 }
 
 fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
-    let covers = |it: &&Party| {
-        it.owner == party.owner && (it.machine.is_none() || it.machine == party.machine)
-    };
     html! {
-        @for it in snapshot.overview.distrusted.iter().filter(covers) {
+        @for it in snapshot.overview.distrusted.iter().filter(|it| it.overlaps(party)) {
             p.refusal role="alert" {
                 (it.to_string()) " is distrusted, because a count was proven wrong or somebody decided so."
             }
@@ -257,8 +254,8 @@ fn rates<'a, K: Eq + Hash>(
 ) -> HashMap<K, f64> {
     let mut rates = HashMap::new();
     for worker in &snapshot.overview.workers {
-        if let Some(key) = key(&worker.view.provenance) {
-            *rates.entry(key).or_insert(0.0) += worker.view.rate.placements_per_second;
+        if let Some(key) = key(&worker.provenance) {
+            *rates.entry(key).or_insert(0.0) += worker.rate.placements_per_second;
         }
     }
     rates

@@ -24,7 +24,7 @@ impl Snapshot {
 
     /// Placements per second of all workers.
     pub(crate) fn placements_per_second(&self) -> f64 {
-        let rates = self.overview.workers.iter().map(|worker| worker.view.rate);
+        let rates = self.overview.workers.iter().map(|worker| worker.rate);
         rates.sum::<farm::Rate>().placements_per_second
     }
 
@@ -32,7 +32,7 @@ impl Snapshot {
     pub(crate) fn machines(&self) -> Vec<&Principal> {
         let workers = self.overview.workers.iter();
         let mut machines: Vec<&Principal> =
-            workers.map(|worker| &worker.view.provenance.principal).collect();
+            workers.map(|worker| &worker.provenance.principal).collect();
         machines.sort_unstable();
         machines.dedup();
         machines
@@ -40,7 +40,7 @@ impl Snapshot {
 
     /// Counting threads of all workers.
     pub(crate) fn threads(&self) -> u64 {
-        self.overview.workers.iter().map(|worker| u64::from(worker.view.threads)).sum()
+        self.overview.workers.iter().map(|worker| u64::from(worker.threads)).sum()
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use farm::{JobId, Overview, Party, Principal, WorkerDetail};
+use farm::{JobId, Overview, Party, Principal, WorkerView};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
@@ -82,7 +82,7 @@ fn pages(overview: &Overview) -> usize {
 
 /// A worker, and what is remarkable about it.
 pub(crate) struct Marked<'a> {
-    pub(crate) detail: &'a WorkerDetail,
+    pub(crate) detail: &'a WorkerView,
     /// How long ago it was heard of.
     pub(crate) silent: Duration,
     /// The gravest first.
@@ -145,18 +145,18 @@ pub(crate) fn marked(overview: &Overview) -> Vec<Marked<'_>> {
 }
 
 /// Workers with the same backend on the same job can be compared.
-fn class(detail: &WorkerDetail) -> Option<(&str, JobId)> {
-    Some((detail.view.backend.as_str(), detail.leased.first()?.0))
+fn class(detail: &WorkerView) -> Option<(&str, JobId)> {
+    Some((detail.backend.as_str(), detail.leased.first()?.0))
 }
 
 /// Tasks per second of one thread.
-fn rate_per_thread(detail: &WorkerDetail) -> Option<f64> {
-    let rate = Some(detail.view.rate.tasks_per_second).filter(|&rate| rate > 0.0);
-    Some(rate? / f64::from(detail.view.threads.max(1)))
+fn rate_per_thread(detail: &WorkerView) -> Option<f64> {
+    let rate = Some(detail.rate.tasks_per_second).filter(|&rate| rate > 0.0);
+    Some(rate? / f64::from(detail.threads.max(1)))
 }
 
 /// The median rate of a thread in each class of at least three workers.
-fn usual_rates(workers: &[WorkerDetail]) -> HashMap<(&str, JobId), f64> {
+fn usual_rates(workers: &[WorkerView]) -> HashMap<(&str, JobId), f64> {
     let mut rates: BTreeMap<(&str, JobId), Vec<f64>> = BTreeMap::new();
     for detail in workers {
         if let (Some(class), Some(rate)) = (class(detail), rate_per_thread(detail)) {
@@ -171,7 +171,7 @@ fn usual_rates(workers: &[WorkerDetail]) -> HashMap<(&str, JobId), f64> {
 }
 
 fn mark<'a>(
-    detail: &'a WorkerDetail,
+    detail: &'a WorkerView,
     overview: &Overview,
     usual: &HashMap<(&str, JobId), f64>,
 ) -> Marked<'a> {
@@ -181,10 +181,7 @@ fn mark<'a>(
         usual.zip(rate_per_thread(detail)).is_some_and(|(usual, rate)| rate < SLOW * usual);
     let troubles = [
         (
-            overview
-                .distrusted
-                .iter()
-                .any(|party| party.includes(&detail.view.provenance.principal)),
+            overview.distrusted.iter().any(|party| party.includes(&detail.provenance.principal)),
             "distrusted",
         ),
         (detail.missed > 0, "missed deadlines"),
@@ -196,21 +193,21 @@ fn mark<'a>(
 }
 
 fn sort(workers: &mut [Marked<'_>], order: Order) {
-    let name = |worker: &Marked<'_>| worker.detail.view.provenance.worker.clone();
+    let name = |worker: &Marked<'_>| worker.detail.provenance.worker.clone();
     match order {
         Order::Trouble => {
             workers.sort_by_cached_key(|worker| (Reverse(worker.troubles.len()), name(worker)))
         }
         Order::Name => workers.sort_by_cached_key(name),
         Order::Owner => workers.sort_by_cached_key(|worker| {
-            let principal = &worker.detail.view.provenance.principal;
+            let principal = &worker.detail.provenance.principal;
             (principal.owner.clone(), principal.machine.clone(), name(worker))
         }),
         Order::Threads => {
-            workers.sort_by_cached_key(|worker| (Reverse(worker.detail.view.threads), name(worker)))
+            workers.sort_by_cached_key(|worker| (Reverse(worker.detail.threads), name(worker)))
         }
         Order::Rate => {
-            let rate = |worker: &Marked<'_>| worker.detail.view.rate.placements_per_second;
+            let rate = |worker: &Marked<'_>| worker.detail.rate.placements_per_second;
             workers.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         }
         Order::Heard => workers.sort_by_key(|worker| Reverse(worker.silent)),
@@ -243,7 +240,7 @@ fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView, a
 
 fn row(worker: &Marked<'_>, all: f64) -> Markup {
     let Marked { detail, silent, troubles } = worker;
-    let farm::WorkerView { provenance, backend, threads, rate: speed, .. } = &detail.view;
+    let WorkerView { provenance, backend, threads, rate: speed, .. } = detail;
     let Principal { owner, machine } = &provenance.principal;
     html! {
         tr.troubled[!troubles.is_empty()] {
@@ -263,7 +260,7 @@ fn row(worker: &Marked<'_>, all: f64) -> Markup {
     }
 }
 
-pub(crate) fn doing(detail: &WorkerDetail) -> Markup {
+pub(crate) fn doing(detail: &WorkerView) -> Markup {
     html! {
         @match detail.leased.as_slice() {
             [] if detail.draining => { "leaves" },
@@ -297,26 +294,23 @@ fn pager(order: Order, page: usize, pages: usize) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Millis, Principal, Provenance, Rate, SessionId, WorkerView};
+    use farm::{Millis, Provenance, Rate};
 
     use super::*;
 
     const MINUTES: u64 = 60_000;
 
     /// A worker that was heard of a minute before `at`, and counts so many tasks per second.
-    fn worker(name: &str, rate: f64) -> WorkerDetail {
+    fn worker(name: &str, rate: f64) -> WorkerView {
         let principal = Principal { owner: "rack7".into(), machine: format!("machine of {name}") };
         let provenance = Provenance { principal, worker: name.into(), build: "1.0".into() };
-        WorkerDetail {
-            session: SessionId(1),
-            view: WorkerView {
-                provenance,
-                backend: "avx2".into(),
-                threads: 2,
-                memory: 1 << 30,
-                tasks: 5,
-                rate: Rate { tasks_per_second: rate, placements_per_second: rate },
-            },
+        WorkerView {
+            provenance,
+            backend: "avx2".into(),
+            threads: 2,
+            memory: 1 << 30,
+            tasks: 5,
+            rate: Rate { tasks_per_second: rate, placements_per_second: rate },
             leased: vec![(JobId(1), 5)],
             counted: 7,
             heard_at: Millis(4 * MINUTES),
@@ -325,7 +319,7 @@ mod tests {
         }
     }
 
-    fn overview(workers: Vec<WorkerDetail>) -> Overview {
+    fn overview(workers: Vec<WorkerView>) -> Overview {
         Overview {
             at: Millis(5 * MINUTES),
             live: Vec::new(),
@@ -340,25 +334,25 @@ mod tests {
     fn troubles(overview: &Overview) -> Vec<(String, Vec<&'static str>)> {
         let mut marked = marked(overview);
         sort(&mut marked, Order::Trouble);
-        let name = |worker: &Marked<'_>| worker.detail.view.provenance.worker.clone();
+        let name = |worker: &Marked<'_>| worker.detail.provenance.worker.clone();
         marked.iter().map(|worker| (name(worker), worker.troubles.clone())).collect()
     }
 
     #[test]
     fn a_worker_is_slow_if_it_counts_half_as_fast_as_others_of_its_class() {
-        let mut workers: Vec<WorkerDetail> = [("a", 100.0), ("b", 90.0), ("c", 44.0), ("d", 110.0)]
+        let mut workers: Vec<WorkerView> = [("a", 100.0), ("b", 90.0), ("c", 44.0), ("d", 110.0)]
             .map(|(name, rate)| worker(name, rate))
             .into();
         assert_eq!(troubles(&overview(workers.clone()))[0], ("c".into(), vec!["slow"]));
 
         // It has half the threads, so that its threads are as fast.
-        workers[2].view.threads = 1;
+        workers[2].threads = 1;
         assert!(
             troubles(&overview(workers.clone())).iter().all(|(_, troubles)| troubles.is_empty())
         );
 
-        workers[2].view.threads = 2;
-        workers[2].view.backend = "portable".into();
+        workers[2].threads = 2;
+        workers[2].backend = "portable".into();
         let overview = overview(workers);
         assert!(
             troubles(&overview).iter().all(|(_, troubles)| troubles.is_empty()),
@@ -370,8 +364,8 @@ mod tests {
     fn a_worker_that_holds_work_and_says_nothing_stands_out() {
         let mut silent = worker("silent", 0.0);
         silent.heard_at = Millis(4 * MINUTES - 1);
-        let idle = WorkerDetail { leased: Vec::new(), ..silent.clone() };
-        let idle = WorkerDetail { view: worker("idle", 0.0).view, ..idle };
+        let (leased, heard_at) = (Vec::new(), silent.heard_at);
+        let idle = WorkerView { leased, heard_at, ..worker("idle", 0.0) };
         let overview = overview(vec![idle, worker("busy", 0.0), silent]);
         let found = troubles(&overview);
         let expected = [("silent", vec!["silent"]), ("busy", vec![]), ("idle", vec![])];

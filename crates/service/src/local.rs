@@ -126,8 +126,8 @@ const LAST_LOOK: Duration = Duration::from_millis(100);
 struct Prepared {
     /// With as many threads as fit.
     count: LocalCount,
-    /// None for a count whose rows nobody keeps.
-    ledger: Option<Ledger>,
+    /// In memory for a count whose rows nobody keeps.
+    ledger: Ledger,
     plans: Arc<Plans>,
     plan: Plan,
     /// The job in the ledger, if it was begun before.
@@ -175,7 +175,9 @@ impl LocalCount {
             .map_err(ServiceError::from)?;
         let Some(path) = self.ledger.clone() else {
             self.threads = fit(plan, self.threads, self.memory)?.threads;
-            return Ok(Prepared { count: self, ledger: None, plans, plan, known: None });
+            let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+            let ledger = ledger.map_err(|fault| ServiceError::from(fault.at(None)))?;
+            return Ok(Prepared { count: self, ledger, plans, plan, known: None });
         };
         if !path.exists() {
             fit(plan, self.threads, self.memory)?;
@@ -185,7 +187,7 @@ impl LocalCount {
         let known = self.known_job(ledger.jobs())?;
         let plan = known.map_or(plan, |(_, plan)| plan);
         self.threads = fit(plan, self.threads, self.memory)?.threads;
-        let ledger = Some(ledger.begin().map_err(at_ledger)?);
+        let ledger = ledger.begin().map_err(at_ledger)?;
         Ok(Prepared { count: self, ledger, plans, plan, known: known.map(|(job, _)| job) })
     }
 
@@ -258,10 +260,7 @@ impl Prepared {
         let Prepared { count, ledger, plans, plan, known } = self;
         let config = Config { grace_ms: 0, probe_tasks: FIRST_LEASE, ..Config::default() };
         let key = LeaseKey::new(rand::random());
-        let (farm, handle) = match ledger {
-            Some(ledger) => EventLoop::new(config, key, ledger),
-            None => EventLoop::in_memory(config, key),
-        };
+        let (farm, handle) = EventLoop::new(config, key, ledger);
         let mut farm = tokio::spawn(farm.run());
         let job = begin(&handle, known, plan, count.slice).await?;
 

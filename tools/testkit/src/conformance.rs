@@ -3,13 +3,15 @@
 //! The rules are the farm's. Stores differ in how they find, change and keep rows. So every history
 //! reads back what it has written.
 
-use farm::rules::{self, MemoryStore};
+use farm::rules;
 use farm::{
     AuditPolicy, AuditScope, CheckedCount, Ground, IntervalSet, JobChange, JobId, JobSpec,
     JobState, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method,
     Origin, Plan, Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Share,
     Slice, TaskCounts, Withdrawn,
 };
+
+use crate::MemoryStore;
 
 /// A store under the farm's rules.
 pub trait Subject {

@@ -1,8 +1,8 @@
 //! Workers that are lost with what they hold, and tasks that may have killed them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::job::Job;
 use crate::session::{Process, Session};
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
@@ -18,8 +18,6 @@ const MOST_REMEMBERED: usize = 1_024;
 pub(super) struct Loss {
     process: Process,
     principal: Principal,
-    /// The jobs of which it held something.
-    jobs: BTreeSet<JobId>,
 }
 
 impl Farm {
@@ -48,15 +46,14 @@ impl Farm {
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_front();
         }
-        let jobs = by_job.into_keys().collect();
-        self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
+        self.losses.push_back(Loss { process, principal: principal.clone() });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
             return;
         }
         for (id, range) in held {
-            let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+            let job = existing(&mut self.jobs, id);
             if let Some(ordinal) = job.record_loss(range, alone) {
                 self.effects.push(Effect::TaskFailed { job: id, ordinal });
             }
@@ -68,14 +65,11 @@ impl Farm {
         self.losses.retain(|loss| loss.process != *process);
     }
 
-    /// A job that is resumed tries its failed tasks again, also on machines that lost many processes with it.
+    /// A job that is resumed tries its failed tasks again, also on machines that lost many processes.
     pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.forget_attempts();
-            self.losses.retain_mut(|loss| {
-                loss.jobs.remove(&id);
-                !loss.jobs.is_empty()
-            });
+            self.losses.clear();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Audits: what clients ask for, and what the ledger finds.
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::{
     Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
@@ -40,7 +40,7 @@ impl Farm {
 
     /// So many ranges are wanted now, and so many agreed.
     pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64, agreed: u64) {
-        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, id);
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         job.audits_agreed = agreed;
@@ -58,14 +58,14 @@ impl Farm {
 
     /// Nothing of a job waits for a second count any more.
     fn lease_no_recounts(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, id);
         let leases = job.audits.drop(|_| true);
         leases.into_iter().for_each(|(_, lease)| self.revoke(lease));
     }
 
     /// A job that was done, or is suspended, is no longer: its total is in doubt.
     pub(super) fn reopen(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, id);
         job.ended = false;
         if matches!(job.state, JobState::Done | JobState::Suspended) {
             (job.suspended, job.times.ended_at_ms) = (None, None);
@@ -76,7 +76,7 @@ impl Farm {
 
     /// Asks the ledger for ranges that wait for an audit, if few are known.
     pub(super) fn find_audits(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, id);
         if job.state == JobState::Cancelled || !job.audits.is_short() {
             return;
         }
@@ -86,7 +86,7 @@ impl Farm {
     }
 
     pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
-        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, id);
         if job.audits.asked > 0 {
             // Others may wait once the ledger knows of that, and then it is asked again.
             job.audits.finding = false;
@@ -100,8 +100,7 @@ impl Farm {
     }
 
     pub(super) fn confirm_written(&mut self, session: SessionId, report: Report) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         job.audits.confirmed(report.range);
         job.timeouts.counted(report.range);
         job.audits_agreed += 1;
@@ -119,7 +118,7 @@ impl Farm {
         provenance: Provenance,
         report: Report,
     ) {
-        let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, report.job);
         let is_over = job.is_over() || job.is_being_suspended();
         let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
@@ -129,14 +128,13 @@ impl Farm {
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }
-        let job = self.jobs.get_mut(&report.job).expect("it was found");
+        let job = existing(&mut self.jobs, report.job);
         job.audits.asked += 1;
         self.command(Asker::Session(session), LedgerCommand::Doubt { report, provenance });
     }
 
     pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         self.ack(session, &report, Verdict::Superseded);

@@ -1,6 +1,6 @@
 //! Requests of clients: jobs, their beginning, pauses and end. See `suspension` for totals that contradict a fact.
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::job::Job;
 use crate::{
     Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
@@ -125,7 +125,7 @@ impl Farm {
 
     /// Notes when a job's first range is leased.
     pub(super) fn begin(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("something of it is leased");
+        let job = existing(&mut self.jobs, id);
         if !std::mem::replace(&mut job.has_begun, true) {
             let (change, by) = (JobChange::Begun, String::new());
             self.command(Asker::Farm, LedgerCommand::Change { job: id, change, by });
@@ -133,7 +133,7 @@ impl Farm {
     }
 
     pub(super) fn begin_written(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, id);
         job.times.begun_at_ms = Some(self.unix_ms);
     }
 
@@ -200,7 +200,7 @@ impl Farm {
     }
 
     pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
-        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, id);
         let JobChange::State(state) = change else { return self.answer(request, id) };
         (job.durable_state, job.suspended) = (state, None);
         if state == JobState::Cancelled {
@@ -216,7 +216,7 @@ impl Farm {
     /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit; or
     /// suspends it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, id);
         if job.state == JobState::Done && job.audits.are_over() {
             // Its audit, for which it was served, may have ended.
             if self.queue.remove(job.spec.priority, &job.spec.origin.owner, id) {
@@ -226,21 +226,22 @@ impl Farm {
             return;
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
-        if !live || job.finishing || job.is_suspending || !job.is_covered() || !is_checked {
+        let is_complete = job.is_complete() && self.settling == 0;
+        if !live || job.finishing || job.is_suspending || !is_complete {
             return;
         }
-        if let Some(reason) = job.known.contradiction(job.total) {
-            return self.suspend(id, reason);
-        }
-        job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);
-        let command = LedgerCommand::Finish { job: id, tasks, total };
+        let reason = job.known.contradiction(total);
+        (job.finishing, job.is_suspending) = (reason.is_none(), reason.is_some());
+        let command = match reason {
+            None => LedgerCommand::Finish { job: id, tasks, total },
+            Some(reason) => LedgerCommand::Suspend { job: id, tasks, total, reason },
+        };
         self.command(Asker::Farm, command);
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, id);
         job.finishing = false;
         if !job.disputes.is_empty() || !job.is_covered() {
             return; // reopened while the record was on its way
@@ -251,7 +252,7 @@ impl Farm {
 
     /// Says that a job is done, unless the end of a dispute may take rows of it back.
     pub(super) fn end_if_certain(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, id);
         if !job.ended || self.settling > 0 {
             return;
         }

@@ -15,7 +15,7 @@
 //! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once something has become
 //! leasable that was not before.
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
@@ -24,7 +24,7 @@ use crate::{
     Millis, Range, Recount, SessionId,
 };
 
-/// No lease is larger, so that losing one never costs more than this, whatever a worker claims
+/// No lease is larger, so that losing one never costs more than this, whatever a worker says
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
 /// Before a worker has counted anything, so many of its threads are trusted.
@@ -78,7 +78,10 @@ impl Farm {
 
     /// New work has appeared, or the grace after a restart is over.
     pub(super) fn serve_idle(&mut self) {
-        self.lease_from = self.lease_from.filter(|&from| from > self.now);
+        if self.lease_from.is_some_and(|from| from <= self.now) {
+            self.lease_from = None;
+            self.idle.append(&mut self.refused);
+        }
         while self.rests.first().is_some_and(|&until| until <= self.now) {
             self.rests.pop_first();
         }
@@ -104,9 +107,8 @@ impl Farm {
         // No session is faster than the fastest possible one.
         let soonest = self.now.after(self.pace.lease_ms(&self.config));
         for id in self.leasable().collect::<Vec<_>>() {
-            let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
-            let is_freed = self.lease_from.is_none() && job.take_freed();
-            if job.take_offered() || is_freed {
+            let job = existing(&mut self.jobs, id);
+            if job.take_offered() {
                 self.idle.append(&mut self.refused);
             }
             if job.to_overtake(self.now, soonest).is_some() {
@@ -188,7 +190,7 @@ impl Farm {
                 return false;
             }
             let lease = self.lease_id();
-            let job = self.jobs.get_mut(&job_id).expect("it has work");
+            let job = existing(&mut self.jobs, job_id);
             match job.disputes.get_mut(&range) {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.assign(range, lease),
@@ -214,7 +216,7 @@ impl Farm {
         let least_ms = self.pace.lease_ms(&self.config) / 4;
         let expected_ms = expected_ms.unwrap_or(0);
         let due = now.after(expected_ms);
-        let job = self.jobs.get_mut(&job_id).expect("it has work");
+        let job = existing(&mut self.jobs, job_id);
         let range = match overtaken {
             Some(start) => Some(job.overtake(start, tasks, lease, (now, expected_ms, least_ms))),
             None => {
@@ -271,7 +273,6 @@ impl Farm {
             self.begin(job);
         }
         self.assign(session, lease, job, range, recount.is_some(), term);
-        self.stats.leases += 1;
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
         let owner = &self.sessions[&session].principal().owner;
@@ -364,8 +365,7 @@ impl Farm {
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
         let principal = self.sessions[&lease.session].principal();
         let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
-        let job =
-            self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, lease.job);
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };
         let (party, until) = (principal.party(across), self.now.after(held_ms));
@@ -383,7 +383,7 @@ impl Farm {
     /// of long tasks.
     fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
-        let job = self.jobs.get_mut(&job_id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, job_id);
         if leased_at >= job.heard_at {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;

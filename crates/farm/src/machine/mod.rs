@@ -1,7 +1,7 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, leased, claimed or failed ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, leased, accepted or failed ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
@@ -95,6 +95,11 @@ pub struct Farm {
     effects: Vec<Effect>,
 }
 
+/// A job that is there. One of which something is leased, or on its way into the ledger, is not removed.
+fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
+    jobs.get_mut(&id).expect("callers name jobs that exist")
+}
+
 /// The first ordinals of a set, for people.
 fn named(ordinals: &IntervalSet) -> Vec<u64> {
     let all = ordinals.iter().flat_map(|range| range.start()..range.end());
@@ -186,14 +191,9 @@ impl Farm {
 
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
-        self.sessions.iter().map(|(&id, session)| self.worker_view(id, session))
-    }
-
-    fn worker_view(&self, id: SessionId, session: &Session) -> WorkerView {
-        let jobs = session.leases.iter().filter_map(|&lease| self.leases.get(lease));
-        let jobs: BTreeSet<JobId> = jobs.map(|lease| lease.job).collect();
-        let rate = jobs.iter().map(|job| self.jobs[job].speed_of(id)).sum();
-        WorkerView { rate, ..session.view() }
+        self.sessions.iter().map(|(&id, session)| {
+            session.view(session.held().map(|(job, _)| self.jobs[&job].speed_of(id)).sum())
+        })
     }
 
     /// Parties that are distrusted.
@@ -204,9 +204,9 @@ impl Farm {
     fn view(&self, id: JobId, job: &Job) -> JobView {
         let thread_memory = job.known.thread_memory;
         let able = self.sessions.values().filter(|session| session.may_count(thread_memory));
-        let threads = |session| self.sessions[&session].threads_for(thread_memory);
-        let holders = self.leases.holders(id);
-        let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
+        let holders = self.sessions.iter().filter(|(_, it)| job.is_served() && it.holds(id));
+        let workers: Vec<(SessionId, u32)> =
+            holders.map(|(&session, it)| (session, it.threads_for(thread_memory))).collect();
         JobView {
             id,
             spec: job.spec.clone(),

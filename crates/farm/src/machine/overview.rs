@@ -2,8 +2,7 @@
 
 use super::Farm;
 use crate::lease::OpenLease;
-use crate::session::Session;
-use crate::{Cell, JobId, JobState, Overview, PlanMap, Progress, SessionId, WorkerDetail};
+use crate::{Cell, JobId, JobState, Overview, PlanMap, Progress};
 
 impl Farm {
     /// The most jobs that have ended of which people see at a time.
@@ -17,7 +16,7 @@ impl Farm {
             ended: self.jobs(.., JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect(),
             ended_in_all: ended_in_all.iter().sum(),
             live: self.jobs(.., |state| !state.is_over()).collect(),
-            workers: self.sessions.iter().map(|(&id, session)| self.detail(id, session)).collect(),
+            workers: self.worker_views().collect(),
             distrusted: self.distrusted().cloned().collect(),
             owners: self.owners(),
         }
@@ -27,29 +26,10 @@ impl Farm {
     /// are left out, and cost nothing.
     pub fn take_progress(&mut self) -> Vec<Progress> {
         let of = |(job, placements)| {
-            let workers = self.leases.holders(job).count();
+            let workers = self.sessions.values().filter(|session| session.holds(job)).count();
             Progress { job, placements, workers }
         };
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
-    }
-
-    fn detail(&self, id: SessionId, session: &Session) -> WorkerDetail {
-        let mut leased: Vec<(JobId, u64)> = Vec::new();
-        for lease in session.leases.iter().filter_map(|&lease| self.leases.get(lease)) {
-            match leased.iter_mut().find(|(job, _)| *job == lease.job) {
-                Some((_, tasks)) => *tasks += lease.open.len(),
-                None => leased.push((lease.job, lease.open.len())),
-            }
-        }
-        WorkerDetail {
-            session: id,
-            view: self.worker_view(id, session),
-            leased,
-            counted: session.counted,
-            heard_at: session.heard_at,
-            missed: session.missed,
-            draining: session.draining,
-        }
     }
 
     /// What has become of each part of a job's plan. It costs some ten microseconds, and one for each stretch of
@@ -58,7 +38,7 @@ impl Farm {
         let job = self.jobs.get(&id)?;
         let mut map =
             PlanMap::new(job.spec.plan.tasks, &job.spec.slice.ordinals(job.spec.plan.tasks));
-        for range in job.claimed().iter() {
+        for range in job.accepted().iter() {
             map.paint(range, |cell, tasks| cell.accepted += tasks);
         }
         for range in job.failed().iter() {

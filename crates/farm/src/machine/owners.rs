@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::share::Account;
 use crate::{
     Answer, Asker, Effect, Hours, JobId, LedgerCommand, OwnerView, Report, RequestId, SessionId,
@@ -139,8 +139,7 @@ impl Farm {
     /// A count has become durable, whatever it is good for.
     pub(super) fn spend(&mut self, report: &Report) {
         let (now, hours) = (self.now, Hours::of(report.kernel, report.busy_us));
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         job.hours += hours;
         self.account_of(report.job).spend(now, hours);
     }

@@ -146,7 +146,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     let mut job = Job::new(restored.spec, restored.audit, restored.known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
-        job.claim(range);
+        job.accept(range);
     }
     job.tasks_done = restored.accepted.len();
     job.total = restored.total;

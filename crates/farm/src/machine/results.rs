@@ -5,11 +5,11 @@
 //!             ├─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
-//!                                            ├─ same claim: a free check ───► Ack(Agreed)
+//!                                            ├─ same count: a free check ───► Ack(Agreed)
 //!                                            │    an audit's recount, by another kernel: Confirm first
-//!                                            ├─ another claim, not asked for ──► Doubt: an audit of
+//!                                            ├─ another count, not asked for ──► Doubt: an audit of
 //!                                            │    the range, unless its job is over; Ack(Superseded)
-//!                                            └─ another claim of a recount ──► Dispute, freeze, recount
+//!                                            └─ another count of a recount ──► Dispute, freeze, recount
 //!                                                 until it is decided ([`crate::dispute`])
 //!                                                 ──► Settle ──durable──► total corrected;
 //!                                                 what the wrong party counted is taken back
@@ -25,7 +25,7 @@
 //! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
 //! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
@@ -77,10 +77,10 @@ impl Farm {
     /// a worker that repeats itself keeps nothing.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
-        let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, report.job);
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
         session.rests_until = None;
-        if !takes_off && job.claimed().intersects(report.range) {
+        if !takes_off && job.accepted().intersects(report.range) {
             return;
         }
         session.missed = 0;
@@ -109,13 +109,13 @@ impl Farm {
     }
 
     fn judge(&mut self, session: SessionId, provenance: Provenance, report: Report) {
-        let job = self.jobs.get_mut(&report.job).expect("it was found");
+        let job = existing(&mut self.jobs, report.job);
         if job.state == JobState::Cancelled {
             self.ack(session, &report, Verdict::Obsolete);
         } else if job.disputes.contains_key(&report.range) {
             self.vote(session, provenance, report);
-        } else if !job.claimed().intersects(report.range) {
-            let taken = job.claim(report.range);
+        } else if !job.accepted().intersects(report.range) {
+            let taken = job.accept(report.range);
             let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
@@ -124,7 +124,7 @@ impl Farm {
                 Asker::Session(session),
                 LedgerCommand::Accept { report, provenance, audit },
             );
-        } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
+        } else if job.accepted().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
             self.command(Asker::Session(session), LedgerCommand::Compare { report, provenance });
         } else {
@@ -136,7 +136,7 @@ impl Farm {
     /// The session's own lease will not report these ordinals again: others must count them.
     fn release_unusable(&mut self, session: SessionId, report: &Report) {
         if self.takes_off(session, report) {
-            let job = self.jobs.get_mut(&report.job).expect("it was found");
+            let job = existing(&mut self.jobs, report.job);
             job.release(report.range, report.lease);
             self.shrink(report.lease, report.range, report.lease);
         }
@@ -153,7 +153,7 @@ impl Farm {
         if self.leases.get(id).is_none() {
             let session = self.sessions.get_mut(&session_id).expect("leases end with it");
             session.leases.remove(&id);
-            self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
+            existing(&mut self.jobs, job).overtaken.remove(&id);
             if id != by {
                 self.tell(session_id, CoordinatorMessage::Revoke(id));
             }
@@ -168,15 +168,12 @@ impl Farm {
         audit: bool,
     ) {
         let Report { range, kernel, checked_count, .. } = report;
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        self.stats.accepted(&report);
+        self.spend(&report);
+        let job = existing(&mut self.jobs, report.job);
         job.tasks_done += range.len();
         job.total =
             job.total.checked_add(checked_count.count.into()).expect("a total fits 128 bits");
-        self.stats.accepted(&report);
-        self.spend(&report);
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         *self.progressed.entry(report.job).or_default() += checked_count.count as f64;
         if audit {
             job.audits.want(Unaudited { range, principal, kernel });
@@ -193,15 +190,14 @@ impl Farm {
         report: Report,
         found: Option<CountResult>,
     ) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         job.audits.compared(report.range);
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
         }
         let is_trusted = !self.distrusted.includes(&provenance.principal);
         let is_certain = self.settling == 0
-            && job.claimed().contains(report.range)
+            && job.accepted().contains(report.range)
             && !job.audits.is_confirming(report.range);
         if !is_trusted || !is_certain {
             return; // These rows are changing. The worker sends its report again.
@@ -252,8 +248,7 @@ impl Farm {
         stored: Vote,
         kernel: KernelName,
     ) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         // What was to be confirmed there is now to be decided. A recount that is under way is a vote.
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
         let (same, other): (Vec<_>, Vec<_>) =
@@ -285,8 +280,7 @@ impl Farm {
 
     fn add_vote(&mut self, session: SessionId, provenance: Provenance, report: Report) {
         let is_trusted = self.is_trusted(session);
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         let (result, across) = (report.checked_count.result(), job.across());
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
@@ -307,8 +301,7 @@ impl Farm {
     }
 
     pub(super) fn dispute_written(&mut self, session: SessionId, report: Report) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         if let Some(dispute) = job.disputes.get_mut(&report.range) {
             dispute.unwritten -= 1;
         }
@@ -320,8 +313,7 @@ impl Farm {
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, report.job);
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
         job.timeouts.counted(report.range);
         let rest =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::job::Job;
 use crate::lease::OpenLease;
 use crate::session::Session;
@@ -143,8 +143,7 @@ impl Farm {
             self.idle.insert(lease.session);
         }
         self.release_time(lease.session, lease.job, lease.open.len(), lease.task_ns);
-        let job =
-            self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, lease.job);
         job.overtaken.remove(&id);
         for range in lease.open.iter() {
             if lease.recount {

@@ -28,11 +28,6 @@ impl Farm {
         threads
     }
 
-    /// How many leases workers hold.
-    pub fn leases(&self) -> usize {
-        self.leases.len()
-    }
-
     /// How many jobs are in this state in the ledger.
     pub fn jobs_in(&self, state: JobState) -> usize {
         self.jobs.values().filter(|job| job.durable_state == state).count()

@@ -6,9 +6,9 @@
 //!     it contradicts a fact         ──► Suspend ──durable──► suspended ──an audit──► runs again
 //! ```
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::job::Job;
-use crate::{Asker, Effect, JobId, JobState, LedgerCommand};
+use crate::{Effect, JobId, JobState};
 
 impl Job {
     /// Whether it is suspended, or on the way to be.
@@ -17,22 +17,14 @@ impl Job {
     }
 
     /// Whether it can end: everything is counted, and nothing waits for another count.
-    fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.is_covered() && self.disputes.is_empty() && self.audits.are_over()
     }
 }
 
 impl Farm {
-    /// Suspends a job that is complete and whose total contradicts a fact, as `reason` says.
-    pub(super) fn suspend(&mut self, id: JobId, reason: String) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
-        job.is_suspending = true;
-        let (tasks, total) = (job.tasks, job.total);
-        self.command(Asker::Farm, LedgerCommand::Suspend { job: id, tasks, total, reason });
-    }
-
     pub(super) fn suspension_written(&mut self, id: JobId, reason: String) {
-        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let job = existing(&mut self.jobs, id);
         job.is_suspending = false;
         if job.state == JobState::Cancelled || !job.is_complete() {
             return; // cancelled or reopened while the record was on its way
@@ -45,7 +37,7 @@ impl Farm {
 
     /// Looks again at a job that an earlier process ended or suspended: what is known may have changed since.
     pub(super) fn look_again(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let job = existing(&mut self.jobs, id);
         let is_contradicted = job.known.contradiction(job.total).is_some();
         match job.state {
             JobState::Done if is_contradicted => self.reopen(id),

@@ -62,7 +62,7 @@ impl Farm {
     fn withdraw(&mut self, withdrawn: &Withdrawn) {
         let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
         let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
-        job.unclaim(ranges);
+        job.take_back(ranges);
         job.tasks_done -= ranges.len();
         job.total = job.total.checked_sub(*total).expect("the total includes its rows");
         let is_gone = |range| ranges.intersects(range);

@@ -20,14 +20,12 @@
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
 mod join;
-mod memory;
 mod restore;
 mod settle;
 mod store;
 
 use std::ops::ControlFlow;
 
-pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
@@ -120,7 +118,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
 ///
 /// # Errors
 ///
-/// [`Contradiction::AcceptedTwice`] if it overlaps another one.
+/// A [`Contradiction`] if it overlaps another one.
 pub fn accept<S: Store>(
     store: &mut S,
     job: JobId,
@@ -141,7 +139,7 @@ fn beside<S: Store>(
     let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
     let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
     if rows.iter().any(|other| other.row.range.intersect(range).is_some()) {
-        return Err(Contradiction::AcceptedTwice(job, range).into());
+        return Err(Contradiction::new(job, format!("was about to accept {range} twice")).into());
     }
     Ok(rows)
 }
@@ -159,7 +157,10 @@ fn confirm<S: Store>(
         ControlFlow::Break(())
     })?;
     if !is_confirmed {
-        return Err(Contradiction::NotConfirmable(job, report.range).into());
+        let range = report.range;
+        let what =
+            format!("was about to confirm {range}, which is no row that this count can confirm");
+        return Err(Contradiction::new(job, what).into());
     }
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
     let first = store.task_counts(job, report.range)?;
@@ -267,7 +268,11 @@ fn check_complete<S: Store>(
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
     let open: u64 = [store.count(job, Check::Wanted)?, claims].iter().sum();
     if (covered, sum, open) != (tasks, total, 0) {
-        return Err(Contradiction::NotDone { job, tasks, total, covered, sum, open }.into());
+        let what = format!(
+            "should end with {tasks} tasks and the total {total}, but its rows have {covered} and {sum}, and {open} of them \
+             wait for another count"
+        );
+        return Err(Contradiction::new(job, what).into());
     }
     Ok(())
 }
@@ -286,12 +291,13 @@ pub fn for_each_row<S: Store>(
     store.visit(job, Select::All, &mut |counted, _| {
         let row = &counted.row;
         if row.range.start() < end {
-            fault = Some(Contradiction::Overlap(job, row.range.start()));
+            let what = format!("has overlapping ranges at ordinal {}", row.range.start());
+            fault = Some(Contradiction::new(job, what));
             return ControlFlow::Break(());
         }
         end = row.range.end();
         let Some(more) = sum.checked_add(row.checked_count.count.into()) else {
-            fault = Some(Contradiction::TooLarge(job));
+            fault = Some(Contradiction::new(job, "has counts that pass 128 bits"));
             return ControlFlow::Break(());
         };
         sum = more;
@@ -308,8 +314,7 @@ fn compare<S: Store>(
     range: Range,
 ) -> Result<Option<CountResult>, S::Fault> {
     let rows = first_rows(store, job, range, MOST_COMPARED)?;
-    let result = tiled(rows.iter().map(|counted| &counted.row), range);
-    result.map_err(|fault| fault.of(job).into())
+    Ok(tiled(rows.iter().map(|counted| &counted.row), range))
 }
 
 /// The first `most` rows that have ordinals of a range.
@@ -330,17 +335,18 @@ fn first_rows<S: Store>(
 /// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
 fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
     if !stored_job(store, id)?.state.is_over() {
-        return Err(Contradiction::NoSuchJob(id).into());
+        return Err(Contradiction::new(id, "was about to be removed, which is not over").into());
     }
     let mut proofs = store.trust_changes()?.into_iter().filter_map(|change| change.proof);
     if proofs.any(|(job, _)| job == id) {
-        return Err(Contradiction::Proof(id).into());
+        let what = "was about to be removed, which proved somebody wrong";
+        return Err(Contradiction::new(id, what).into());
     }
     store.remove_job(id)
 }
 
 fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
-    store.jobs(Some(id))?.pop().ok_or_else(|| Contradiction::NoSuchJob(id).into())
+    store.jobs(Some(id))?.pop().ok_or_else(|| Contradiction::new(id, "is gone").into())
 }
 
 /// Changes a job, and then what follows from where it stands now. Notes for people only what is another thing than before.

@@ -62,20 +62,22 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         }
     })?;
     if !is_within {
-        return Err(Contradiction::BeyondPlan(id).into());
+        return Err(Contradiction::new(id, "has ranges beyond its plan").into());
     }
     if matches!(state, JobState::Done | JobState::Suspended) && accepted != wanted {
-        return Err(Contradiction::NotCovered(id).into());
+        let what = "is done or suspended, but not all of its ranges are there";
+        return Err(Contradiction::new(id, what).into());
     }
     if total.is_some_and(|total| total != sum) {
-        return Err(Contradiction::WrongTotal(id).into());
+        return Err(Contradiction::new(id, "has a total that is not the sum of its ranges").into());
     }
     let suspended = reason.filter(|_| state == JobState::Suspended);
     let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
         let stored = stored.filter(|stored| stored.range == range);
-        let stored = stored.ok_or(Contradiction::DisputesNothing(id, range))?;
+        let stored = stored
+            .ok_or_else(|| Contradiction::new(id, format!("disputes {range}, which it lacks")))?;
         let kernel = stored.kernel;
         let vote = |row: Row| Vote {
             principal: row.provenance.principal,

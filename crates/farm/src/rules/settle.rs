@@ -77,7 +77,8 @@ fn replace<S: Store>(
     let (job, range, right) = (report.job, report.range, Row::new(report, provenance));
     let mut rows = first_rows(store, job, range, 1)?;
     let Some(stored) = rows.pop().filter(|stored| stored.row.range == range) else {
-        return Err(Contradiction::NotDisputed(job, range).into());
+        let what = format!("was about to settle {range}, which is no row");
+        return Err(Contradiction::new(job, what).into());
     };
     let (distrusted, across) = (super::distrusted(store)?, across(store, job)?);
     // There is none if a worker that the operator trusts was the first to contradict.

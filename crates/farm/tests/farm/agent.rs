@@ -48,11 +48,6 @@ fn part(lease: Lease, start: u64, end: u64) -> Report {
     Report::new(&lease, range, checked_count, task_counts, kernel, 1)
 }
 
-/// A report like that of [`part`], for a range in which each task took a microsecond.
-fn part_in(lease: Lease, range: Range) -> Report {
-    Report { busy_us: range.len(), ..part(lease, range.start(), range.end()) }
-}
-
 fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
     let report = |message| match message {
         WorkerMessage::Report(report) => Some(report),
@@ -76,35 +71,6 @@ fn two_jobs_of_one_plan_are_acknowledged_separately() {
 
     let again = reports(agent.poll(Millis(5_000)));
     assert_eq!(again.iter().map(|report| report.job).collect::<Vec<_>>(), [JobId(2)]);
-}
-
-#[test]
-fn a_superseded_report_is_sent_again_in_parts() {
-    for (tasks, most) in [(3, 1), (16, 1), (100, 10)] {
-        let mut agent = connected();
-        let lease = lease(1, 1, tasks, false);
-        agent.leased(lease);
-        (0..tasks).rev().for_each(|at| agent.finished(Millis(0), part(lease, at, at + 1)));
-        let ranges = |agent: &mut Agent| {
-            let reports = reports(agent.poll(Millis(0)));
-            assert!(reports.iter().all(|it| *it == part_in(lease, it.range)), "{reports:?}");
-            reports.iter().map(|report| report.range).collect::<Vec<_>>()
-        };
-        assert_eq!(ranges(&mut agent), [range(0, tasks)]);
-
-        let superseded = |range| Ack {
-            verdict: Verdict::Superseded,
-            ..ack(lease.job, lease.fingerprint, range)
-        };
-        agent.acked(&superseded(range(0, tasks)));
-        let parts = ranges(&mut agent);
-        assert!(parts.len() <= 16 && parts.iter().all(|part| part.len() <= most), "{parts:?}");
-        assert!(parts.iter().flat_map(|part| part.start()..part.end()).eq(0..tasks), "{parts:?}");
-
-        // A part that is useless by itself is not sent again.
-        parts.into_iter().for_each(|part| agent.acked(&superseded(part)));
-        assert!(agent.is_settled());
-    }
 }
 
 #[test]

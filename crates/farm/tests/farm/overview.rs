@@ -84,13 +84,13 @@ fn an_overview_has_live_jobs_ended_jobs_and_workers() {
     let lease = stage.last_lease(worker);
     assert_eq!(detail.leased, [(first, lease.range.len())]);
     assert_eq!((detail.heard_at.0, detail.counted), (500, 0));
-    assert_eq!(detail.view.rate, Rate::default());
+    assert_eq!(detail.rate, Rate::default());
 
     stage.finish(worker, &lease, 1_000_000);
     let detail = &stage.farm.overview().workers[0];
     assert_eq!((detail.heard_at.0, detail.counted), (4_500, lease.range.len()));
     let rate = Rate { tasks_per_second: 1.0, placements_per_second: 1.0 };
-    assert_eq!(detail.view.rate, rate, "a second for a task, which counts 1");
+    assert_eq!(detail.rate, rate, "a second for a task, which counts 1");
     assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
     let mut done = || {
         let progress = stage.farm.take_progress();

@@ -1,10 +1,11 @@
 //! Tests of restarts of the coordinator and of workers that reconnect.
 
-use farm::rules::{self, MemoryStore};
+use farm::rules;
 use farm::{
     Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report,
     SessionId,
 };
+use testkit::MemoryStore;
 
 use crate::stage::{
     OWNER, Stage, asked_again, checked_count, hello, kernel, plan, proven, provenance, range,

@@ -1,7 +1,7 @@
 //! A farm for tests. Its ledger writes at once, or when a test flushes it, and its workers are mere
 //! sessions.
 
-use farm::rules::{self, MemoryStore};
+use farm::rules;
 use farm::{
     Answer, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Effect,
     Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey,
@@ -9,6 +9,7 @@ use farm::{
     Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored, SessionId, Slice,
     TaskCounts, Verdict, WorkerMessage,
 };
+use testkit::MemoryStore;
 
 /// A farm with its ledger and the messages that it has sent.
 pub struct Stage {

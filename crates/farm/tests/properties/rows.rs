@@ -1,6 +1,6 @@
 //! Properties of joined rows, compared with the rows before.
 
-use farm::rules::{self, MemoryStore, Store};
+use farm::rules::{self, Store};
 use farm::{
     AuditPolicy, AuditScope, Check, CheckedCount, CountedRange, Digest, JobId, JobSpec, KernelName,
     LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem,
@@ -8,6 +8,7 @@ use farm::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+use testkit::MemoryStore;
 
 use crate::shuffle;
 

@@ -25,11 +25,6 @@ proptest! {
                     set.remove(range);
                     model.retain(|ordinal| !contains(range, *ordinal));
                 }
-                Change::TakeFirst(tasks) => {
-                    let first = intervals(&model).first().map(|range| range.first(tasks));
-                    prop_assert_eq!(set.take_first(tasks), first);
-                    model.retain(|ordinal| !first.is_some_and(|range| contains(range, *ordinal)));
-                }
             }
             prop_assert_eq!(set.iter().collect::<Vec<_>>(), intervals(&model));
             prop_assert_eq!(set.len(), model.len() as u64);
@@ -48,7 +43,6 @@ proptest! {
 enum Change {
     Insert(Range),
     Remove(Range),
-    TakeFirst(u64),
 }
 
 fn range() -> impl Strategy<Value = Range> {
@@ -61,7 +55,6 @@ fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         3 => range().prop_map(Change::Insert),
         2 => range().prop_map(Change::Remove),
-        1 => (1..20u64).prop_map(Change::TakeFirst),
     ]
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
-    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, Restored, SessionId,
+    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, SessionId,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -17,7 +17,7 @@ use super::handle::{FarmHandle, Input, Order};
 use super::job_api::known;
 use super::metrics::Meters;
 use crate::error::ServiceError;
-use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
+use ledger::{Ledger, LedgerEvent, LedgerRequest, unix_ms};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -57,26 +57,7 @@ impl EventLoop {
     pub fn new(config: Config, key: LeaseKey, mut ledger: Ledger) -> (EventLoop, FarmHandle) {
         let path = ledger.path().map(Path::to_path_buf);
         let restored = ledger.take_restored();
-        EventLoop::over(config, key, ledger::spawn(ledger), restored, path)
-    }
-
-    /// A farm that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
-    /// It must be made within a runtime.
-    pub fn in_memory(config: Config, key: LeaseKey) -> (EventLoop, FarmHandle) {
-        let (serve, ledger) = ledger::in_memory();
-        tokio::spawn(serve);
-        let restored = Restored { epoch: 1, ..Restored::default() };
-        EventLoop::over(config, key, ledger, restored, None)
-    }
-
-    /// A farm over a ledger with this content, in the file `path` if it is in one.
-    fn over(
-        config: Config,
-        key: LeaseKey,
-        ledger: LedgerHandle,
-        restored: Restored,
-        path: Option<PathBuf>,
-    ) -> (EventLoop, FarmHandle) {
+        let ledger = ledger::spawn(ledger);
         let epoch = restored.epoch;
         let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farm::rules::MemoryJob;
 use farm::{
     AuditPolicy, AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
     JobSpec, JobState, LeaseId, Principal, Provenance, Range, Row, Vote,
 };
+use testkit::MemoryJob;
 
 use crate::rows::Rows;
 use crate::scenario::thread_memory;

@@ -14,12 +14,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use farm::rules::{self, MemoryJob, MemoryStore};
+use farm::rules;
 use farm::{
     Asker, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobChange,
     JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range,
     Report, Restored, Row, Slice, Withdrawn,
 };
+use testkit::{MemoryJob, MemoryStore};
 
 use crate::coverage::Coverage;
 use crate::real::RealLedger;

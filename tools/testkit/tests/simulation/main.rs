@@ -53,7 +53,8 @@ mod world;
 
 use std::time::Instant;
 
-use farm::rules::MemoryStore;
+use testkit::MemoryStore;
+
 use in_memory::InMemory;
 use seeds::{number_from, run_all};
 use world::World;

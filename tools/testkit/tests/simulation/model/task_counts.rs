@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use farm::rules::MemoryStore;
 use farm::{
     AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
     LedgerCommand, Row, Withdrawn,
 };
+use testkit::MemoryStore;
 
 use super::Model;
 use crate::books::Book;

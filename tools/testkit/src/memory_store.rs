@@ -1,17 +1,16 @@
-//! A store that lives as long as its process.
+//! A store in memory: the rows of a job in plain maps, to compare a ledger with.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, StoredJob};
-use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
-use crate::{
-    AuditPolicy, Hours, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, Share,
-    TaskCounts, Times, TrustChange,
+use farm::rules::{Select, Store, StoredJob};
+use farm::{
+    AuditPolicy, Check, Contradiction, CountedRange, DisputeState, Hours, JobChange, JobId,
+    JobSpec, JobState, OpenDispute, Party, Principal, Range, Row, Share, TaskCounts, Times,
+    TrustChange,
 };
 
-/// Keeps everything in memory but what is noted for people, and knows no times. A count without a file uses it, as tests and
-/// simulations do.
+/// Keeps everything in memory but what is noted for people, and knows no times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryStore {
     /// All jobs.
@@ -43,7 +42,7 @@ pub struct MemoryJob {
 
 impl MemoryStore {
     fn get(&mut self, id: JobId) -> Result<&mut MemoryJob, Contradiction> {
-        self.jobs.get_mut(&id).ok_or(Contradiction::NoSuchJob(id))
+        self.jobs.get_mut(&id).ok_or_else(|| Contradiction::new(id, "is gone"))
     }
 }
 
