@@ -41,6 +41,8 @@ pub struct Agent {
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<ReportKey, Unacked>,
+    /// The unacknowledged reports by when they are sent next, because there may be thousands of them.
+    due: BTreeSet<(Millis, ReportKey)>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
@@ -117,6 +119,7 @@ impl Agent {
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
+            due: BTreeSet::new(),
             void: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -128,9 +131,9 @@ impl Agent {
         self.sent_draining = false;
         self.pace = Pace::default();
         self.sent_credit = self.credit();
-        for unacked in self.unacked.values_mut() {
-            (unacked.due, unacked.wait_ms) = (Millis(0), self.config.resend_ms);
-        }
+        self.due.clear();
+        let reports = std::mem::take(&mut self.unacked).into_values().map(|unacked| unacked.report);
+        reports.for_each(|report| self.report(report));
         let (credit, holding) = (self.sent_credit, self.holdings());
         WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
@@ -165,6 +168,7 @@ impl Agent {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
         self.unacked.clear();
+        self.due.clear();
     }
 
     /// A part of a lease is counted.
@@ -186,13 +190,20 @@ impl Agent {
     /// The coordinator needs this report no more.
     pub fn acked(&mut self, ack: &Ack) {
         let Ack { job, fingerprint, range, .. } = *ack;
-        self.unacked.remove(&(job, fingerprint, range));
+        let key = (job, fingerprint, range);
+        if let Some(Unacked { due, .. }) = self.unacked.remove(&key) {
+            self.due.remove(&(due, key));
+        }
     }
 
     fn report(&mut self, report: Report) {
         let Report { job, fingerprint, range, .. } = report;
-        let unacked = Unacked { report, due: Millis(0), wait_ms: self.config.resend_ms };
-        self.unacked.insert((job, fingerprint, range), unacked);
+        let (key, due) = ((job, fingerprint, range), Millis(0));
+        let unacked = Unacked { report, due, wait_ms: self.config.resend_ms };
+        if let Some(same) = self.unacked.insert(key, unacked) {
+            self.due.remove(&(same.due, key));
+        }
+        self.due.insert((due, key));
     }
 
     /// Take no more work, give back what is not begun, report the rest.
@@ -239,7 +250,7 @@ impl Agent {
         let is_due = |&(key, done): &(&Key, &Done)| !key.is_recount() || done.is_news(key);
         let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
         let reports = self.done.iter().filter(is_due).map(gathered);
-        reports.chain(self.unacked.values().map(|unacked| unacked.due)).min()
+        reports.chain(self.due.first().map(|&(due, _)| due)).min()
     }
 
     /// How long finished parts are gathered, ms.
@@ -254,8 +265,15 @@ impl Agent {
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
     fn take_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        let due = self.unacked.values_mut().filter(|unacked| unacked.due <= now);
-        due.map(|unacked| unacked.send(now)).collect()
+        let due: Vec<_> = self.due.iter().take_while(|(due, _)| *due <= now).copied().collect();
+        let send = |(due, key)| {
+            let unacked = self.unacked.get_mut(&key).expect("what is due is not acknowledged");
+            let message = unacked.send(now);
+            self.due.remove(&(due, key));
+            self.due.insert((unacked.due, key));
+            message
+        };
+        due.into_iter().map(send).collect()
     }
 
     /// Signs of life of leases that are reported as a whole, as often as others are reported in parts.
