@@ -16,7 +16,7 @@ use super::copies::Copies;
 use super::credentials::identity;
 use super::job_api::JobApi;
 use super::sending::{Answers, while_admitted};
-use super::{Credentials, FarmHandle, Right, SessionFault};
+use super::{Credentials, FarmHandle, Right};
 
 /// The most jobs in one answer, and how many there are if the client does not say.
 const MOST_LISTED: usize = 256;
@@ -119,7 +119,7 @@ impl ClientService for Clients {
                     return;
                 }
                 next = tokio::select! {
-                    () = clients.credentials.ended(&identity) => Err(SessionFault::Expired.into()),
+                    status = clients.credentials.ended(&identity) => Err(status),
                     changed = clients.changed(&last, &sender) => changed,
                 };
                 if let Ok(job) = &next {

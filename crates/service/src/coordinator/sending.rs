@@ -11,7 +11,6 @@ use tonic::Status;
 
 use super::credentials::Credentials;
 use super::identity::Identity;
-use super::session_fault::SessionFault;
 
 /// A stream of answers.
 pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -31,7 +30,7 @@ pub(super) fn while_admitted<T: Send + 'static>(
         loop {
             let answer = tokio::select! {
                 () = sender.closed() => return,
-                () = credentials.ended(&identity) => Some(Err(SessionFault::Expired.into())),
+                status = credentials.ended(&identity) => Some(Err(status)),
                 answer = answers.recv() => answer,
             };
             let Some(answer) = answer else { return };

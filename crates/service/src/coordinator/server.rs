@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::any;
-use farm::{Hello, WorkerMessage};
 use ledger::Role;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,7 +15,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
-use wire::{MAX_MESSAGE_BYTES, WireError, v1};
+use wire::{MAX_MESSAGE_BYTES, v1};
 
 use super::bundles::Bundles;
 use super::clients::Clients;
@@ -132,7 +131,7 @@ impl FarmService for Workers {
             ))
         })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
-        let messages = request.into_inner().map_while(Result::ok).map(decode);
+        let messages = request.into_inner().map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
         let (farm, plans) = (self.farm.clone(), self.plans.clone());
         let credentials = self.credentials.clone();
@@ -145,7 +144,7 @@ impl FarmService for Workers {
         let last_word = async move {
             match session.await {
                 Ok(Ok(())) => None,
-                Ok(Err(fault)) => Some(Err(fault.into())),
+                Ok(Err(status)) => Some(Err(status)),
                 Err(_) => Some(Err(Status::internal("the session failed"))),
             }
         };
@@ -153,14 +152,6 @@ impl FarmService for Workers {
         let answers = ReceiverStream::new(orders).map(|order| Ok(order.into()));
         Ok(Response::new(Box::pin(answers.chain(last_word))))
     }
-}
-
-fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
-    let message = message.try_into()?;
-    if let WorkerMessage::Hello(Hello { worker, build, backend, .. }) = &message {
-        tracing::info!(worker, build, backend, "worker says hello");
-    }
-    Ok(message)
 }
 
 impl From<CoordinatorGone> for Status {
