@@ -9,10 +9,9 @@
 //! Only the event loop touches the farm; everything else sends it inputs and gets answers. A count without a
 //! server uses the same event loop, with one session in the same process.
 
-mod bundles;
 mod clients;
-mod copies;
 mod credentials;
+mod downloads;
 mod event_loop;
 mod http;
 mod identity;
@@ -22,7 +21,6 @@ mod metrics;
 mod own_secrets;
 mod phase;
 mod plans;
-mod sending;
 mod server;
 mod session;
 

@@ -5,17 +5,13 @@ use std::time::Duration;
 
 use farm::{JobId, JobState, JobView, Party, WorkerView};
 use ledger::{Credential, Role};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use wire::v1::client_service_server::ClientService;
 use wire::{WireError, v1};
 
-use super::bundles::Bundles;
-use super::copies::Copies;
 use super::credentials::identity;
+use super::downloads::{Answers, Downloads, answers};
 use super::job_api::JobApi;
-use super::sending::{Answers, while_admitted};
 use super::{Credentials, FarmHandle, Right};
 
 /// The most jobs in one answer, and how many there are if the client does not say.
@@ -29,25 +25,7 @@ pub(super) struct Clients {
     pub(super) farm: FarmHandle,
     pub(super) jobs: JobApi,
     pub(super) credentials: Credentials,
-    pub(super) bundles: Bundles,
-    pub(super) copies: Copies,
-}
-
-impl Clients {
-    /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
-    async fn changed<T>(
-        &self,
-        last: &JobView,
-        sender: &mpsc::Sender<T>,
-    ) -> Result<JobView, Status> {
-        loop {
-            tokio::time::sleep(WATCH_INTERVAL).await;
-            let job = self.jobs.view(last.id).await?;
-            if job != *last || sender.is_closed() {
-                return Ok(job);
-            }
-        }
-    }
+    pub(super) downloads: Downloads,
 }
 
 #[tonic::async_trait]
@@ -108,26 +86,21 @@ impl ClientService for Clients {
     ) -> Result<Response<Self::WatchStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::See)?;
-        let mut last = self.jobs.view(JobId(request.into_inner().job)).await?;
-        let (sender, receiver) = mpsc::channel(1);
-        let clients = self.clone();
-        tokio::spawn(async move {
-            let mut next = Ok(last.clone());
+        let mut job = self.jobs.view(JobId(request.into_inner().job)).await?;
+        let jobs = self.jobs.clone();
+        Ok(answers(identity, self.credentials.clone(), |client| async move {
             loop {
-                let over = !matches!(&next, Ok(job) if !job.state.is_over());
-                if sender.send(next.map(Into::into)).await.is_err() || over {
-                    return;
+                client.send(job.clone().into()).await?;
+                if job.state.is_over() {
+                    return Ok(());
                 }
-                next = tokio::select! {
-                    status = clients.credentials.ended(&identity) => Err(status),
-                    changed = clients.changed(&last, &sender) => changed,
-                };
-                if let Ok(job) = &next {
-                    last = job.clone();
+                let last = job.clone();
+                while job == last {
+                    tokio::time::sleep(WATCH_INTERVAL).await;
+                    job = jobs.view(last.id).await?;
                 }
             }
-        });
-        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+        }))
     }
 
     type ExportStream = Answers<v1::ExportResponse>;
@@ -138,9 +111,9 @@ impl ClientService for Clients {
     ) -> Result<Response<Self::ExportStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::See)?;
-        let blocks = self.bundles.begin(JobId(request.into_inner().job))?;
-        let blocks = while_admitted(blocks, identity, self.credentials.clone());
-        Ok(Response::new(Box::pin(blocks)))
+        let job = JobId(request.into_inner().job);
+        let downloads = self.downloads.clone();
+        Ok(answers(identity, self.credentials.clone(), |client| downloads.bundle(job, client)))
     }
 
     async fn create_token(
@@ -231,7 +204,7 @@ impl ClientService for Clients {
         Ok(Response::new(v1::ListOwnersResponse { owners }))
     }
 
-    type BackupStream = ReceiverStream<Result<v1::BackupResponse, Status>>;
+    type BackupStream = Answers<v1::BackupResponse>;
 
     async fn backup(
         &self,
@@ -239,10 +212,9 @@ impl ClientService for Clients {
     ) -> Result<Response<Self::BackupStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
-        let pieces = self.copies.begin()?;
         tracing::info!(by = identity.owner, "a copy of the ledger is being made");
-        let credentials = self.credentials.clone();
-        Ok(Response::new(while_admitted(pieces, identity, credentials)))
+        let downloads = self.downloads.clone();
+        Ok(answers(identity, self.credentials.clone(), |client| downloads.copy(client)))
     }
 }
 

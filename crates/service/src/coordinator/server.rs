@@ -17,15 +17,13 @@ use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::{MAX_MESSAGE_BYTES, v1};
 
-use super::bundles::Bundles;
 use super::clients::Clients;
-use super::copies::Copies;
 use super::credentials::{Gate, admit, identity};
+use super::downloads::{Answers, Downloads};
 use super::http::only_grpc;
 use super::job_api::JobApi;
 use super::limits::{self, Connection, Limits, Places};
 use super::phase::{Late, answer_late};
-use super::sending::Answers;
 use super::session::Peer;
 use super::{Credentials, FarmHandle, Phase, Plans, Right, host};
 use crate::error::{CoordinatorGone, ServiceError};
@@ -95,9 +93,8 @@ fn routes_of(
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let bundles = Bundles::new(farm.ledger_path.clone());
-    let copies = Copies::of(farm.ledger_path.clone(), meters.copied_at.clone());
-    let clients = Clients { farm, jobs, credentials, bundles, copies };
+    let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
+    let clients = Clients { farm, jobs, credentials, downloads };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let services = Routes::new(worker_service).add_service(clients).add_service(reflection);
     let services = services.into_axum_router().reset_fallback();
