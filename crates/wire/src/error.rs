@@ -63,14 +63,6 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// The refusal of a kernel's name. The other end chose the name, so not all of it is repeated.
-    pub(crate) fn kernel(name: &str) -> WireError {
-        const MOST: usize = 32;
-        let shown: String = name.chars().take(MOST).collect();
-        let more = if shown.len() < name.len() { "..." } else { "" };
-        WireError::Kernel { name: format!("{shown:?}{more}") }
-    }
-
     pub(crate) fn out_of_bounds(field: &'static str, value: impl ToString) -> WireError {
         WireError::OutOfBounds { field, value: value.to_string() }
     }

@@ -91,7 +91,7 @@ impl JobApi {
         let v1::Submit { problem, method, priority, audit, key } = submit;
         identity.require_priority(priority)?;
         let problem = Problem::try_from(problem.ok_or(WireError::Missing("problem"))?)?;
-        let method = MethodChoice::from(method.ok_or(WireError::Missing("method"))?);
+        let method = MethodChoice::try_from(method.ok_or(WireError::Missing("method"))?)?;
         let origin = Origin { owner: identity.owner.clone(), key: wire::key(key)? };
         let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;

@@ -12,7 +12,6 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
-use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::{MAX_MESSAGE_BYTES, v1};
@@ -45,11 +44,6 @@ pub async fn serve(
     let late = Late::default();
     let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
     let routes = health.fallback_service(any(answer_late).with_state(late.clone()));
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()
-        .map_err(anyhow::Error::from)?;
 
     let server = limits::server()
         .add_routes(routes.into())
@@ -59,9 +53,7 @@ pub async fn serve(
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, farm) = &phase {
-                late.get_or_init(|| {
-                    routes_of(credentials.clone(), farm.clone(), limits, reflection.clone())
-                });
+                late.get_or_init(|| routes_of(credentials.clone(), farm.clone(), limits));
                 farm.open();
             }
             if phases.changed().await.is_err() {
@@ -77,12 +69,7 @@ pub async fn serve(
 }
 
 /// Everything that needs a credential: the gRPC services, and what is read over HTTP.
-fn routes_of(
-    credentials: Credentials,
-    farm: FarmHandle,
-    limits: Limits,
-    reflection: ServerReflectionServer<impl ServerReflection>,
-) -> Router {
+fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
@@ -96,7 +83,7 @@ fn routes_of(
     let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
     let clients = Clients { farm, jobs, credentials, downloads };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let services = Routes::new(worker_service).add_service(clients).add_service(reflection);
+    let services = Routes::new(worker_service).add_service(clients);
     let services = services.into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
     services.route_layer(from_fn(only_grpc)).merge(pages)
