@@ -9,7 +9,6 @@
 //! Only the event loop touches the farm; everything else sends it inputs and gets answers. A count without a
 //! server uses the same event loop, with one session in the same process.
 
-mod clients;
 mod credentials;
 mod downloads;
 mod event_loop;

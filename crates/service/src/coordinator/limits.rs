@@ -5,13 +5,12 @@
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown; how many others come until then |
-//! | an owner | requests a second; what is beyond them waits; sessions of workers at a time |
+//! | an owner | requests a second; what is beyond them waits |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
 //! (`queens token revoke`).
 
 mod listen;
-mod places;
 mod rates;
 
 use std::net::IpAddr;
@@ -21,7 +20,6 @@ use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
 pub use self::listen::{Connection, Listener};
-pub(super) use self::places::Places;
 pub(super) use self::rates::{Rates, machine};
 use super::Identity;
 
@@ -43,8 +41,6 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of sessions of one owner's workers at the same time; further ones are refused.
-    pub workers_per_owner: usize,
     /// Number of connections that one address may make at once. Each second makes up for some;
     /// beyond them, further ones are closed.
     pub visits: u32,
@@ -59,7 +55,6 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 32_768,
-            workers_per_owner: 24_576,
             visits: 16_384,
             strangers: 16_384,
             admission: Duration::from_secs(10),

@@ -120,7 +120,7 @@ mod tests {
         let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
         let url = format!("http://{}", listener.addresses().expect("it is bound")[0]);
         let (phase, phases) = watch::channel(Phase::Starting);
-        let mut server = tokio::spawn(serve(listener.connections(None), phases, Limits::default()));
+        let mut server = tokio::spawn(serve(listener.connections(None), phases));
         let endpoint = Channel::from_shared(url).expect("it is a URL");
         let channel = endpoint.connect().await.expect("it listens");
         assert_eq!(seen(&channel).await, ([false, false, true], Code::Unavailable));

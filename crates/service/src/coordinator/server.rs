@@ -16,12 +16,11 @@ use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::{MAX_MESSAGE_BYTES, v1};
 
-use super::clients::Clients;
 use super::credentials::{Gate, admit, identity};
 use super::downloads::{Answers, Downloads};
 use super::http::only_grpc;
 use super::job_api::JobApi;
-use super::limits::{self, Connection, Limits, Places};
+use super::limits::{self, Connection};
 use super::phase::{Late, answer_late};
 use super::session::Peer;
 use super::{Credentials, FarmHandle, Phase, Plans, Right, host};
@@ -35,7 +34,6 @@ const OUTGOING: usize = 8;
 pub async fn serve(
     connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
-    limits: Limits,
 ) -> Result<(), ServiceError> {
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -53,7 +51,7 @@ pub async fn serve(
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, farm) = &phase {
-                late.get_or_init(|| routes_of(credentials.clone(), farm.clone(), limits));
+                late.get_or_init(|| routes_of(credentials.clone(), farm.clone()));
                 farm.open();
             }
             if phases.changed().await.is_err() {
@@ -69,20 +67,24 @@ pub async fn serve(
 }
 
 /// Everything that needs a credential: the gRPC services, and what is read over HTTP.
-fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Router {
+fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
-    let jobs = JobApi::new(farm.clone(), plans.clone(), credentials.clone());
+    let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
+    let jobs = JobApi {
+        farm: farm.clone(),
+        plans: plans.clone(),
+        credentials: credentials.clone(),
+        downloads,
+    };
     let pages = super::http::routes(gate.clone(), farm.clone(), jobs.clone());
-    let sessions = Places::new(limits.workers_per_owner);
-    let workers = Workers { farm: farm.clone(), plans, credentials: credentials.clone(), sessions };
+    let workers =
+        Workers { farm: farm.clone(), plans: plans.clone(), credentials: credentials.clone() };
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
-    let clients = Clients { farm, jobs, credentials, downloads };
-    let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
+    let clients = ClientServiceServer::new(jobs).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let services = Routes::new(worker_service).add_service(clients);
     let services = services.into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
@@ -95,7 +97,6 @@ struct Workers {
     farm: FarmHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
-    sessions: Places,
 }
 
 #[tonic::async_trait]
@@ -108,12 +109,6 @@ impl FarmService for Workers {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Count)?;
-        let place = self.sessions.take(&identity.owner).ok_or_else(|| {
-            Status::resource_exhausted(format!(
-                "{} has as many workers as an owner may",
-                identity.owner
-            ))
-        })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -121,7 +116,6 @@ impl FarmService for Workers {
         let credentials = self.credentials.clone();
         let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
         let session = tokio::spawn(async move {
-            let _place = place;
             let ended = credentials.ended(&identity);
             host(farm, plans, Peer { owner, is_trusted, messages, ended }, out).await
         });

@@ -215,8 +215,7 @@ async fn send_messages(
                 if out.send_timeout(order, PATIENCE).await.is_err() {
                     return Ok(());
                 }
-                let index = plans.index(lease.plan).await;
-                leased.push(lease, index.map_err(|fault| Status::internal(fault.to_string()))?);
+                leased.push(lease, plans.index(lease.plan).await?);
                 continue;
             }
             CoordinatorMessage::Revoke(lease) => leased.revoke(lease),
