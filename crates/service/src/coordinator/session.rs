@@ -12,10 +12,12 @@ use farm::{
     Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, LeaseId, SessionId, TasksBlock,
     Verdict, WorkerMessage,
 };
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::timeout;
-use tokio_stream::{Stream, StreamExt};
+use tokio_stream::StreamExt;
 use tonic::{Code, Status};
 use wire::{MAX_TASKS_PER_MESSAGE, WireError};
 
@@ -31,15 +33,15 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The worker's end of a session, and who it belongs to.
-pub struct Peer<M, E> {
+pub struct Peer {
     /// The owner of the worker's credential.
     pub owner: String,
     /// Whether the operator trusts the credential: a recount by it settles a dispute alone.
     pub is_trusted: bool,
     /// The worker's messages.
-    pub messages: M,
+    pub messages: BoxStream<'static, Result<WorkerMessage, WireError>>,
     /// Completes with the reason when the credential is no longer valid.
-    pub ended: E,
+    pub ended: BoxFuture<'static, Status>,
 }
 
 /// Serves one worker until it leaves or is dismissed. The worker's messages come from `peer`, until
@@ -51,10 +53,7 @@ pub struct Peer<M, E> {
 pub async fn host(
     farm: FarmHandle,
     plans: Arc<Plans>,
-    mut peer: Peer<
-        impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
-        impl Future<Output = Status>,
-    >,
+    mut peer: Peer,
     out: mpsc::Sender<CoordinatorMessage>,
 ) -> Result<(), Status> {
     let result = match greeted(&mut peer.messages).await {
@@ -74,7 +73,7 @@ pub async fn host(
 
 /// The worker's first message.
 async fn greeted(
-    messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
+    messages: &mut BoxStream<'static, Result<WorkerMessage, WireError>>,
 ) -> Result<Hello, Status> {
     match timeout(HELLO_TIMEOUT, messages.next()).await {
         Ok(Some(Ok(WorkerMessage::Hello(hello)))) => Ok(hello),
@@ -91,10 +90,7 @@ async fn greeted(
 async fn serve(
     farm: &FarmHandle,
     plans: Arc<Plans>,
-    peer: Peer<
-        impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
-        impl Future<Output = Status>,
-    >,
+    peer: Peer,
     hello: Hello,
     out: mpsc::Sender<CoordinatorMessage>,
 ) -> Result<(), Status> {
@@ -146,7 +142,7 @@ async fn serve(
 async fn listen(
     farm: &FarmHandle,
     session: SessionId,
-    messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
+    messages: &mut BoxStream<'static, Result<WorkerMessage, WireError>>,
 ) -> Result<(), Status> {
     while let Some(message) = messages.next().await {
         let message = message?;
@@ -309,8 +305,8 @@ mod tests {
         tokio::spawn(farm.run());
         let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
         let (out, mut hears) = mpsc::channel(8);
-        let messages = ReceiverStream::new(messages).map(Ok);
-        let (owner, ended) = (OWNER.into(), std::future::pending());
+        let messages = Box::pin(ReceiverStream::new(messages).map(Ok));
+        let (owner, ended) = (OWNER.into(), Box::pin(std::future::pending()));
         let peer = Peer { owner, is_trusted: false, messages, ended };
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
