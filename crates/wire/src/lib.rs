@@ -31,10 +31,10 @@ pub fn is_text(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// [`WireError::Text`] with the name of the field.
+/// [`WireError::Malformed`] with the name of the field.
 pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
     if text.is_empty() || !is_text(&text) {
-        return Err(WireError::Text { field });
+        return Err(WireError::text(field));
     }
     Ok(text)
 }

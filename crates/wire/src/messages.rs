@@ -99,11 +99,15 @@ impl TryFrom<v1::Hello> for Hello {
 
     fn try_from(hello: v1::Hello) -> Result<Self, WireError> {
         if hello.protocol != PROTOCOL {
-            return Err(WireError::Protocol(hello.protocol));
+            return Err(WireError::Incompatible(format!(
+                "the worker speaks version {} of the protocol, the coordinator version {PROTOCOL}; run the same \
+                 version of this program on both",
+                hello.protocol
+            )));
         }
         let texts = [("build", &hello.build), ("backend", &hello.backend)];
         if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
-            return Err(WireError::Text { field });
+            return Err(WireError::text(field));
         }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
@@ -179,7 +183,10 @@ impl TryFrom<v1::Report> for Report {
             busy_us: report.busy_us,
         };
         if !report.adds_up() {
-            return Err(WireError::TaskCounts(report.range));
+            return Err(WireError::Malformed(format!(
+                "the report of the range {} does not fit with the counts of its tasks",
+                report.range
+            )));
         }
         Ok(report)
     }
@@ -275,7 +282,9 @@ impl TryFrom<v1::Trust> for Request {
 
     fn try_from(v1::Trust { party, trusted, reason }: v1::Trust) -> Result<Self, WireError> {
         if reason.len() > MAX_REASON || reason.chars().any(char::is_control) {
-            return Err(WireError::Reason { most: MAX_REASON });
+            return Err(WireError::Malformed(format!(
+                "a reason is one line of at most {MAX_REASON} bytes"
+            )));
         }
         let party = Party::try_from(party.ok_or(WireError::Missing("party"))?)?;
         Ok(Request::Trust { party, trusted, reason })
@@ -339,7 +348,7 @@ impl TryFrom<v1::Owner> for OwnerView {
 
     fn try_from(owner: v1::Owner) -> Result<Self, WireError> {
         if !is_text(&owner.owner) {
-            return Err(WireError::Text { field: "owner" });
+            return Err(WireError::text("owner"));
         }
         let v1::Owner { processor_us, gpu_us, leased_us, live_jobs, .. } = owner;
         Ok(OwnerView {
@@ -401,7 +410,10 @@ impl TryFrom<v1::Plan> for Plan {
         }
         let ours = Plan { problem, method, tasks: plan.tasks };
         if ours.fingerprint() != fingerprint(&plan.fingerprint)? {
-            return Err(WireError::Fingerprint { plan: ours.to_string() });
+            return Err(WireError::Incompatible(format!(
+                "the other end's fingerprint for the plan {ours} is not ours; coordinator and workers must \
+                 run versions of this program that enumerate tasks alike"
+            )));
         }
         Ok(ours)
     }
@@ -442,7 +454,7 @@ impl TryFrom<v1::Job> for JobView {
             text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
         };
         if !is_text(&job.owner) {
-            return Err(WireError::Text { field: "owner" });
+            return Err(WireError::text("owner"));
         }
         Ok(JobView {
             id: JobId(job.id),
@@ -490,7 +502,7 @@ impl TryFrom<v1::Job> for JobView {
 ///
 /// # Errors
 ///
-/// [`WireError::Text`] if the text cannot be a name.
+/// [`WireError::Malformed`] if the text cannot be a name.
 pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
     key.map(|key| name("key", key)).transpose()
 }
@@ -531,7 +543,13 @@ fn token(bytes: &[u8]) -> Result<LeaseToken, WireError> {
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {
-    KernelName::new(name).ok_or_else(|| WireError::Kernel { name: shown(name) })
+    KernelName::new(name).ok_or_else(|| {
+        WireError::Incompatible(format!(
+            "the message names the kernel {}, which this program does not have; run versions of this program with \
+             the same kernels at both ends",
+            shown(name)
+        ))
+    })
 }
 
 fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {

@@ -241,8 +241,7 @@ impl ClientService for JobApi {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
         let request = request.into_inner();
-        let role = ROLES.iter().find(|(_, role)| *role == request.role());
-        let &(role, _) = role.ok_or(WireError::Missing("role"))?;
+        let role = Role::named(&request.role).ok_or(WireError::Missing("role"))?;
         let owner = wire::name("owner", request.owner)?;
         if owner.contains('/') {
             return Err(Status::invalid_argument(
@@ -391,22 +390,11 @@ fn refused(refusal: Refusal) -> Status {
     }
 }
 
-/// The roles and their messages.
-const ROLES: [(Role, v1::Role); 5] = [
-    (Role::Admin, v1::Role::Admin),
-    (Role::Submitter, v1::Role::Submitter),
-    (Role::Viewer, v1::Role::Viewer),
-    (Role::Worker, v1::Role::Worker),
-    (Role::TrustedWorker, v1::Role::TrustedWorker),
-];
-
 fn reported(credential: Credential) -> v1::Token {
-    let role = ROLES.iter().find(|(role, _)| *role == credential.role);
-    let (_, role) = role.expect("it has all of them");
     v1::Token {
         id: credential.id,
         owner: credential.owner,
-        role: (*role).into(),
+        role: credential.role.name().into(),
         created_at_ms: credential.created_at_ms,
         expires_at_ms: credential.expires_at_ms,
         revoked_at_ms: credential.revoked_at_ms,

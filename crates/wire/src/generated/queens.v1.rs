@@ -1119,8 +1119,10 @@ pub struct Worker {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateTokenRequest {
-    #[prost(enumeration = "Role", tag = "1")]
-    pub role: i32,
+    /// What the credential allows: `admin` everything; `submitter` to submit and change jobs, and to see them; `viewer` to see
+    /// jobs; `worker` to count; `trusted worker` to count, and to settle a dispute by one recount, whatever the other counts are.
+    #[prost(string, tag = "1")]
+    pub role: ::prost::alloc::string::String,
     /// Who answers for what is done with it: 1 to 128 bytes of visible characters. Several credentials may have
     /// one owner.
     #[prost(string, tag = "2")]
@@ -1156,8 +1158,8 @@ pub struct Token {
     pub id: u64,
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,
-    #[prost(enumeration = "Role", tag = "3")]
-    pub role: i32,
+    #[prost(string, tag = "3")]
+    pub role: ::prost::alloc::string::String,
     #[prost(int64, tag = "4")]
     pub created_at_ms: i64,
     #[prost(int64, optional, tag = "5")]
@@ -1246,50 +1248,6 @@ impl JobState {
             "JOB_STATE_CANCELLED" => Some(Self::Cancelled),
             "JOB_STATE_DONE" => Some(Self::Done),
             "JOB_STATE_SUSPENDED" => Some(Self::Suspended),
-            _ => None,
-        }
-    }
-}
-/// What a credential allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum Role {
-    Unspecified = 0,
-    /// Everything.
-    Admin = 1,
-    /// To submit and change jobs, and to see them.
-    Submitter = 2,
-    /// To see jobs.
-    Viewer = 3,
-    /// To count.
-    Worker = 4,
-    /// To count, and to settle a dispute by one recount, whatever the other counts are.
-    TrustedWorker = 5,
-}
-impl Role {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "ROLE_UNSPECIFIED",
-            Self::Admin => "ROLE_ADMIN",
-            Self::Submitter => "ROLE_SUBMITTER",
-            Self::Viewer => "ROLE_VIEWER",
-            Self::Worker => "ROLE_WORKER",
-            Self::TrustedWorker => "ROLE_TRUSTED_WORKER",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "ROLE_UNSPECIFIED" => Some(Self::Unspecified),
-            "ROLE_ADMIN" => Some(Self::Admin),
-            "ROLE_SUBMITTER" => Some(Self::Submitter),
-            "ROLE_VIEWER" => Some(Self::Viewer),
-            "ROLE_WORKER" => Some(Self::Worker),
-            "ROLE_TRUSTED_WORKER" => Some(Self::TrustedWorker),
             _ => None,
         }
     }
