@@ -43,9 +43,7 @@ pub fn replace(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()>
     if is_written_to(path) {
         return File::options().write(true).open(path)?.write_all(contents);
     }
-    let (mut file, place) = draft(path, readers)?;
-    file.write_all(contents)?;
-    file.as_file().sync_all()?;
+    let (file, place) = written(path, contents, readers)?;
     file.persist(place)?;
     Ok(())
 }
@@ -56,11 +54,17 @@ pub fn replace(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()>
 ///
 /// [`ErrorKind::AlreadyExists`], if there is one, and the system's.
 pub(crate) fn make(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let (mut file, place) = draft(path, Readers::Owner)?;
-    file.write_all(contents)?;
-    file.as_file().sync_all()?;
+    let (file, place) = written(path, contents, Readers::Owner)?;
     file.persist_noclobber(place)?;
     Ok(())
+}
+
+/// A durable [`draft`] with these contents.
+fn written(path: &Path, contents: &[u8], readers: Readers) -> io::Result<(NamedTempFile, PathBuf)> {
+    let (mut file, place) = draft(path, readers)?;
+    file.write_all(contents)?;
+    file.as_file().sync_all()?;
+    Ok((file, place))
 }
 
 /// Whether `path` names a pipe or a device.

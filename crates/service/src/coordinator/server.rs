@@ -149,7 +149,7 @@ impl From<CoordinatorGone> for Status {
 }
 
 /// The gRPC services of whose health may be asked.
-const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<ClientServiceServer<()>>()];
+const NAMES: [&str; 2] = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
 
 /// The phase of a coordinator.
 #[derive(Clone)]
@@ -184,11 +184,6 @@ impl Phase {
         }
         reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
     }
-}
-
-/// The name of a gRPC service.
-const fn name<S: NamedService>() -> &'static str {
-    S::NAME
 }
 
 /// Services and pages that are there once the ledger is read.

@@ -188,33 +188,21 @@ async fn send_messages(
 ) -> Result<(), Status> {
     let mut leased = Leased::default();
     loop {
-        let order = match orders.try_recv() {
-            Ok(order) => order,
+        let message = match orders.try_recv() {
             Err(TryRecvError::Empty) => match leased.next_block() {
-                Some(block) => {
-                    if out.send_timeout(CoordinatorMessage::Tasks(block), PATIENCE).await.is_err() {
-                        return Ok(());
-                    }
-                    continue;
-                }
+                Some(block) => CoordinatorMessage::Tasks(block),
                 None => match orders.recv().await {
-                    Some(order) => order,
+                    Some(order) => order.map_err(dismissed)?,
                     None => return Ok(()),
                 },
             },
             Err(TryRecvError::Disconnected) => return Ok(()),
+            Ok(order) => order.map_err(dismissed)?,
         };
-        let order = order.map_err(dismissed)?;
-        match order {
-            // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
-            CoordinatorMessage::Lease(lease) => {
-                if out.send_timeout(order, PATIENCE).await.is_err() {
-                    return Ok(());
-                }
-                leased.push(lease, plans.index(lease.plan).await?);
-                continue;
-            }
-            CoordinatorMessage::Revoke(lease) => leased.revoke(lease),
+        let mut lease = None;
+        match &message {
+            CoordinatorMessage::Lease(new) => lease = Some(*new),
+            CoordinatorMessage::Revoke(lease) => leased.revoke(*lease),
             CoordinatorMessage::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(Status::invalid_argument(format!(
                     "there is no range {range} in the plan of its job, or its sum disagrees with its residue, or its \
@@ -223,8 +211,12 @@ async fn send_messages(
             }
             _ => {}
         }
-        if out.send_timeout(order, PATIENCE).await.is_err() {
+        if out.send_timeout(message, PATIENCE).await.is_err() {
             return Ok(());
+        }
+        // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
+        if let Some(lease) = lease {
+            leased.push(lease, plans.index(lease.plan).await?);
         }
     }
 }
