@@ -18,7 +18,7 @@ mod token;
 pub mod whole_file;
 pub mod worker;
 
-pub use endpoint::{Endpoint, ShowToken, TokenChannel, with_port};
+pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinFile, JoinString, JoinStringError};
 pub use secret_file::KeyFolder;

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
 use ledger::{Ledger, LedgerLock, Role};
 use service::coordinator::{OwnFiles, require_keys, role_token};
 use service::tls::Authority;
-use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor_folder};
+use service::{
+    HostPort, HostPortError, JoinFile, KeyFolder, Token, with_port, write_monitor_folder,
+};
 
 use crate::failure::Failure;
 
@@ -51,21 +52,14 @@ pub(super) struct AccessArgs {
     ///
     /// [default: the first of --listen that others can reach, with the host's name where it stands
     /// for all addresses; without a port, the one that is bound]
-    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
-    advertise: Option<Advertise>,
+    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE", value_parser = advertised)]
+    advertise: Option<String>,
     /// Serve without TLS on any address
     ///
     /// Anybody on the network can then read and alter everything, including the token. Without
     /// --token-file, anybody who can connect may use the farm.
     #[arg(long, env = "QUEENS_INSECURE")]
     insecure: bool,
-}
-
-/// The published address: a host, and a port if it is not the bound one.
-#[derive(Clone, Debug)]
-struct Advertise {
-    host: String,
-    port: Option<u16>,
 }
 
 /// The access to the coordinator, with its secrets.
@@ -75,7 +69,8 @@ pub(super) struct Access {
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
     args: AccessArgs,
-    advertised: Advertise,
+    /// The published address, which need not have a port.
+    advertised: String,
     /// The index of the address to listen on whose port is published.
     main: usize,
     keys: KeyFolder,
@@ -113,12 +108,9 @@ impl AccessArgs {
             None => None,
         };
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        let advertised = self.advertise.clone().unwrap_or_else(|| {
-            let host = match listen[main].ip() {
-                ip if ip.is_unspecified() => executor::host_name(),
-                ip => ip.to_string(),
-            };
-            Advertise { host, port: None }
+        let advertised = self.advertise.clone().unwrap_or_else(|| match listen[main].ip() {
+            ip if ip.is_unspecified() => executor::host_name(),
+            ip => ip.to_string(),
         });
         Ok(Access { own, authority, args: self, advertised, main, keys })
     }
@@ -198,8 +190,8 @@ impl Access {
 
     /// The published address.
     fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
-        let Advertise { host, port } = &self.advertised;
-        HostPort::new(host, port.unwrap_or(bound[self.main].port())).map_err(|error| {
+        let address = with_port(&self.advertised, bound[self.main].port());
+        address.parse().map_err(|error: HostPortError| {
             Failure::Usage(format!(
                 "{error}: name an address that others can reach with --advertise"
             ))
@@ -207,16 +199,9 @@ impl Access {
     }
 }
 
-impl FromStr for Advertise {
-    type Err = HostPortError;
-
-    fn from_str(text: &str) -> Result<Advertise, HostPortError> {
-        if let Ok(address) = text.parse::<HostPort>() {
-            return Ok(Advertise { host: address.host().into(), port: Some(address.port()) });
-        }
-        let bare = text.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(text);
-        // Any port serves to check the host.
-        HostPort::new(bare, 1).map_err(|_| HostPortError(text.into()))?;
-        Ok(Advertise { host: bare.into(), port: None })
-    }
+/// The address to publish: a host, with or without a port.
+fn advertised(text: &str) -> Result<String, HostPortError> {
+    // Any port serves to check the host.
+    let checked = with_port(text, 1).parse::<HostPort>();
+    checked.map(|_| text.into()).map_err(|_| HostPortError(text.into()))
 }

@@ -18,7 +18,7 @@ use service::coordinator::{
     Credentials, EventLoop, Limits, Listener, Phase, lease_key, note_keys, serve,
 };
 use service::tls::Authority;
-use service::{KeyFolder, with_port};
+use service::{KeyFolder, PORT, with_port};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -189,7 +189,7 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
     let fault = |reason: &str| Failure::listen(listen, reason);
     let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
-        Err(_) => with_port(listen),
+        Err(_) => with_port(listen, PORT),
     };
     let found = tokio::net::lookup_host(address).await.map_err(|e| fault(&e.to_string()))?;
     // Clients use the address of IPv4 by default.
