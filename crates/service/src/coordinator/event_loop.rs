@@ -247,9 +247,14 @@ impl EventLoop {
                 }
             }
             Effect::Tell { session, order } => {
-                let slow = send_to_worker(&mut self.outboxes, session, order);
-                slow.inspect(|_| self.meters.dismissed("slow"));
-                return slow;
+                // It never waits: a worker that does not take its orders is dismissed, by closing its outbox.
+                let sent = self.outboxes.get(&session)?.try_send(Ok(order));
+                if let Err(mpsc::error::TrySendError::Full(_)) = sent {
+                    tracing::warn!(%session, "dismissed: the worker does not take its orders");
+                    self.meters.dismissed("slow");
+                    self.outboxes.remove(&session);
+                    return Some(session);
+                }
             }
         }
         None
@@ -272,7 +277,7 @@ impl EventLoop {
     }
 
     fn now(&self) -> Millis {
-        millis_since(self.started)
+        Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 }
 
@@ -457,24 +462,4 @@ fn log_dispute(command: &LedgerCommand) {
         }
         _ => {}
     }
-}
-
-/// Never waits: a worker that does not take its orders is dismissed, by closing its outbox.
-/// Returns its session then.
-fn send_to_worker(
-    outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
-    session: SessionId,
-    order: CoordinatorMessage,
-) -> Option<SessionId> {
-    let outbox = outboxes.get(&session)?;
-    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(Ok(order)) {
-        tracing::warn!(%session, "dismissed: the worker does not take its orders");
-        outboxes.remove(&session);
-        return Some(session);
-    }
-    None
-}
-
-fn millis_since(started: Instant) -> Millis {
-    Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

@@ -133,7 +133,7 @@ async fn serve(
         }
         _ => {
             let reason = result.as_ref().err().map(Status::message);
-            tracing::info!(%session, worker, reason, "worker left");
+            tracing::info!(%session, worker, ?reason, "worker left");
         }
     }
     result
