@@ -328,7 +328,7 @@ mod tests {
         // The ledger with its lock and its log.
         assert_eq!(names(), 4);
 
-        let full = write(&path, JOB, u64::MAX, &|| false).err().expect("there is room for no byte");
+        let full = write(&path, JOB, u64::MAX, &|| false).expect_err("there is room for no byte");
         assert!(full.to_string().contains("stay free for the ledger"), "{full}");
     }
 
