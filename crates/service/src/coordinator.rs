@@ -1,44 +1,33 @@
 //! The coordinator's runtime: the tasks and threads around the farm core.
 //!
 //! ```text
-//!   workers ◄──► session + sender (one each) ──┐
-//!                                            ├──► event loop: Farm::step ◄──► ledger thread
-//!   clients ◄──► jobs service ───────────────┘
+//!   workers ◄──► session (one each) ──┐
+//!                                     ├──► event loop: Farm::step ◄──► ledger thread
+//!   clients ◄──► jobs service ────────┘
 //! ```
 //!
 //! Only the event loop touches the farm; everything else sends it inputs and gets answers. A count without a
 //! server uses the same event loop, with one session in the same process.
 
-mod bundles;
-mod clients;
-mod copies;
 mod credentials;
+mod downloads;
 mod event_loop;
-mod handle;
 mod http;
 mod identity;
 mod job_api;
 mod limits;
 mod metrics;
 mod own_secrets;
-mod pace;
-mod phase;
 mod plans;
-mod sender;
-mod sending;
 mod server;
 mod session;
-mod session_fault;
 
 pub use credentials::{Credentials, OwnFiles};
-pub use event_loop::EventLoop;
-pub use handle::FarmHandle;
+pub use event_loop::{EventLoop, FarmHandle};
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub(crate) use job_api::known;
 pub use limits::{Connection, Limits, Listener};
 pub use own_secrets::{lease_key, note_keys, require_keys, role_token};
-pub use phase::Phase;
 pub use plans::Plans;
-pub use server::serve;
+pub use server::{Phase, serve};
 pub use session::{Peer, host};
-pub use session_fault::SessionFault;

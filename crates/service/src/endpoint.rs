@@ -44,8 +44,11 @@ impl Endpoint {
     /// the file with the secret that it wants.
     #[must_use]
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
-        let url =
-            if url.contains("://") { url.into() } else { format!("http://{}", with_port(url)) };
+        let url = if url.contains("://") {
+            url.into()
+        } else {
+            format!("http://{}", with_port(url, PORT))
+        };
         Endpoint { name: url.clone(), place: Place::Url(url, token_file) }
     }
 
@@ -132,17 +135,18 @@ impl Endpoint {
     }
 }
 
-/// The address, with the port of coordinators if it has none. An IPv6 address gets the brackets that it needs before a
-/// port.
+/// The port of coordinators, unless another one is named.
+pub const PORT: u16 = 7410;
+
+/// The address, with this port if it has none. An IPv6 address gets the brackets that it needs before a port.
 #[must_use]
-pub fn with_port(address: &str) -> String {
-    const PORT: u16 = 7410;
+pub fn with_port(address: &str, port: u16) -> String {
     if address.parse::<Ipv6Addr>().is_ok() {
-        return format!("[{address}]:{PORT}");
+        return format!("[{address}]:{port}");
     }
     match address.rsplit_once(':') {
         Some((_, end)) if !end.contains(']') => address.into(),
-        _ => format!("{address}:{PORT}"),
+        _ => format!("{address}:{port}"),
     }
 }
 
@@ -278,7 +282,7 @@ mod tests {
             ("[::1]:80", "[::1]:80"),
         ];
         for (address, whole) in addresses {
-            assert_eq!(with_port(address), whole);
+            assert_eq!(with_port(address, PORT), whole);
         }
     }
 }

@@ -30,12 +30,9 @@ pub struct JoinFile {
     pub pin: Pin,
 }
 
-/// A host, as a name or an IP address, and a port.
+/// A host, which is a name or an IP address, and a port that is not 0: an IPv6 address is in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostPort {
-    host: String,
-    port: u16,
-}
+pub struct HostPort(String);
 
 /// Why a text is no join string. It does not repeat the secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,55 +118,28 @@ impl fmt::Debug for JoinString {
     }
 }
 
-impl HostPort {
-    /// Makes an address of a host, which is a name or an IP address without brackets, and a port.
-    ///
-    /// # Errors
-    ///
-    /// [`HostPortError`], if there is no such host.
-    pub fn new(host: &str, port: u16) -> Result<HostPort, HostPortError> {
-        let is_name = |host: &str| {
-            let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-            !host.is_empty() && host.chars().all(fits)
-        };
-        if port == 0 || !(is_name(host) || host.parse::<Ipv6Addr>().is_ok()) {
-            return Err(HostPortError(format!("{host}:{port}")));
-        }
-        Ok(HostPort { host: host.into(), port })
-    }
-
-    /// The host, without brackets.
-    #[must_use]
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
-    /// The port, never 0.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-}
-
 impl FromStr for HostPort {
     type Err = HostPortError;
 
     fn from_str(text: &str) -> Result<HostPort, HostPortError> {
-        let fault = || HostPortError(text.into());
-        let (host, port) = text.rsplit_once(':').ok_or_else(fault)?;
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-        if bare.is_none() && host.contains(':') {
-            return Err(fault());
+        let is_host = |host: &str| match host.strip_prefix('[').map(|host| host.strip_suffix(']')) {
+            Some(address) => address.is_some_and(|it| it.parse::<Ipv6Addr>().is_ok()),
+            None => {
+                let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+                !host.is_empty() && host.chars().all(fits)
+            }
+        };
+        let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+        match text.rsplit_once(':') {
+            Some((host, port)) if is_host(host) && is_port(port) => Ok(HostPort(text.into())),
+            _ => Err(HostPortError(text.into())),
         }
-        let port = port.parse().map_err(|_| fault())?;
-        HostPort::new(bare.unwrap_or(host), port).map_err(|_| fault())
     }
 }
 
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HostPort { host, port } = self;
-        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+        f.write_str(&self.0)
     }
 }
 

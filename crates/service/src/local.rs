@@ -381,9 +381,9 @@ impl Connect for InProcess {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);
-        let messages_in = ReceiverStream::new(incoming).map(Ok);
+        let messages_in = Box::pin(ReceiverStream::new(incoming).map(Ok));
         let owner = LOCAL_OWNER.into();
-        let (is_trusted, ended) = (false, std::future::pending());
+        let (is_trusted, ended) = (false, Box::pin(std::future::pending()));
         let peer = Peer { owner, is_trusted, messages: messages_in, ended };
         let (farm, plans) = (self.farm.clone(), self.plans.clone());
         tokio::spawn(host(farm, plans, peer, out));

@@ -21,9 +21,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_written_to(path) {
         return File::options().write(true).open(path)?.write_all(contents);
     }
-    let (mut file, place) = draft(path)?;
-    file.write_all(contents)?;
-    file.as_file().sync_all()?;
+    let (file, place) = written(path, contents)?;
     file.persist(place)?;
     Ok(())
 }
@@ -34,11 +32,17 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
 ///
 /// [`ErrorKind::AlreadyExists`], if there is one, and the system's.
 pub(crate) fn make(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let (file, place) = written(path, contents)?;
+    file.persist_noclobber(place)?;
+    Ok(())
+}
+
+/// A durable [`draft`] with these contents.
+fn written(path: &Path, contents: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
     let (mut file, place) = draft(path)?;
     file.write_all(contents)?;
     file.as_file().sync_all()?;
-    file.persist_noclobber(place)?;
-    Ok(())
+    Ok((file, place))
 }
 
 /// Whether `path` names a pipe or a device.

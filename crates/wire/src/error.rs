@@ -1,8 +1,6 @@
 //! The errors of a malformed message.
 
-use farm::Range;
-
-use crate::{MAX_TEXT, PROTOCOL};
+use crate::MAX_TEXT;
 
 /// The reason why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,69 +8,28 @@ pub enum WireError {
     /// A required field is missing.
     #[error("the message lacks its field `{0}`; the other end is of another version")]
     Missing(&'static str),
-    /// A value is outside of its limits.
-    #[error("the message's field `{field}` has the value {value}, which is out of bounds")]
-    OutOfBounds {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// A name or a version cannot be printed or stored as it is.
-    #[error(
-        "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \
-         empty and must not be"
-    )]
-    Text {
-        /// The field.
-        field: &'static str,
-    },
-    /// A reason has several lines, or is too long.
-    #[error("a reason is one line of at most {most} bytes")]
-    Reason {
-        /// The longest reason, in bytes.
-        most: usize,
-    },
-    /// The counts of single tasks contradict the report of their range.
-    #[error("the report of the range {0} does not fit with the counts of its tasks")]
-    TaskCounts(Range),
-    /// This program does not have the kernel.
-    #[error(
-        "the message names the kernel {name}, which this program does not have; run versions of this \
-         program with the same kernels at both ends"
-    )]
-    Kernel {
-        /// The name of the kernel, as far as it is printable.
-        name: String,
-    },
-    /// The worker speaks another version of the protocol.
-    #[error(
-        "the worker speaks version {0} of the protocol, the coordinator version {PROTOCOL}; run the same version of \
-         this program on both"
-    )]
-    Protocol(u32),
-    /// The two ends number the tasks of a plan differently.
-    #[error(
-        "the other end's fingerprint for the plan {plan} is not ours; coordinator and workers must \
-         run versions of this program that enumerate tasks alike"
-    )]
-    Fingerprint {
-        /// The plan.
-        plan: String,
-    },
+    /// A value is not what it must be.
+    #[error("{0}")]
+    Malformed(String),
+    /// The two ends are of versions that cannot work together.
+    #[error("{0}")]
+    Incompatible(String),
 }
 
 impl WireError {
-    /// The refusal of a kernel's name. The other end chose the name, so not all of it is repeated.
-    pub(crate) fn kernel(name: &str) -> WireError {
-        const MOST: usize = 32;
-        let shown: String = name.chars().take(MOST).collect();
-        let more = if shown.len() < name.len() { "..." } else { "" };
-        WireError::Kernel { name: format!("{shown:?}{more}") }
+    pub(crate) fn out_of_bounds(field: &str, value: impl ToString) -> WireError {
+        let value = value.to_string();
+        WireError::Malformed(format!(
+            "the message's field `{field}` has the value {value}, which is out of bounds"
+        ))
     }
 
-    pub(crate) fn out_of_bounds(field: &'static str, value: impl ToString) -> WireError {
-        WireError::OutOfBounds { field, value: value.to_string() }
+    /// A name or a version cannot be printed or stored as it is.
+    pub(crate) fn text(field: &str) -> WireError {
+        WireError::Malformed(format!(
+            "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \
+             empty and must not be"
+        ))
     }
 }
 
@@ -80,10 +37,10 @@ impl From<WireError> for tonic::Status {
     fn from(error: WireError) -> tonic::Status {
         let text = error.to_string();
         match error {
-            WireError::Protocol(_) | WireError::Fingerprint { .. } | WireError::Kernel { .. } => {
-                tonic::Status::failed_precondition(text)
+            WireError::Incompatible(_) => tonic::Status::failed_precondition(text),
+            WireError::Missing(_) | WireError::Malformed(_) => {
+                tonic::Status::invalid_argument(text)
             }
-            _ => tonic::Status::invalid_argument(text),
         }
     }
 }

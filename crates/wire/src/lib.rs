@@ -4,12 +4,11 @@
 //! nothing of connections, of the effects of a message, or of counting.
 #![forbid(unsafe_code)]
 
-mod decode;
-mod encode;
 mod error;
+mod messages;
 
-pub use decode::{AuditDefaults, key};
 pub use error::WireError;
+pub use messages::{AuditDefaults, key};
 
 /// The version of the worker's protocol that both ends speak, in [`v1::Hello::protocol`].
 pub const PROTOCOL: u32 = 1;
@@ -32,10 +31,10 @@ pub fn is_text(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// [`WireError::Text`] with the name of the field.
+/// [`WireError::Malformed`] with the name of the field.
 pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
     if text.is_empty() || !is_text(&text) {
-        return Err(WireError::Text { field });
+        return Err(WireError::text(field));
     }
     Ok(text)
 }
@@ -49,9 +48,6 @@ pub const LIVENESS: &str = "liveness";
 
 /// The name under which the health service reports whether every request is answered.
 pub const READINESS: &str = "readiness";
-
-/// All of `proto/`, as a serialised descriptor set, for the reflection service.
-pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
 
 /// Generated from `proto/queens/v1` by `cargo xtask proto`.
 #[allow(missing_docs, clippy::all)]

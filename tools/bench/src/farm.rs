@@ -245,7 +245,7 @@ pub(crate) async fn submit(
 ) -> Result<u64> {
     let submit = v1::Submit {
         problem: Some(Problem::Total { n }.into()),
-        method: Some(v1::submit::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
+        method: Some(v1::Method { name: "rows".into(), parameter: Some(rows) }),
         audit,
         ..Default::default()
     };

@@ -106,7 +106,7 @@ fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
 fn submission(request: v1::Submit) -> Result<(), WireError> {
     const SMALL: u32 = 7;
     let problem = Problem::try_from(request.problem.ok_or(WireError::Missing("problem"))?)?;
-    let choice = MethodChoice::from(request.method.ok_or(WireError::Missing("method"))?);
+    let choice = MethodChoice::try_from(request.method.ok_or(WireError::Missing("method"))?)?;
     assert_eq!(Problem::try_from(v1::Problem::from(problem)), Ok(problem));
     if problem.n() <= SMALL || problem.n() > board::Given::MAX_N {
         let method = choice.for_problem(problem);

@@ -6,7 +6,6 @@ use std::path::Path;
 use board::{Method, Problem};
 use farm::Plan;
 use prost::Message;
-use prost_types::FileDescriptorSet;
 use wire::v1::{self, work_request, work_response};
 
 #[test]
@@ -16,7 +15,9 @@ fn messages() {
 
 #[test]
 fn every_message_of_the_services_is_read() {
-    let files = FileDescriptorSet::decode(wire::DESCRIPTORS).expect("they were encoded so");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    let files = protox::compile(["queens/v1/farm.proto", "queens/v1/client.proto"], [folder]);
+    let files = files.expect("they are well-formed");
     let methods = files.file.iter().flat_map(|file| &file.service).flat_map(|s| &s.method);
     for message in methods.flat_map(|method| [method.input_type(), method.output_type()]) {
         let name = message.rsplit('.').next().expect("it has a name");

@@ -7,7 +7,9 @@ use clap::Args;
 use ledger::{Ledger, LedgerLock, Role};
 use service::coordinator::{OwnFiles, require_keys, role_token};
 use service::tls::Authority;
-use service::{HostPort, JoinFile, KeyFolder, Token, write_monitor_folder};
+use service::{
+    HostPort, HostPortError, JoinFile, KeyFolder, Token, with_port, write_monitor_folder,
+};
 
 use crate::failure::Failure;
 
@@ -50,7 +52,7 @@ pub(super) struct AccessArgs {
     ///
     /// [default: the first of --listen that others can reach, with the host's name where it stands
     /// for all addresses; without a port, the one that is bound]
-    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
+    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE", value_parser = advertised)]
     advertise: Option<String>,
     /// Serve without TLS on any address
     ///
@@ -67,6 +69,8 @@ pub(super) struct Access {
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
     args: AccessArgs,
+    /// The published address, which need not have a port.
+    advertised: String,
     /// The index of the address to listen on whose port is published.
     main: usize,
     keys: KeyFolder,
@@ -104,7 +108,11 @@ impl AccessArgs {
             None => None,
         };
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        Ok(Access { own, authority, args: self, main, keys })
+        let advertised = self.advertise.clone().unwrap_or_else(|| match listen[main].ip() {
+            ip if ip.is_unspecified() => executor::host_name(),
+            ip => ip.to_string(),
+        });
+        Ok(Access { own, authority, args: self, advertised, main, keys })
     }
 
     fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
@@ -182,17 +190,18 @@ impl Access {
 
     /// The published address.
     fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
-        let bound = bound[self.main];
-        let named = self.args.advertise.clone().unwrap_or_else(|| match bound.ip() {
-            ip if ip.is_unspecified() => executor::host_name(),
-            ip => ip.to_string(),
-        });
-        let bare = named.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-        let with_port = |_| HostPort::new(bare.unwrap_or(&named), bound.port());
-        named.parse().or_else(with_port).map_err(|error| {
+        let address = with_port(&self.advertised, bound[self.main].port());
+        address.parse().map_err(|error: HostPortError| {
             Failure::Usage(format!(
                 "{error}: name an address that others can reach with --advertise"
             ))
         })
     }
+}
+
+/// The address to publish: a host, with or without a port.
+fn advertised(text: &str) -> Result<String, HostPortError> {
+    // Any port serves to check the host.
+    let checked = with_port(text, 1).parse::<HostPort>();
+    checked.map(|_| text.into()).map_err(|_| HostPortError(text.into()))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use ledger::unix_ms;
+use ledger::{Role, unix_ms};
 use serde_json::{Value, json};
 use wire::v1;
 
@@ -37,7 +37,7 @@ struct CreateArgs {
     /// A worker counts, a viewer sees jobs, a submitter submits and changes them, an admin does
     /// everything.
     #[arg(long, value_name = "ROLE", value_parser = role)]
-    role: v1::Role,
+    role: Role,
     /// Let one recount by this worker settle a dispute: for a machine that you answer for yourself
     #[arg(long)]
     trusted: bool,
@@ -75,14 +75,9 @@ struct RevokeArgs {
     coordinator: CoordinatorArgs,
 }
 
-fn role(text: &str) -> anyhow::Result<v1::Role> {
-    let roles = [v1::Role::Worker, v1::Role::Viewer, v1::Role::Submitter, v1::Role::Admin];
-    let role = roles.into_iter().find(|&role| role_name(role) == text);
+fn role(text: &str) -> anyhow::Result<Role> {
+    let role = Role::named(text).filter(|&role| role != Role::TrustedWorker);
     role.ok_or_else(|| anyhow::anyhow!("a role is worker, viewer, submitter or admin"))
-}
-
-fn role_name(role: v1::Role) -> String {
-    role.as_str_name().trim_start_matches("ROLE_").to_lowercase().replace('_', " ")
 }
 
 pub(super) async fn run(args: TokenArgs) -> Result<(), Failure> {
@@ -97,17 +92,18 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut client = Client::connect(&args.coordinator).await?;
     let role = match (args.role, args.trusted) {
-        (v1::Role::Worker, true) => v1::Role::TrustedWorker,
+        (Role::Worker, true) => Role::TrustedWorker,
         (_, true) => return Err(Failure::Usage("--trusted is for --role worker".into())),
         (role, false) => role,
     };
-    if args.login.is_some() && args.role == v1::Role::Worker {
+    if args.login.is_some() && args.role == Role::Worker {
         return Err(Failure::Usage(
             "--login is for roles that see the page: a worker's sees nothing".into(),
         ));
     }
     let lifetime_s = args.days.map(|days| days * DAY.as_secs());
-    let request = v1::CreateTokenRequest { role: role.into(), owner: args.owner, lifetime_s };
+    let request =
+        v1::CreateTokenRequest { role: role.name().into(), owner: args.owner, lifetime_s };
     let answer = client.service.create_token(request).await;
     let v1::CreateTokenResponse { token, secret } = client.given(answer)?;
     let token = token.unwrap_or_default();
@@ -141,7 +137,7 @@ async fn list(args: TokenListArgs) -> Result<(), Failure> {
     let mut table =
         Table::new(&[("TOKEN", true), ("ROLE", false), ("VALID", false), ("OWNER", false)]);
     for token in &tokens {
-        let (id, role) = (token.id.to_string(), role_name(token.role()));
+        let (id, role) = (token.id.to_string(), token.role.clone());
         table.push(vec![id, role, valid(token), token.owner.clone()]);
     }
     table.print(&[], "there is no credential; `queens token create` makes one")
@@ -175,7 +171,7 @@ fn object(token: &v1::Token) -> Value {
     json!({
         "token": token.id.to_string(),
         "owner": token.owner,
-        "role": role_name(token.role()),
+        "role": token.role,
         "created_at_ms": token.created_at_ms,
         "expires_at_ms": token.expires_at_ms,
         "revoked_at_ms": token.revoked_at_ms,

@@ -241,8 +241,8 @@ impl Credentials {
         }
     }
 
-    /// Completes when the identity's credential has expired or is revoked.
-    pub async fn ended(&self, identity: &Identity) {
+    /// Completes when the identity's credential has expired or is revoked, with a status that says so.
+    pub async fn ended(&self, identity: &Identity) -> Status {
         /// How often expiry is looked at.
         const INTERVAL: Duration = Duration::from_secs(1);
         let mut changed = self.shared.changed.subscribe();
@@ -252,6 +252,9 @@ impl Credentials {
                 () = tokio::time::sleep(INTERVAL) => {}
             }
         }
+        Status::unauthenticated(
+            "the credential has expired or was revoked; ask the farm's operator for another one",
+        )
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {

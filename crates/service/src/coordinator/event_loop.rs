@@ -1,4 +1,5 @@
-//! The one owner of the farm. It puts events in order, and carries the effects out.
+//! The one owner of the farm, and the handle by which sessions and clients reach it. It puts events in order, and carries the
+//! effects out.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -8,16 +9,16 @@ use std::time::Duration;
 use anyhow::anyhow;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
-    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, SessionId,
+    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId, Restored,
+    SessionId,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::handle::{FarmHandle, Input, Order};
 use super::job_api::known;
 use super::metrics::Meters;
-use crate::error::ServiceError;
-use ledger::{Ledger, LedgerEvent, LedgerRequest, unix_ms};
+use crate::error::{CoordinatorGone, ServiceError};
+use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -26,6 +27,12 @@ const QUEUE: usize = 4_096;
 const OUTBOX: usize = 16_384;
 /// How often the ledger's file is looked for while nothing is written.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// What the event loop does between two events, and the event that it has for the farm then.
+type Input = Box<dyn FnOnce(&mut EventLoop) -> Option<Event> + Send>;
+
+/// A message of the event loop to a session: an order for its worker, or why the session ends.
+pub(super) type Order = Result<CoordinatorMessage, Dismissal>;
 
 /// The farm and everything that its effects reach.
 pub struct EventLoop {
@@ -41,7 +48,8 @@ pub struct EventLoop {
     epoch: u64,
     /// Whether the log says that the ledger is an older copy.
     is_older_logged: bool,
-    pace: watch::Sender<Pace>,
+    /// How often workers were told to report.
+    pace: Pace,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     /// Clients whose requests are not answered.
@@ -62,13 +70,11 @@ impl EventLoop {
         let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
-        let pace = watch::Sender::new(Pace::default());
         let handle = FarmHandle {
             inputs: handle,
             ledger: ledger.requests.downgrade(),
             meters: meters.clone(),
             ledger_path: path.as_deref().map(Arc::from),
-            paces: pace.subscribe(),
             open: watch::Sender::new(false),
         };
         let farm = EventLoop {
@@ -80,7 +86,7 @@ impl EventLoop {
             events: ledger.events,
             epoch,
             is_older_logged: false,
-            pace,
+            pace: Pace::default(),
             meters,
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
@@ -121,8 +127,10 @@ impl EventLoop {
                 },
                 input = self.inputs.recv(), if is_open => match input {
                     // The ledger closes when it has done what it was asked for.
-                    None | Some(Input::Stop) => self.requests = None,
-                    Some(input) => self.take(input).await?,
+                    None => self.requests = None,
+                    Some(input) => if let Some(event) = input(&mut self) {
+                        self.step(event).await?;
+                    },
                 },
                 _ = looks.tick(), if is_open => {
                     if let Some(ledger) = &self.requests {
@@ -135,42 +143,6 @@ impl EventLoop {
                 }
             }
         }
-    }
-
-    async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
-        match input {
-            Input::Join { owner, is_trusted, hello, reply } => {
-                self.warn_of_older_copy(&hello);
-                let session = SessionId(self.next_session);
-                self.next_session += 1;
-                let (outbox, orders) = mpsc::channel(OUTBOX);
-                if reply.send((session, orders)).is_ok() {
-                    self.outboxes.insert(session, outbox);
-                    self.step(Event::Joined { session, owner, is_trusted, hello }).await?;
-                }
-            }
-            Input::Session(event) => {
-                if let Event::Left { session } = event {
-                    self.outboxes.remove(&session);
-                }
-                self.step(event).await?;
-            }
-            Input::Ask { by, ask, reply } => {
-                let request = RequestId(self.next_request);
-                self.next_request += 1;
-                self.waiting.insert(request, reply);
-                self.step(Event::Asked { request, by, ask }).await?;
-            }
-            Input::Look(see) => see(&mut self.farm),
-            Input::End(job, reply) => match self.farm.job(job) {
-                Some(view) if view.state.is_at_rest() => {
-                    let _ = reply.send(view);
-                }
-                _ => self.ends.push((job, reply)),
-            },
-            Input::Stop => unreachable!("handled by the loop"),
-        }
-        Ok(())
     }
 
     /// A worker that holds a lease of a later epoch has worked with a later state of the ledger than this one.
@@ -201,12 +173,15 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Sessions send it to their workers.
-    fn send_pace(&self) {
-        let now = self.farm.pace();
-        let is_new = |reported: &mut Pace| std::mem::replace(reported, now) != now;
-        if self.pace.send_if_modified(is_new) {
-            tracing::debug!(report_ms = now.report_ms(), "workers report at another interval");
+    /// Tells all workers how often to report, if that has changed.
+    fn send_pace(&mut self) {
+        let pace = self.farm.pace();
+        if std::mem::replace(&mut self.pace, pace) != pace {
+            tracing::debug!(report_ms = pace.report_ms(), "workers report at another interval");
+            for outbox in self.outboxes.values() {
+                // Where it has no room, the worker is about to be dismissed.
+                let _ = outbox.try_send(Ok(CoordinatorMessage::Pace(pace)));
+            }
         }
     }
 
@@ -253,9 +228,14 @@ impl EventLoop {
                 }
             }
             Effect::Tell { session, order } => {
-                let slow = send_to_worker(&mut self.outboxes, session, order);
-                slow.inspect(|_| self.meters.dismissed("slow"));
-                return slow;
+                // It never waits: a worker that does not take its orders is dismissed, by closing its outbox.
+                let sent = self.outboxes.get(&session)?.try_send(Ok(order));
+                if let Err(mpsc::error::TrySendError::Full(_)) = sent {
+                    tracing::warn!(%session, "dismissed: the worker does not take its orders");
+                    self.meters.dismissed("slow");
+                    self.outboxes.remove(&session);
+                    return Some(session);
+                }
             }
         }
         None
@@ -278,7 +258,156 @@ impl EventLoop {
     }
 
     fn now(&self) -> Millis {
-        millis_since(self.started)
+        Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// A handle to the event loop, for sessions and clients.
+#[derive(Clone, Debug)]
+pub struct FarmHandle {
+    inputs: mpsc::Sender<Input>,
+    /// It is the event loop that keeps the ledger open.
+    ledger: mpsc::WeakSender<LedgerRequest>,
+    /// Counters of the service.
+    pub(super) meters: Meters,
+    /// The ledger's file, if there is one.
+    pub(super) ledger_path: Option<Arc<Path>>,
+    /// Whether requests are answered.
+    open: watch::Sender<bool>,
+}
+
+impl FarmHandle {
+    /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone. Its session ends when the
+    /// orders do.
+    pub async fn join(
+        &self,
+        owner: String,
+        is_trusted: bool,
+        hello: Hello,
+    ) -> Result<(SessionId, mpsc::Receiver<Order>), CoordinatorGone> {
+        let (reply, joined) = oneshot::channel();
+        self.tell(move |this| {
+            this.warn_of_older_copy(&hello);
+            let session = SessionId(this.next_session);
+            this.next_session += 1;
+            let (outbox, orders) = mpsc::channel(OUTBOX);
+            let _ = outbox.try_send(Ok(CoordinatorMessage::Pace(this.pace)));
+            reply.send((session, orders)).ok()?;
+            this.outboxes.insert(session, outbox);
+            Some(Event::Joined { session, owner, is_trusted, hello })
+        })
+        .await?;
+        joined.await.map_err(|_| CoordinatorGone)
+    }
+
+    /// Something happened in a session.
+    pub async fn session(&self, event: Event) -> Result<(), CoordinatorGone> {
+        self.tell(|this| {
+            if let Event::Left { session } = event {
+                this.outboxes.remove(&session);
+            }
+            Some(event)
+        })
+        .await
+    }
+
+    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is
+    /// durable.
+    pub async fn ask(
+        &self,
+        by: &str,
+        ask: Request,
+    ) -> Result<Result<Answer, Refusal>, CoordinatorGone> {
+        let (reply, answer) = oneshot::channel();
+        let by = by.to_string();
+        self.tell(|this| {
+            let request = RequestId(this.next_request);
+            this.next_request += 1;
+            this.waiting.insert(request, reply);
+            Some(Event::Asked { request, by, ask })
+        })
+        .await?;
+        answer.await.map_err(|_| CoordinatorGone)
+    }
+
+    /// Reads the farm between two events. The farm waits meanwhile.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        see: impl FnOnce(&mut Farm) -> T + Send + 'static,
+    ) -> Result<T, CoordinatorGone> {
+        let (reply, seen) = oneshot::channel();
+        self.tell(|this| {
+            let _ = reply.send(see(&mut this.farm));
+            None
+        })
+        .await?;
+        seen.await.map_err(|_| CoordinatorGone)
+    }
+
+    /// One job.
+    pub async fn job(&self, job: JobId) -> Result<Option<JobView>, CoordinatorGone> {
+        self.look(move |farm| farm.job(job)).await
+    }
+
+    /// A job that exists, as it is once it is over or suspended.
+    pub async fn end(&self, job: JobId) -> Result<JobView, CoordinatorGone> {
+        let (reply, end) = oneshot::channel();
+        self.tell(move |this| {
+            match this.farm.job(job) {
+                Some(view) if view.state.is_at_rest() => drop(reply.send(view)),
+                _ => this.ends.push((job, reply)),
+            }
+            None
+        })
+        .await?;
+        end.await.map_err(|_| CoordinatorGone)
+    }
+
+    /// How many inputs wait for the event loop, and how many requests for the ledger.
+    pub(super) fn queues(&self) -> Result<[usize; 2], CoordinatorGone> {
+        let event_queue = self.inputs.max_capacity() - self.inputs.capacity();
+        let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
+        Ok([event_queue, ledger.max_capacity() - ledger.capacity()])
+    }
+
+    /// Writes a change of the credentials. Returns when it is durable.
+    pub(super) async fn change_credential(
+        &self,
+        change: CredentialChange,
+    ) -> Result<(), CoordinatorGone> {
+        let (reply, written) = oneshot::channel();
+        let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
+        let sent = ledger.send(LedgerRequest::Credential(change, reply)).await;
+        sent.map_err(|_| CoordinatorGone)?;
+        drop(ledger);
+        written.await.map_err(|_| CoordinatorGone)
+    }
+
+    /// Requests are answered from now on.
+    pub(super) fn open(&self) {
+        self.open.send_replace(true);
+    }
+
+    /// Completes when requests are answered.
+    pub async fn opened(&self) {
+        let mut open = self.open.subscribe();
+        let _ = open.wait_for(|is_open| *is_open).await;
+    }
+
+    /// Ends the event loop once what it has taken in is in the ledger.
+    pub async fn stop(&self) {
+        let close = |this: &mut EventLoop| {
+            this.requests = None;
+            None
+        };
+        let _ = self.tell(close).await;
+    }
+
+    async fn tell(
+        &self,
+        input: impl FnOnce(&mut EventLoop) -> Option<Event> + Send + 'static,
+    ) -> Result<(), CoordinatorGone> {
+        self.inputs.send(Box::new(input)).await.map_err(|_| CoordinatorGone)
     }
 }
 
@@ -314,24 +443,4 @@ fn log_dispute(command: &LedgerCommand) {
         }
         _ => {}
     }
-}
-
-/// Never waits: a worker that does not take its orders is dismissed, by closing its outbox.
-/// Returns its session then.
-fn send_to_worker(
-    outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
-    session: SessionId,
-    order: CoordinatorMessage,
-) -> Option<SessionId> {
-    let outbox = outboxes.get(&session)?;
-    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(Ok(order)) {
-        tracing::warn!(%session, "dismissed: the worker does not take its orders");
-        outboxes.remove(&session);
-        return Some(session);
-    }
-    None
-}
-
-fn millis_since(started: Instant) -> Millis {
-    Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

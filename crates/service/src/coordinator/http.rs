@@ -1,7 +1,7 @@
 //! The page of a coordinator, on the port of its gRPC services, over HTTP/1.1 or HTTP/2.
 //!
 //! ```text
-//!   request ──► another site's form? ──► Guard: who is it, and may they see? ──► handler
+//!   request ──► another site's form? ──► login: who is it, and may they see? ──► handler
 //!                                          Authorization: Bearer SECRET
 //!                                          or the cookie of a login
 //! ```
@@ -12,20 +12,17 @@
 mod acts;
 mod fault;
 mod fields;
-mod guard;
 mod login;
-mod logins;
-mod metrics;
 mod pages;
 mod past;
 mod records;
-mod show;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRef, Request};
-use axum::http::{HeaderValue, Version, header};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -34,12 +31,12 @@ use tonic::codegen::http;
 use tower_http::csrf::CsrfLayer;
 
 pub(super) use self::fault::Fault;
-use self::guard::Guard;
-use self::show::Show;
-use super::FarmHandle;
+use self::login::Logins;
+use self::pages::Show;
 use super::credentials::Gate;
 use super::job_api::JobApi;
-use super::limits::Admission;
+use super::limits::{self, Admission, Rates};
+use super::metrics::{exposition, plain_text};
 
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
@@ -47,33 +44,23 @@ const MAX_FORM: usize = 16 << 10;
 /// The state of the handlers.
 #[derive(Clone)]
 struct Web {
-    farm: FarmHandle,
     jobs: JobApi,
-    guard: Guard,
+    gate: Gate,
     show: Show,
-}
-
-impl FromRef<Web> for Guard {
-    fn from_ref(web: &Web) -> Guard {
-        web.guard.clone()
-    }
-}
-
-impl FromRef<Web> for FarmHandle {
-    fn from_ref(web: &Web) -> FarmHandle {
-        web.farm.clone()
-    }
+    logins: Logins,
+    /// Attempts to log in.
+    attempts: Rates<IpAddr>,
 }
 
 /// All routes. Those of `readers` are only for callers that may see the farm. Must be called within a runtime.
-pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
-    let guard = Guard::new(gate);
-    let show = Show::of(farm.clone());
+pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
+    let (show, logins) = (Show::of(jobs.farm.clone()), Logins::default());
+    let web = Web { jobs, gate, show, logins, attempts: limits::logins() };
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
         .merge(acts::routes())
-        .route("/metrics", get(metrics::metrics))
-        .route_layer(from_fn_with_state(guard.clone(), guard::admit));
+        .route("/metrics", get(metrics))
+        .route_layer(from_fn_with_state(web.clone(), login::admit));
     let anybody: Router<Web> = Router::new()
         .route("/login", get(login::form).post(login::begin))
         .route("/logout", post(login::end))
@@ -84,7 +71,19 @@ pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(from_fn(harden))
-        .with_state(Web { farm, jobs, guard, show })
+        .with_state(web)
+}
+
+/// All metrics: as OpenMetrics if the request accepts that, and otherwise as plain text, which every reader understands.
+async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Fault> {
+    let text = exposition(&web.jobs.farm).await?;
+    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let (kind, text) = if accepted.any(|kinds| kinds.contains("application/openmetrics-text")) {
+        ("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
+    } else {
+        ("text/plain; version=0.0.4; charset=utf-8", plain_text(&text))
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
 /// The answer to an unknown address.

@@ -1,33 +1,40 @@
-//! Grants or refuses the requests of clients, which come from the gRPC service and from the forms of the page.
+//! Grants or refuses the requests of clients, which come over gRPC and from the forms of the page.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobView, Known, Origin, OwnerView, Plan, Problem, Refusal,
-    Request, Share, Slice, Submission,
+    Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, OwnerView, Party, Plan,
+    Problem, Refusal, Request as Wanted, Share, Slice, Submission, WorkerView,
 };
-use tonic::Status;
+use ledger::{Credential, Role};
+use tonic::{Request, Response, Status};
 use wire::v1::ask_request::Request as Asked;
+use wire::v1::client_service_server::ClientService;
 use wire::{AuditDefaults, WireError, v1};
 
-use super::plans::NoPlan;
+use super::credentials::identity;
+use super::downloads::{Answers, Downloads, answers};
 use super::{Credentials, FarmHandle, Identity, Plans, Right};
+
+/// The most jobs in one answer, and how many there are if the client does not say.
+const MOST_LISTED: usize = 256;
+/// How often the state of a watched job is read.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Grants or refuses requests of clients.
 #[derive(Clone)]
 pub(super) struct JobApi {
-    farm: FarmHandle,
-    plans: Arc<Plans>,
-    credentials: Credentials,
+    pub(super) farm: FarmHandle,
+    pub(super) plans: Arc<Plans>,
+    pub(super) credentials: Credentials,
+    pub(super) downloads: Downloads,
 }
 
 impl JobApi {
-    pub(super) fn new(farm: FarmHandle, plans: Arc<Plans>, credentials: Credentials) -> JobApi {
-        JobApi { farm, plans, credentials }
-    }
-
     /// Has the farm carry out a request, if the identity allows it.
     ///
     /// # Errors
@@ -39,9 +46,9 @@ impl JobApi {
         let ask = match asked {
             Asked::Submit(submissions) => self.submissions(identity, submissions, defaults).await?,
             Asked::Change(change) => change.with(defaults)?,
-            Asked::Remove(job) => Request::Remove(JobId(job)),
-            Asked::Trust(trust) => Request::try_from(trust)?,
-            Asked::Grant(grant) => Request::try_from(grant)?,
+            Asked::Remove(job) => Wanted::Remove(JobId(job)),
+            Asked::Trust(trust) => Wanted::try_from(trust)?,
+            Asked::Grant(grant) => Wanted::try_from(grant)?,
         };
         self.require(identity, &ask).await?;
         let reported = ask.clone();
@@ -65,7 +72,7 @@ impl JobApi {
         identity: &Identity,
         v1::Submissions { jobs }: v1::Submissions,
         defaults: AuditDefaults,
-    ) -> Result<Request, Status> {
+    ) -> Result<Wanted, Status> {
         const MOST: usize = 100;
         let names: Vec<_> = jobs.iter().filter_map(|job| job.key.as_ref()).collect();
         let are_apart = BTreeSet::from_iter(&names).len() == names.len();
@@ -77,7 +84,7 @@ impl JobApi {
         for job in jobs {
             submissions.push(self.submission(identity, job, defaults).await?);
         }
-        Ok(Request::Submit(submissions))
+        Ok(Wanted::Submit(submissions))
     }
 
     /// A submitted job. Its plan is made only if the identity may submit.
@@ -91,7 +98,7 @@ impl JobApi {
         let v1::Submit { problem, method, priority, audit, key } = submit;
         identity.require_priority(priority)?;
         let problem = Problem::try_from(problem.ok_or(WireError::Missing("problem"))?)?;
-        let method = MethodChoice::from(method.ok_or(WireError::Missing("method"))?);
+        let method = MethodChoice::try_from(method.ok_or(WireError::Missing("method"))?)?;
         let origin = Origin { owner: identity.owner.clone(), key: wire::key(key)? };
         let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
@@ -100,18 +107,18 @@ impl JobApi {
     }
 
     /// Refuses a request that the identity does not allow.
-    async fn require(&self, identity: &Identity, ask: &Request) -> Result<(), Status> {
+    async fn require(&self, identity: &Identity, ask: &Wanted) -> Result<(), Status> {
         match ask {
-            Request::Submit(_) => Ok(()),
-            &Request::Change(job, change) => {
+            Wanted::Submit(_) => Ok(()),
+            &Wanted::Change(job, change) => {
                 if let Change::Priority(priority) = change {
                     identity.require_priority(priority)?;
                 }
                 self.require_own(identity, job).await
             }
-            Request::Remove(job) => self.require_own(identity, *job).await,
-            Request::Trust { .. } => identity.require(Right::Decide),
-            Request::Grant { owner, .. } => {
+            Wanted::Remove(job) => self.require_own(identity, *job).await,
+            Wanted::Trust { .. } => identity.require(Right::Decide),
+            Wanted::Grant { owner, .. } => {
                 identity.require(Right::Decide)?;
                 self.require_known(owner).await
             }
@@ -139,29 +146,218 @@ impl JobApi {
     }
 }
 
+#[tonic::async_trait]
+impl ClientService for JobApi {
+    async fn ask(
+        &self,
+        request: Request<v1::AskRequest>,
+    ) -> Result<Response<v1::AskResponse>, Status> {
+        let identity = identity(&request);
+        let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
+        Ok(Response::new(JobApi::ask(self, &identity, asked).await?.into()))
+    }
+
+    async fn list(
+        &self,
+        request: Request<v1::ListRequest>,
+    ) -> Result<Response<v1::ListResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let v1::ListRequest { page_size, after, live_only, newest_first } = request.into_inner();
+        let most = match page_size {
+            0 => MOST_LISTED,
+            wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
+        };
+        if live_only && newest_first {
+            return Err(Status::invalid_argument(
+                "a list of the newest jobs is one of all, and not of those that have not ended",
+            ));
+        }
+        let before = JobId(if after == 0 { u64::MAX } else { after });
+        let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
+        // One more than is listed shows whether there are more.
+        let seen = self.farm.look(move |farm| -> Vec<JobView> {
+            if newest_first {
+                farm.jobs(..before, |_| true).rev().take(most + 1).collect()
+            } else {
+                let is_wanted = |state: JobState| !live_only || !state.is_over();
+                farm.jobs(after, is_wanted).take(most + 1).collect()
+            }
+        });
+        let mut jobs = seen.await?;
+        let more = jobs.len() > most;
+        jobs.truncate(most);
+        let jobs = jobs.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListResponse { jobs, more }))
+    }
+
+    async fn get(&self, request: Request<v1::JobRequest>) -> Result<Response<v1::Job>, Status> {
+        identity(&request).require(Right::See)?;
+        let job = self.view(JobId(request.into_inner().job)).await?;
+        Ok(Response::new(job.into()))
+    }
+
+    type WatchStream = Answers<v1::Job>;
+
+    async fn watch(
+        &self,
+        request: Request<v1::JobRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::See)?;
+        let mut job = self.view(JobId(request.into_inner().job)).await?;
+        let jobs = self.clone();
+        Ok(answers(identity, self.credentials.clone(), |client| async move {
+            loop {
+                client.send(job.clone().into()).await?;
+                if job.state.is_over() {
+                    return Ok(());
+                }
+                let last = job.clone();
+                while job == last {
+                    tokio::time::sleep(WATCH_INTERVAL).await;
+                    job = jobs.view(last.id).await?;
+                }
+            }
+        }))
+    }
+
+    type ExportStream = Answers<v1::ExportResponse>;
+
+    async fn export(
+        &self,
+        request: Request<v1::JobRequest>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::See)?;
+        let job = JobId(request.into_inner().job);
+        let downloads = self.downloads.clone();
+        Ok(answers(identity, self.credentials.clone(), |client| downloads.bundle(job, client)))
+    }
+
+    async fn create_token(
+        &self,
+        request: Request<v1::CreateTokenRequest>,
+    ) -> Result<Response<v1::CreateTokenResponse>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        let request = request.into_inner();
+        let role = Role::named(&request.role).ok_or(WireError::Missing("role"))?;
+        let owner = wire::name("owner", request.owner)?;
+        if owner.contains('/') {
+            return Err(Status::invalid_argument(
+                "the name of an owner has no slash, which stands between owner and machine",
+            ));
+        }
+        let lifetime = request.lifetime_s.map(Duration::from_secs);
+        let created = self.credentials.create(&self.farm, &owner, role, lifetime).await?;
+        let (token, credential) = created;
+        let (id, by) = (credential.id, identity.owner);
+        tracing::info!(id, owner, role = role.name(), by, "token created");
+        let secret = token.secret().to_string();
+        Ok(Response::new(v1::CreateTokenResponse { token: Some(reported(credential)), secret }))
+    }
+
+    async fn list_tokens(
+        &self,
+        request: Request<v1::ListTokensRequest>,
+    ) -> Result<Response<v1::ListTokensResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let tokens = self.credentials.list().into_iter().map(reported).collect();
+        Ok(Response::new(v1::ListTokensResponse { tokens }))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<v1::RevokeTokenRequest>,
+    ) -> Result<Response<v1::Token>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        let id = request.into_inner().id;
+        let revoked = self.credentials.revoke(&self.farm, id).await;
+        let revoked = revoked.map_err(|error| Status::unavailable(error.to_string()))?;
+        let none =
+            || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
+        let credential = revoked.ok_or_else(none)?;
+        tracing::info!(id, owner = credential.owner, by = identity.owner, "token revoked");
+        Ok(Response::new(reported(credential)))
+    }
+
+    async fn list_workers(
+        &self,
+        request: Request<v1::ListWorkersRequest>,
+    ) -> Result<Response<v1::ListWorkersResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let seen = self.farm.look(|farm| {
+            let distrusted: Vec<Party> = farm.distrusted().cloned().collect();
+            (farm.worker_views().collect::<Vec<_>>(), distrusted, farm.leasable_threads())
+        });
+        let (workers, distrusted, leasable_threads) = seen.await?;
+        let worker = |view: WorkerView| v1::Worker {
+            owner: view.provenance.principal.owner,
+            machine: view.provenance.principal.machine,
+            name: view.provenance.worker,
+            build: view.provenance.build,
+            threads: view.threads,
+            memory: view.memory,
+            tasks: view.tasks,
+            backend: view.backend,
+            tasks_per_second: view.rate.tasks_per_second,
+            placements_per_second: view.rate.placements_per_second,
+        };
+        Ok(Response::new(v1::ListWorkersResponse {
+            workers: workers.into_iter().map(worker).collect(),
+            distrusted: distrusted.into_iter().map(Into::into).collect(),
+            leasable_threads,
+        }))
+    }
+
+    async fn list_owners(
+        &self,
+        request: Request<v1::ListOwnersRequest>,
+    ) -> Result<Response<v1::ListOwnersResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let owners = self.farm.look(|farm| farm.owners()).await?;
+        let owners = owners.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListOwnersResponse { owners }))
+    }
+
+    type BackupStream = Answers<v1::BackupResponse>;
+
+    async fn backup(
+        &self,
+        request: Request<v1::BackupRequest>,
+    ) -> Result<Response<Self::BackupStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        tracing::info!(by = identity.owner, "a copy of the ledger is being made");
+        let downloads = self.downloads.clone();
+        Ok(answers(identity, self.credentials.clone(), |client| downloads.copy(client)))
+    }
+}
+
 /// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
 pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
     Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
 }
 
 /// Logs what was done, and for which owner.
-fn log(ask: &Request, answer: &Answer, by: &str) {
+fn log(ask: &Wanted, answer: &Answer, by: &str) {
     match (ask, answer) {
-        (Request::Submit(_), Answer::Jobs(jobs)) => {
+        (Wanted::Submit(_), Answer::Jobs(jobs)) => {
             for JobView { id, spec: JobSpec { plan, .. }, .. } in jobs {
                 tracing::info!(job = %id, by, %plan, tasks = plan.tasks, "job submitted");
             }
         }
-        (Request::Change(job, Change::Audit(policy)), _) => {
+        (Wanted::Change(job, Change::Audit(policy)), _) => {
             tracing::info!(%job, by, share_ppm = policy.share_ppm, "audit ordered");
         }
-        (Request::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
-        (Request::Remove(_), Answer::Job(job)) => {
+        (Wanted::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
+        (Wanted::Remove(_), Answer::Job(job)) => {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
             let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
         }
-        (Request::Grant { .. }, Answer::Owner(OwnerView { owner, share, .. })) => {
+        (Wanted::Grant { .. }, Answer::Owner(OwnerView { owner, share, .. })) => {
             let Share { weight, limit_us } = share;
             tracing::warn!(
                 owner,
@@ -171,7 +367,7 @@ fn log(ask: &Request, answer: &Answer, by: &str) {
                 "what the jobs of an owner may take was changed"
             );
         }
-        (Request::Trust { party, trusted, reason }, _) => {
+        (Wanted::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");
         }
         _ => {}
@@ -194,13 +390,13 @@ fn refused(refusal: Refusal) -> Status {
     }
 }
 
-impl From<NoPlan> for Status {
-    fn from(failure: NoPlan) -> Status {
-        let text = failure.to_string();
-        match failure {
-            NoPlan::Plan(_) => Status::invalid_argument(text),
-            NoPlan::TooLong { .. } => Status::resource_exhausted(text),
-            NoPlan::Internal(_) => Status::internal(text),
-        }
+fn reported(credential: Credential) -> v1::Token {
+    v1::Token {
+        id: credential.id,
+        owner: credential.owner,
+        role: credential.role.name().into(),
+        created_at_ms: credential.created_at_ms,
+        expires_at_ms: credential.expires_at_ms,
+        revoked_at_ms: credential.revoked_at_ms,
     }
 }

@@ -5,24 +5,24 @@
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown; how many others come until then |
-//! | an owner | requests a second; what is beyond them waits; sessions of workers at a time |
+//! | an owner | requests a second; what is beyond them waits |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
 //! (`queens token revoke`).
 
 mod listen;
-mod places;
-mod rates;
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ratelimit::{Ratelimiter, TryWaitError};
 use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
 pub use self::listen::{Connection, Listener};
-pub(super) use self::places::Places;
-pub(super) use self::rates::{Rates, machine};
 use super::Identity;
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
@@ -43,8 +43,6 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of sessions of one owner's workers at the same time; further ones are refused.
-    pub workers_per_owner: usize,
     /// Number of connections that one address may make at once. Each second makes up for some;
     /// beyond them, further ones are closed.
     pub visits: u32,
@@ -59,7 +57,6 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 32_768,
-            workers_per_owner: 24_576,
             visits: 16_384,
             strangers: 16_384,
             admission: Duration::from_secs(10),
@@ -103,5 +100,106 @@ pub(super) fn asker(identity: &Identity, admission: &Admission) -> String {
     match identity.credential.is_none() {
         true => machine(admission.peer()).to_string(),
         false => identity.owner.clone(),
+    }
+}
+
+/// A rate limit for each of many keys, by the token buckets of the crate `ratelimit`. Clones count together.
+#[derive(Clone, Debug)]
+pub(super) struct Rates<K> {
+    buckets: Arc<Mutex<HashMap<K, Ratelimiter>>>,
+    per_second: u32,
+    at_once: u32,
+}
+
+impl<K: Clone + Eq + Hash> Rates<K> {
+    /// The number of keys at which those that have done nothing lately are forgotten.
+    const MOST: usize = 16_384;
+
+    /// At most `per_second` a second and `at_once` at once for each key. Neither is 0.
+    pub(super) fn new(per_second: u32, at_once: u32) -> Rates<K> {
+        assert!(per_second > 0 && at_once > 0, "a rate is not 0");
+        Rates { buckets: Arc::default(), per_second, at_once }
+    }
+
+    /// Counts one more, unless it is one too many.
+    pub(super) fn allow(&self, key: &K) -> bool {
+        self.take(key).is_ok()
+    }
+
+    /// Counts one more, as soon as it is not one too many.
+    pub(super) async fn wait(&self, key: &K) {
+        while let Err(pause) = self.take(key) {
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Counts one more, or returns the time to wait.
+    fn take(&self, key: &K) -> Result<(), Duration> {
+        let mut buckets = self.buckets.lock().expect("nothing panics while it is locked");
+        if !buckets.contains_key(key) {
+            let most = u64::from(self.at_once);
+            if buckets.len() >= Self::MOST {
+                // A bucket that is full forgets nothing by being made anew.
+                buckets.retain(|_, bucket| bucket.try_wait_n(most).is_err());
+            }
+            let bucket = Ratelimiter::builder(self.per_second.into());
+            let bucket = bucket.max_tokens(most).initial_available(most).build();
+            buckets.insert(key.clone(), bucket.expect("no rate is 0"));
+        }
+        buckets[key].try_wait().map_err(|error| match error {
+            TryWaitError::Insufficient(pause) => pause,
+            _ => Duration::from_secs(1),
+        })
+    }
+}
+
+/// The key of the machine with this address. For IPv6 it is the first half, because one machine has all of the rest.
+pub(super) fn machine(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_too_much_of_one_waits_or_is_refused_and_others_have_their_own() {
+        let rates = Rates::new(20, 3);
+        assert!((0..3).all(|_| rates.allow(&"ann")));
+        assert!(!rates.allow(&"ann"), "a fourth at once");
+        assert!(rates.allow(&"bob"));
+
+        let begun = Instant::now();
+        rates.wait(&"bob").await;
+        assert!(begun.elapsed() < Duration::from_millis(40), "{:?}", begun.elapsed());
+        rates.wait(&"ann").await;
+        rates.wait(&"ann").await;
+        assert!(begun.elapsed() >= Duration::from_millis(50), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn who_was_there_long_ago_is_forgotten() {
+        let rates = Rates::new(1_000_000, 1);
+        for key in 0..2 * Rates::<usize>::MOST {
+            rates.allow(&key);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        rates.allow(&usize::MAX);
+        let known = rates.buckets.lock().expect("nothing has panicked").len();
+        assert!(known <= Rates::<usize>::MOST, "{known}");
+    }
+
+    #[test]
+    fn a_machine_is_one_address() {
+        let at = |text: &str| machine(text.parse().expect("it is an address"));
+        assert_eq!(at("2001:db8::1"), at("2001:db8::ffff:2"));
+        assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
+        assert_eq!(at("10.0.0.1"), at("::ffff:10.0.0.1"));
+        assert_ne!(at("10.0.0.1"), at("10.0.0.2"));
     }
 }

@@ -1,33 +1,30 @@
 //! A cache of cuts, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few plans are
-//! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that
-//! they do not wait for submissions of other plans. All who want one plan wait for one index.
+//! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few submitted plans
+//! are indexed at a time, and a submission whose plan is not there in time is refused. Sessions do not wait for submissions of
+//! other plans. All who want one plan wait for one index.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::anyhow;
 use board::{Method, MethodChoice, PlanError, PlanIndex};
 use farm::{Plan, Problem};
 use tokio::sync::{OnceCell, Semaphore};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-
-use crate::ServiceError;
+use tonic::Status;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
 /// answer.
 const PLANNING_TIME: Duration = Duration::from_secs(20);
-/// Numbers of plans that are indexed at a time.
+/// The number of submitted plans that are indexed at a time.
 const SUBMISSIONS: usize = 4;
-const SESSIONS: usize = 2;
 
 /// The cuts of the plans that were used most recently.
 #[derive(Debug)]
 pub struct Plans {
     recent: Mutex<Vec<(Problem, Method, Index)>>,
     submissions: Semaphore,
-    sessions: Semaphore,
 }
 
 /// The cut of a plan, once it is made.
@@ -35,33 +32,8 @@ type Index = Arc<OnceCell<Arc<PlanIndex>>>;
 
 impl Default for Plans {
     fn default() -> Plans {
-        Plans {
-            recent: Mutex::default(),
-            submissions: Semaphore::new(SUBMISSIONS),
-            sessions: Semaphore::new(SESSIONS),
-        }
+        Plans { recent: Mutex::default(), submissions: Semaphore::new(SUBMISSIONS) }
     }
-}
-
-/// Why a submission has no plan.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NoPlan {
-    /// The problem cannot be cut so.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// It would take too long.
-    #[error(
-        "the tasks of {problem} could not be numbered within {} seconds, because there are too many of them \
-         or others are being numbered: try again later, or choose a cut into fewer tasks, such as fewer \
-         rows, a ring of width 1, or the method halves", PLANNING_TIME.as_secs()
-    )]
-    TooLong {
-        /// The problem.
-        problem: Problem,
-    },
-    /// This program has a fault.
-    #[error("{0:#}")]
-    Internal(#[from] anyhow::Error),
 }
 
 impl Plans {
@@ -87,58 +59,66 @@ impl Plans {
     ///
     /// # Errors
     ///
-    /// [`NoPlan`], if the problem cannot be cut so, or not in time.
+    /// A status, if the problem cannot be cut so, or not in time.
     pub(super) async fn submitted(
         &self,
         problem: Problem,
         choice: MethodChoice,
-    ) -> Result<Plan, NoPlan> {
+    ) -> Result<Plan, Status> {
         let made = async {
-            let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
-            let method = method.await.map_err(anyhow::Error::from)?;
-            let index = self.cut_of(problem, method, &self.submissions).await?;
+            let method = spawn_blocking(move || choice.for_problem(problem)).await;
+            let method = method.map_err(|error| Status::internal(error.to_string()))?;
+            let index = self.cut_of(problem, method, Some(&self.submissions)).await?;
             Ok(Plan { problem, method, tasks: index.len() })
         };
-        timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
+        timeout(PLANNING_TIME, made).await.unwrap_or_else(|_| {
+            Err(Status::resource_exhausted(format!(
+                "the tasks of {problem} could not be numbered within {} seconds, because there are too many of \
+                 them or others are being numbered: try again later, or choose a cut into fewer tasks, such as \
+                 fewer rows, a ring of width 1, or the method halves",
+                PLANNING_TIME.as_secs()
+            )))
+        })
     }
 
     /// The index of `plan`, which is made anew if it was not used recently.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Incompatible`], if this version of the program cuts the plan into another number of
-    /// tasks.
-    pub async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, ServiceError> {
-        let index = self.cut_of(plan.problem, plan.method, &self.sessions).await;
-        let index = index.map_err(|failure| {
-            anyhow::Error::from(failure).context(format!("the plan {plan} was accepted earlier"))
+    /// A status, if this version of the program cannot cut the plan, or cuts it into another number of tasks.
+    pub(super) async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, Status> {
+        let index = self.cut_of(plan.problem, plan.method, None).await.map_err(|status| {
+            let reason = status.message();
+            Status::internal(format!("the plan {plan} was accepted earlier: {reason}"))
         })?;
         if index.len() == plan.tasks {
             return Ok(index);
         }
-        Err(ServiceError::Incompatible(format!(
+        Err(Status::internal(format!(
             "the plan {plan} was made with {} tasks, but this program finds {}; use the version that made it",
             plan.tasks,
             index.len()
         )))
     }
 
-    /// The index of a plan, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and
-    /// one of them makes it if this call is given up.
+    /// The index of a plan, which is made, when its turn has come, unless it is there. Calls for the same one wait for it
+    /// meanwhile, and one of them makes it if this call is given up.
     async fn cut_of(
         &self,
         problem: Problem,
         method: Method,
-        turns: &Semaphore,
-    ) -> Result<Arc<PlanIndex>, NoPlan> {
+        turns: Option<&Semaphore>,
+    ) -> Result<Arc<PlanIndex>, Status> {
         let index = self.place(problem, method);
         if let Some(made) = index.get() {
             return Ok(made.clone());
         }
         // The turn comes first: a call that waits for its turn keeps nobody else from making the same one.
-        let _turn = turns.acquire().await.map_err(anyhow::Error::from)?;
-        let make = async || Ok::<_, NoPlan>(Arc::new(elsewhere(problem, method).await??));
-        index.get_or_try_init(make).await.cloned()
+        let _turn = match turns {
+            Some(turns) => turns.acquire().await.ok(),
+            None => None,
+        };
+        index.get_or_try_init(|| elsewhere(problem, method)).await.cloned()
     }
 
     /// The place for the index of a plan.
@@ -156,18 +136,16 @@ impl Plans {
 }
 
 /// Cuts a problem on a blocking thread, which gives up soon after this future is dropped.
-async fn elsewhere(
-    problem: Problem,
-    method: Method,
-) -> Result<Result<PlanIndex, PlanError>, anyhow::Error> {
+async fn elsewhere(problem: Problem, method: Method) -> Result<Arc<PlanIndex>, Status> {
     let wanted = Arc::new(());
     let still_wanted = Arc::downgrade(&wanted);
-    let index = tokio::task::spawn_blocking(move || {
+    let index = spawn_blocking(move || {
         PlanIndex::new_unless(problem, method, &|| still_wanted.strong_count() == 0)
     });
-    let index = index.await?;
+    let index = index.await.map_err(|error| Status::internal(error.to_string()))?;
     drop(wanted);
-    index.transpose().ok_or_else(|| anyhow!("a plan was given up that is still wanted"))
+    let index = index.map_err(|error| Status::invalid_argument(error.to_string()))?;
+    index.map(Arc::new).ok_or_else(|| Status::internal("a plan was given up that is still wanted"))
 }
 
 #[cfg(test)]
@@ -227,7 +205,7 @@ mod tests {
         let plans = Plans::default();
         let _busy = plans.submissions.acquire_many(SUBMISSIONS as u32).await.expect("it is open");
         let refused = plans.submitted(SHORT.0, SHORT.1).await;
-        let refused = refused.expect_err("its turn never comes").to_string();
+        let refused = refused.expect_err("its turn never comes").message().to_string();
         assert!(refused.contains("total N=12") && refused.contains("fewer rows"), "{refused}");
     }
 }

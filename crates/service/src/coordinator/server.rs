@@ -1,34 +1,41 @@
-//! Everything that is served on the port, and the service of workers.
+//! What is served on the port, the service of workers, and the phases of a coordinator: its health, and what it answers
+//! meanwhile.
+//!
+//! ```text
+//!   Starting ──► Serving ──► Draining ──► Stopped
+//!   (reads its ledger)       (closes it)
+//! ```
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::any;
-use farm::{Hello, WorkerMessage};
 use ledger::Role;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
+use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
-use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+use tower::ServiceExt as _;
 use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
-use wire::{MAX_MESSAGE_BYTES, WireError, v1};
+use wire::{LIVENESS, MAX_MESSAGE_BYTES, READINESS, v1};
 
-use super::bundles::Bundles;
-use super::clients::Clients;
-use super::copies::Copies;
 use super::credentials::{Gate, admit, identity};
-use super::http::only_grpc;
+use super::downloads::{Answers, Downloads};
+use super::http::{is_grpc, only_grpc};
 use super::job_api::JobApi;
-use super::limits::{self, Connection, Limits, Places};
-use super::phase::{Late, answer_late};
-use super::sending::Answers;
+use super::limits::{self, Connection};
 use super::session::Peer;
-use super::{Credentials, FarmHandle, Phase, Plans, Right, host};
+use super::{Credentials, FarmHandle, Plans, Right, host};
 use crate::error::{CoordinatorGone, ServiceError};
 
 /// Number of messages of a session that may wait for the network.
@@ -39,7 +46,6 @@ const OUTGOING: usize = 8;
 pub async fn serve(
     connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
-    limits: Limits,
 ) -> Result<(), ServiceError> {
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -48,11 +54,6 @@ pub async fn serve(
     let late = Late::default();
     let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
     let routes = health.fallback_service(any(answer_late).with_state(late.clone()));
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()
-        .map_err(anyhow::Error::from)?;
 
     let server = limits::server()
         .add_routes(routes.into())
@@ -62,9 +63,7 @@ pub async fn serve(
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, farm) = &phase {
-                late.get_or_init(|| {
-                    routes_of(credentials.clone(), farm.clone(), limits, reflection.clone())
-                });
+                late.get_or_init(|| routes_of(credentials.clone(), farm.clone()));
                 farm.open();
             }
             if phases.changed().await.is_err() {
@@ -80,27 +79,25 @@ pub async fn serve(
 }
 
 /// Everything that needs a credential: the gRPC services, and what is read over HTTP.
-fn routes_of(
-    credentials: Credentials,
-    farm: FarmHandle,
-    limits: Limits,
-    reflection: ServerReflectionServer<impl ServerReflection>,
-) -> Router {
+fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
-    let jobs = JobApi::new(farm.clone(), plans.clone(), credentials.clone());
-    let pages = super::http::routes(gate.clone(), farm.clone(), jobs.clone());
-    let sessions = Places::new(limits.workers_per_owner);
-    let workers = Workers { farm: farm.clone(), plans, credentials: credentials.clone(), sessions };
+    let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
+    let jobs = JobApi {
+        farm: farm.clone(),
+        plans: plans.clone(),
+        credentials: credentials.clone(),
+        downloads,
+    };
+    let pages = super::http::routes(gate.clone(), jobs.clone());
+    let workers =
+        Workers { farm: farm.clone(), plans: plans.clone(), credentials: credentials.clone() };
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let bundles = Bundles::new(farm.ledger_path.clone());
-    let copies = Copies::of(farm.ledger_path.clone(), meters.copied_at.clone());
-    let clients = Clients { farm, jobs, credentials, bundles, copies };
-    let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let services = Routes::new(worker_service).add_service(clients).add_service(reflection);
+    let clients = ClientServiceServer::new(jobs).max_decoding_message_size(MAX_MESSAGE_BYTES);
+    let services = Routes::new(worker_service).add_service(clients);
     let services = services.into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
     services.route_layer(from_fn(only_grpc)).merge(pages)
@@ -112,7 +109,6 @@ struct Workers {
     farm: FarmHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
-    sessions: Places,
 }
 
 #[tonic::async_trait]
@@ -125,27 +121,18 @@ impl FarmService for Workers {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Count)?;
-        let place = self.sessions.take(&identity.owner).ok_or_else(|| {
-            Status::resource_exhausted(format!(
-                "{} has as many workers as an owner may",
-                identity.owner
-            ))
-        })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
-        let messages = request.into_inner().map_while(Result::ok).map(decode);
+        let messages = request.into_inner().map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
-        let (farm, plans) = (self.farm.clone(), self.plans.clone());
-        let credentials = self.credentials.clone();
         let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
-        let session = tokio::spawn(async move {
-            let _place = place;
-            let ended = credentials.ended(&identity);
-            host(farm, plans, Peer { owner, is_trusted, messages, ended }, out).await
-        });
+        let credentials = self.credentials.clone();
+        let ended = Box::pin(async move { credentials.ended(&identity).await });
+        let peer = Peer { owner, is_trusted, messages: Box::pin(messages), ended };
+        let session = tokio::spawn(host(self.farm.clone(), self.plans.clone(), peer, out));
         let last_word = async move {
             match session.await {
                 Ok(Ok(())) => None,
-                Ok(Err(fault)) => Some(Err(fault.into())),
+                Ok(Err(status)) => Some(Err(status)),
                 Err(_) => Some(Err(Status::internal("the session failed"))),
             }
         };
@@ -155,16 +142,131 @@ impl FarmService for Workers {
     }
 }
 
-fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
-    let message = message.try_into()?;
-    if let WorkerMessage::Hello(Hello { worker, build, backend, .. }) = &message {
-        tracing::info!(worker, build, backend, "worker says hello");
-    }
-    Ok(message)
-}
-
 impl From<CoordinatorGone> for Status {
     fn from(gone: CoordinatorGone) -> Status {
         Status::unavailable(gone.to_string())
+    }
+}
+
+/// The gRPC services of whose health may be asked.
+const NAMES: [&str; 2] = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
+
+/// The phase of a coordinator.
+#[derive(Clone)]
+pub enum Phase {
+    /// It reads its ledger. Only health is answered.
+    Starting,
+    /// It serves everything.
+    Serving(Credentials, FarmHandle),
+    /// It was asked to stop, and closes its ledger.
+    Draining,
+    /// It takes no more connections, and ends when every stream has.
+    Stopped,
+}
+
+impl Phase {
+    /// Completes when the phase is [`Phase::Stopped`]; never, if nobody can change it any more.
+    async fn stopped(mut phases: watch::Receiver<Phase>) {
+        if phases.wait_for(|phase| matches!(phase, Phase::Stopped)).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services
+    /// have the same status.
+    async fn tell(&self, reporter: &HealthReporter) {
+        let status = match self {
+            Phase::Serving(..) => ServingStatus::Serving,
+            Phase::Starting | Phase::Draining | Phase::Stopped => ServingStatus::NotServing,
+        };
+        for name in ["", READINESS].into_iter().chain(NAMES) {
+            reporter.set_service_status(name, status).await;
+        }
+        reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
+    }
+}
+
+/// Services and pages that are there once the ledger is read.
+type Late = Arc<OnceLock<Router>>;
+
+/// The answer before the ledger is read.
+const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
+
+/// Has the late routes answer a request. Until they are there, the answer is to try again: the gRPC status `UNAVAILABLE`, or
+/// the HTTP status 503.
+async fn answer_late(State(late): State<Late>, request: axum::extract::Request) -> HttpResponse {
+    match late.get() {
+        Some(routes) => routes.clone().oneshot(request).await.into_response(),
+        None if is_grpc(&request) => Status::unavailable(TOO_EARLY).into_http(),
+        None => {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            (status, [(header::RETRY_AFTER, "2")], format!("{TOO_EARLY}\n")).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Config, LeaseKey};
+    use ledger::CheckedLedger;
+    use tonic::Code;
+    use tonic::transport::Channel;
+    use tonic_health::pb::HealthCheckRequest;
+    use tonic_health::pb::health_client::HealthClient;
+    use wire::v1::ListRequest;
+    use wire::v1::client_service_client::ClientServiceClient;
+
+    use super::*;
+    use crate::coordinator::{EventLoop, Limits, Listener};
+
+    /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a
+    /// client ends.
+    async fn seen(channel: &Channel) -> ([bool; 3], Code) {
+        let mut healthy = [false; 3];
+        for (service, healthy) in ["", READINESS, LIVENESS].into_iter().zip(&mut healthy) {
+            let request = HealthCheckRequest { service: service.into() };
+            let answer = HealthClient::new(channel.clone()).check(request).await;
+            let status = answer.expect("health is always served").into_inner().status();
+            *healthy = status as i32 == ServingStatus::Serving as i32;
+        }
+        let listed = ClientServiceClient::new(channel.clone()).list(ListRequest::default()).await;
+        (healthy, listed.err().map_or(Code::Ok, |status| status.code()))
+    }
+
+    #[tokio::test]
+    async fn health_is_told_from_the_first_moment_to_the_last() {
+        let any = "127.0.0.1:0".parse().expect("it is an address");
+        let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
+        let url = format!("http://{}", listener.addresses().expect("it is bound")[0]);
+        let (phase, phases) = watch::channel(Phase::Starting);
+        let mut server = tokio::spawn(serve(listener.connections(None), phases));
+        let endpoint = Channel::from_shared(url).expect("it is a URL");
+        let channel = endpoint.connect().await.expect("it listens");
+        assert_eq!(seen(&channel).await, ([false, false, true], Code::Unavailable));
+
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("there is memory");
+        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        let farm = tokio::spawn(farm.run());
+        let credentials = Credentials::new(None, Vec::new());
+        phase.send_replace(Phase::Serving(credentials, handle.clone()));
+        // The server learns of it in a task of its own.
+        while seen(&channel).await.1 == Code::Unavailable {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(seen(&channel).await, ([true; 3], Code::Ok));
+
+        phase.send_replace(Phase::Draining);
+        while seen(&channel).await.0[0] {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(seen(&channel).await.0, [false, false, true]);
+
+        handle.stop().await;
+        farm.await.expect("it does not panic").expect("the ledger is sound");
+        assert!(!server.is_finished(), "health is served until the end");
+        phase.send_replace(Phase::Stopped);
+        drop(channel);
+        (&mut server).await.expect("it does not panic").expect("it ends well");
     }
 }

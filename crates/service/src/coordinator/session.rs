@@ -1,34 +1,47 @@
-//! The coordinator's end of one worker's session.
+//! The coordinator's end of one worker's session: passes the worker's messages to the event loop, and makes a stream of
+//! messages of its orders. It enumerates the tasks of leases at the pace at which the worker reads them.
 
+use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use board::{PlanIndex, Tasks};
 use bytesize::ByteSize;
-use farm::{CoordinatorMessage, Event, SessionId, WorkerMessage};
+use farm::{
+    Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, LeaseId, SessionId, TasksBlock,
+    Verdict, WorkerMessage,
+};
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::timeout;
-use tokio_stream::{Stream, StreamExt};
-use wire::WireError;
+use tokio_stream::StreamExt;
+use tonic::{Code, Status};
+use wire::{MAX_TASKS_PER_MESSAGE, WireError};
 
-use super::pace::send_pace;
-use super::sender::send_messages;
-use super::session_fault::{HELLO_TIMEOUT, SessionFault};
+use super::event_loop::Order;
 use super::{FarmHandle, Plans};
 
+/// How long a new session may take to send its Hello.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long messages of a worker that has hung up are still read. They may be on their way from the connection.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the network may take to accept a message. After that the session ends, because the worker does
+/// not read.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The worker's end of a session, and who it belongs to.
-pub struct Peer<M, E> {
+pub struct Peer {
     /// The owner of the worker's credential.
     pub owner: String,
     /// Whether the operator trusts the credential: a recount by it settles a dispute alone.
     pub is_trusted: bool,
     /// The worker's messages.
-    pub messages: M,
-    /// Completes when the credential is no longer valid.
-    pub ended: E,
+    pub messages: BoxStream<'static, Result<WorkerMessage, WireError>>,
+    /// Completes with the reason when the credential is no longer valid.
+    pub ended: BoxFuture<'static, Status>,
 }
 
 /// Serves one worker until it leaves or is dismissed. The worker's messages come from `peer`, until
@@ -36,91 +49,223 @@ pub struct Peer<M, E> {
 ///
 /// # Errors
 ///
-/// [`SessionFault`], if the session ends before the worker leaves.
+/// The status that the worker gets, if the session ends before it leaves.
 pub async fn host(
     farm: FarmHandle,
     plans: Arc<Plans>,
-    peer: Peer<
-        impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
-        impl Future<Output = ()>,
-    >,
+    mut peer: Peer,
     out: mpsc::Sender<CoordinatorMessage>,
-) -> Result<(), SessionFault> {
-    let Peer { owner, is_trusted, mut messages, ended } = peer;
-    let first = timeout(HELLO_TIMEOUT, messages.next()).await;
-    let hello = match first {
-        Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
-        Ok(Some(Err(error))) => return Err(error.into()),
-        Ok(_) => return Err(SessionFault::NoHello),
-        Err(_) => return Err(SessionFault::Silent),
+) -> Result<(), Status> {
+    let result = match greeted(&mut peer.messages).await {
+        Ok(hello) => serve(&farm, plans, peer, hello, out).await,
+        Err(status) => Err(status),
     };
+    // What the farm itself has decided is counted by the event loop.
+    let reason = result.as_ref().err().and_then(|status| match status.code() {
+        Code::InvalidArgument | Code::FailedPrecondition => Some("invalid"),
+        Code::DeadlineExceeded => Some("silent"),
+        Code::Unauthenticated => Some("expired"),
+        _ => None,
+    });
+    reason.inspect(|reason| farm.meters.dismissed(reason));
+    result
+}
+
+/// The worker's first message.
+async fn greeted(
+    messages: &mut BoxStream<'static, Result<WorkerMessage, WireError>>,
+) -> Result<Hello, Status> {
+    match timeout(HELLO_TIMEOUT, messages.next()).await {
+        Ok(Some(Ok(WorkerMessage::Hello(hello)))) => Ok(hello),
+        Ok(Some(Err(error))) => Err(error.into()),
+        Ok(_) => Err(not_one_hello()),
+        Err(_) => Err(Status::deadline_exceeded(format!(
+            "no Hello came within {} seconds; connect again",
+            HELLO_TIMEOUT.as_secs()
+        ))),
+    }
+}
+
+/// The session of a worker that has said hello.
+async fn serve(
+    farm: &FarmHandle,
+    plans: Arc<Plans>,
+    peer: Peer,
+    hello: Hello,
+    out: mpsc::Sender<CoordinatorMessage>,
+) -> Result<(), Status> {
+    let Peer { owner, is_trusted, mut messages, ended } = peer;
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
-    let machine = hello.machine.clone();
-    let joined = farm.join(owner.clone(), is_trusted, hello).await;
-    let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
-    tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
+    let (machine, build, backend) =
+        (hello.machine.clone(), hello.build.clone(), hello.backend.clone());
+    let (session, orders) = farm.join(owner.clone(), is_trusted, hello).await?;
+    tracing::info!(%session, worker, owner, machine, build, backend, threads, %memory, held, "worker joined");
 
     let result = async {
-        let leases_in_ms = farm.look(|farm| farm.leases_in_ms()).await;
-        let leases_in_ms = leases_in_ms.map_err(|_| SessionFault::Ended)?;
+        let leases_in_ms = farm.look(|farm| farm.leases_in_ms()).await?;
         if out.send(CoordinatorMessage::Welcome { leases_in_ms }).await.is_err() {
             return Ok(());
         }
-        let send_pace = send_pace(farm.paces.clone(), out.clone());
         let answers = out.clone();
-        let mut heard = pin!(listen(&farm, session, &mut messages));
+        let mut heard = pin!(listen(farm, session, &mut messages));
         tokio::select! {
-            () = send_pace => unreachable!("it does not end"),
             ended = &mut heard => ended,
-            reported = send_messages(orders, out, plans) => match reported {
+            sent = send_messages(orders, out, plans) => match sent {
                 Ok(()) if answers.is_closed() => {
-                    timeout(LAST_WORDS, heard).await.unwrap_or(Err(SessionFault::Ended))
+                    timeout(LAST_WORDS, heard).await.unwrap_or(Err(dismissed(Dismissal::Replaced)))
                 }
-                reported => reported.and(Err(SessionFault::Ended)),
+                sent => sent.and(Err(dismissed(Dismissal::Replaced))),
             },
-            () = ended => Err(SessionFault::Expired),
+            status = ended => Err(status),
         }
     }
     .await;
 
     let _ = farm.session(Event::Left { session }).await;
-    if let Some(gone) = result.as_ref().err().and_then(SessionFault::reason) {
-        farm.meters.dismissed(gone);
+    match &result {
+        Err(status)
+            if [Code::InvalidArgument, Code::FailedPrecondition, Code::Aborted]
+                .contains(&status.code()) =>
+        {
+            let fault = status.message();
+            tracing::warn!(%session, worker, fault, "worker dismissed: it sent what it must not");
+        }
+        _ => {
+            let reason = result.as_ref().err().map(Status::message);
+            tracing::info!(%session, worker, ?reason, "worker left");
+        }
     }
-    if let Err(
-        fault @ (SessionFault::Message(_)
-        | SessionFault::NoHello
-        | SessionFault::Range(_)
-        | SessionFault::Unproven),
-    ) = &result
-    {
-        tracing::warn!(%session, worker, %fault, "worker dismissed: it sent what it must not");
-    }
-    tracing::info!(%session, worker, reason = ?result.as_ref().err(), "worker left");
     result
 }
 
 async fn listen(
     farm: &FarmHandle,
     session: SessionId,
-    messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
-) -> Result<(), SessionFault> {
+    messages: &mut BoxStream<'static, Result<WorkerMessage, WireError>>,
+) -> Result<(), Status> {
     while let Some(message) = messages.next().await {
         let message = message?;
         if let WorkerMessage::Hello(_) = message {
-            return Err(SessionFault::NoHello);
+            return Err(not_one_hello());
         }
-        let event = Event::Said { session, message };
-        farm.session(event).await.map_err(|_| SessionFault::Ended)?;
+        farm.session(Event::Said { session, message }).await?;
     }
     Ok(())
+}
+
+fn not_one_hello() -> Status {
+    Status::invalid_argument("a session must begin with a Hello and have no other")
+}
+
+/// The status for a worker that the farm has dismissed.
+fn dismissed(reason: Dismissal) -> Status {
+    match reason {
+        Dismissal::Replaced => {
+            Status::unavailable("the coordinator ended the session; connect again")
+        }
+        Dismissal::Distrusted => Status::data_loss(
+            "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
+             machine, then ask the farm's operator to trust it again (`queens trust`)",
+        ),
+        Dismissal::Unproven => Status::aborted(
+            "this farm has not leased to this owner what the worker reported or holds; whatever it holds is void",
+        ),
+    }
+}
+
+/// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
+/// acknowledgements and revocations never wait for a long lease.
+///
+/// # Errors
+///
+/// A status, if the worker is dismissed, if it has reported a range that its plan does not have,
+/// or if a plan cannot be cut.
+async fn send_messages(
+    mut orders: mpsc::Receiver<Order>,
+    out: mpsc::Sender<CoordinatorMessage>,
+    plans: Arc<Plans>,
+) -> Result<(), Status> {
+    let mut leased = Leased::default();
+    loop {
+        let message = match orders.try_recv() {
+            Err(TryRecvError::Empty) => match leased.next_block() {
+                Some(block) => CoordinatorMessage::Tasks(block),
+                None => match orders.recv().await {
+                    Some(order) => order.map_err(dismissed)?,
+                    None => return Ok(()),
+                },
+            },
+            Err(TryRecvError::Disconnected) => return Ok(()),
+            Ok(order) => order.map_err(dismissed)?,
+        };
+        let mut lease = None;
+        match &message {
+            CoordinatorMessage::Lease(new) => lease = Some(*new),
+            CoordinatorMessage::Revoke(lease) => leased.revoke(*lease),
+            CoordinatorMessage::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
+                return Err(Status::invalid_argument(format!(
+                    "there is no range {range} in the plan of its job, or its sum disagrees with its residue, or its \
+                     tasks cannot count so much"
+                )));
+            }
+            _ => {}
+        }
+        if out.send_timeout(message, PATIENCE).await.is_err() {
+            return Ok(());
+        }
+        // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
+        if let Some(lease) = lease {
+            leased.push(lease, plans.index(lease.plan).await?);
+        }
+    }
+}
+
+/// Leases whose tasks are still to come, in the order in which they were leased.
+#[derive(Debug, Default)]
+struct Leased(VecDeque<Coming>);
+
+/// A lease whose tasks from the ordinal `next` on are still to come.
+#[derive(Debug)]
+struct Coming {
+    lease: Lease,
+    next: u64,
+    index: Arc<PlanIndex>,
+}
+
+impl Leased {
+    /// All tasks of `lease`, whose plan is cut so, are to come.
+    fn push(&mut self, lease: Lease, index: Arc<PlanIndex>) {
+        self.0.push_back(Coming { lease, next: lease.range.start(), index });
+    }
+
+    /// No more tasks of this lease are to come.
+    fn revoke(&mut self, lease: LeaseId) {
+        self.0.retain(|coming| coming.lease.id != lease);
+    }
+
+    /// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to come.
+    fn next_block(&mut self) -> Option<TasksBlock> {
+        let Coming { lease: Lease { id: lease, range, .. }, next, index } = self.0.front_mut()?;
+        let (lease, start) = (*lease, *next);
+        let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
+        let mut tasks = Tasks::with_capacity((end - start) as usize);
+        index.fill(start..end, &mut tasks).expect("a lease is a range of its plan");
+        *next = end;
+        if end == range.end() {
+            self.0.pop_front();
+        }
+        Some(TasksBlock { lease, start, tasks })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::{Config, Hello, JobSpec, Known, LeaseKey, Origin, Request, Slice};
+    use farm::{
+        Config, Hello, JobId, JobSpec, Known, LeaseKey, LeaseKind, LeaseToken, Origin, Range,
+        Request, Slice,
+    };
     use ledger::CheckedLedger;
     use tokio_stream::wrappers::ReceiverStream;
 
@@ -152,8 +297,8 @@ mod tests {
         tokio::spawn(farm.run());
         let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
         let (out, mut hears) = mpsc::channel(8);
-        let messages = ReceiverStream::new(messages).map(Ok);
-        let (owner, ended) = (OWNER.into(), std::future::pending());
+        let messages = Box::pin(ReceiverStream::new(messages).map(Ok));
+        let (owner, ended) = (OWNER.into(), Box::pin(std::future::pending()));
         let peer = Peer { owner, is_trusted: false, messages, ended };
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
@@ -178,5 +323,66 @@ mod tests {
 
         // Then it has left, and was not sent away.
         session.await.expect("it does not panic").expect("it has said farewell");
+    }
+
+    const BLOCK: u64 = wire::MAX_TASKS_PER_MESSAGE as u64;
+
+    /// A lease of a whole plan, which takes many blocks of tasks.
+    fn long_lease(plans: &Plans, lease: u64) -> Lease {
+        let plan = plans
+            .make(Problem::Total { n: 16 }, MethodChoice::Rows { rows: Some(5) })
+            .expect("such a plan exists");
+        let range = Range::new(0, plan.tasks).expect("it has tasks");
+        assert!(plan.tasks > 4 * BLOCK);
+        let fingerprint = plan.fingerprint();
+        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [7; 16] };
+        Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
+    }
+
+    /// The next message as text. Blocks of tasks are named by their first ordinal.
+    async fn next(out: &mut mpsc::Receiver<CoordinatorMessage>) -> String {
+        match out.recv().await.expect("the sender runs") {
+            CoordinatorMessage::Lease(lease) => format!("lease {}", lease.id),
+            CoordinatorMessage::Tasks(block) => {
+                format!("tasks {} from {}", block.lease, block.start)
+            }
+            CoordinatorMessage::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
+            CoordinatorMessage::Revoke(lease) => format!("revoke {lease}"),
+            CoordinatorMessage::Welcome { .. } => "welcome".into(),
+            CoordinatorMessage::Pace(_) => "pace".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn orders_overtake_tasks_and_a_revocation_ends_them() {
+        let plans = Arc::new(Plans::default());
+        let (first, second) = (long_lease(&plans, 1), long_lease(&plans, 2));
+        let (orders, from_loop) = mpsc::channel(8);
+        let (to_worker, mut out) = mpsc::channel(1);
+        tokio::spawn(async move { send_messages(from_loop, to_worker, plans).await });
+
+        orders.send(Ok(CoordinatorMessage::Lease(first))).await.expect("the sender runs");
+        assert_eq!(next(&mut out).await, "lease 1");
+        assert_eq!(next(&mut out).await, "tasks 1 from 0");
+
+        let verdict = Verdict::Accepted;
+        let Lease { job, fingerprint, range, .. } = first;
+        orders
+            .send(Ok(CoordinatorMessage::Ack(Ack { job, fingerprint, range, verdict })))
+            .await
+            .expect("it runs");
+        orders.send(Ok(CoordinatorMessage::Revoke(LeaseId(1)))).await.expect("the sender runs");
+        orders.send(Ok(CoordinatorMessage::Lease(second))).await.expect("the sender runs");
+        drop(orders);
+
+        // Two blocks were already on their way: one in the channel, one about to be sent.
+        let mut reported = Vec::new();
+        while reported.last().is_none_or(|last| last != "lease 2") {
+            reported.push(next(&mut out).await);
+        }
+        let late = reported.iter().filter(|message| message.starts_with("tasks 1")).count();
+        assert!(late <= 2, "{reported:?}");
+        assert_eq!(reported[late..], ["ack Accepted", "revoke 1", "lease 2"]);
+        assert!(out.recv().await.is_none(), "the sender ends with its orders");
     }
 }

@@ -90,6 +90,16 @@ struct Worker {
     failure: Option<ServiceError>,
 }
 
+/// What happened next.
+enum Next<T> {
+    /// The event that was waited for.
+    Event(T),
+    /// Something of the worker itself.
+    Own,
+    /// It is time to leave.
+    Leave,
+}
+
 impl Worker {
     /// Connects again and again, until it is time to leave.
     async fn run(&mut self, connector: &mut impl Connect) -> Result<(), ServiceError> {
@@ -131,21 +141,42 @@ impl Worker {
         tokio::pin!(event);
         loop {
             self.look_at_time();
-            if self.may_leave() {
-                return Ok(None);
-            }
-            let (next_look, gives_up_at) = self.next_times();
-            tokio::select! {
-                value = &mut event => return Ok(Some(value)),
-                part = self.parts.recv() => self.finished(part)?,
-                () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                    self.begin_draining("asked to stop");
-                }
-                () = sleep_until(next_look) => {}
-                () = sleep_until(gives_up_at) => return Err(self.gives_up()),
-                () = sleep_until(self.leave_by) => return Ok(None),
+            match self.next(&mut event, None).await? {
+                Next::Event(value) => return Ok(Some(value)),
+                Next::Leave => return Ok(None),
+                Next::Own => {}
             }
         }
+    }
+
+    /// Waits for `event`, for the time `wakeup`, or for what concerns the worker itself, which is done then.
+    async fn next<T>(
+        &mut self,
+        event: impl Future<Output = T>,
+        wakeup: Option<Instant>,
+    ) -> Result<Next<T>, ServiceError> {
+        if self.leave_by.is_some() && self.is_done() {
+            return Ok(Next::Leave);
+        }
+        // A worker that is leaving neither looks at the time again nor gives up.
+        let (next_look, gives_up_at) = match self.leave_by {
+            Some(_) => (None, None),
+            None => (self.shutdown.next_look(), self.shutdown.gives_up_at()),
+        };
+        tokio::select! {
+            value = event => return Ok(Next::Event(value)),
+            part = self.parts.recv() => self.finished(part)?,
+            () = stopped(&mut self.stop), if self.leave_by.is_none() => {
+                self.begin_draining("asked to stop");
+            }
+            () = sleep_until(wakeup) => {}
+            () = sleep_until(next_look) => {}
+            () = sleep_until(gives_up_at) => {
+                return Err(ServiceError::GaveUp { reason: self.last_failure.clone() });
+            }
+            () = sleep_until(self.leave_by) => return Ok(Next::Leave),
+        }
+        Ok(Next::Own)
     }
 
     /// Serves one session. Returns why it ended, or `None` when it is time to leave.
@@ -171,25 +202,17 @@ impl Worker {
                 let Some(room) = room else { return broke() };
                 room.send(message);
             }
-            if self.may_leave() {
-                return Ok(None);
-            }
             let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
-            let (next_look, gives_up_at) = self.next_times();
-            tokio::select! {
-                order = link.orders.next(), if self.has_room() => match order {
-                    Some(Ok(order)) => self.obey(order)?,
-                    Some(Err(end)) => return Ok(Some(end)),
-                    None => return broke(),
-                },
-                part = self.parts.recv() => self.finished(part)?,
-                () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                    self.begin_draining("asked to stop");
-                }
-                () = sleep_until(wakeup) => {}
-                () = sleep_until(next_look) => {}
-                () = sleep_until(gives_up_at) => return Err(self.gives_up()),
-                () = sleep_until(self.leave_by) => return Ok(None),
+            let has_room = self.has_room();
+            let order = async {
+                if has_room { link.orders.next().await } else { std::future::pending().await }
+            };
+            match self.next(order, wakeup).await? {
+                Next::Event(Some(Ok(order))) => self.obey(order)?,
+                Next::Event(Some(Err(end))) => return Ok(Some(end)),
+                Next::Event(None) => return broke(),
+                Next::Leave => return Ok(None),
+                Next::Own => {}
             }
         }
     }
@@ -316,18 +339,6 @@ impl Worker {
         }
     }
 
-    /// When to look at the time again, and when to give up; nothing of it while the worker is leaving.
-    fn next_times(&self) -> (Option<Instant>, Option<Instant>) {
-        match self.leave_by {
-            Some(_) => (None, None),
-            None => (self.shutdown.next_look(), self.shutdown.gives_up_at()),
-        }
-    }
-
-    fn gives_up(&self) -> ServiceError {
-        ServiceError::GaveUp { reason: self.last_failure.clone() }
-    }
-
     fn begin_draining(&mut self, reason: &str) {
         tracing::info!("{reason}: handing back the tasks that are not begun");
         self.leave_by = Some(Instant::now() + GRACE);
@@ -339,10 +350,6 @@ impl Worker {
     /// the rest of it waits on the coordinator's side.
     fn has_room(&self) -> bool {
         self.executor.waiting_tasks() <= self.most_tasks
-    }
-
-    fn may_leave(&self) -> bool {
-        self.leave_by.is_some() && self.is_done()
     }
 
     /// Whether there is nothing to count and nothing to report.

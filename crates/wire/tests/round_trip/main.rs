@@ -83,17 +83,20 @@ proptest! {
 #[test]
 fn a_plan_that_does_not_suit_its_problem_is_refused() {
     let cuts = [
-        (8, v1::plan::Method::Rows(v1::RowsMethod { rows: 9 }), "rows"),
-        (8, v1::plan::Method::Prefixes(v1::RowsMethod { rows: 9 }), "rows"),
-        (8, v1::plan::Method::Ring(v1::RingMethod { width: 0 }), "width"),
-        (8, v1::plan::Method::Ring(v1::RingMethod { width: 3 }), "width"),
-        (3, v1::plan::Method::Ring(v1::RingMethod { width: 2 }), "width"),
-        (3, v1::plan::Method::Halves(v1::HalvesMethod {}), "n"),
+        (8, "rows", Some(9), "rows"),
+        (8, "rows", None, "method"),
+        (8, "prefixes", Some(9), "rows"),
+        (8, "ring", Some(0), "width"),
+        (8, "ring", Some(3), "width"),
+        (3, "ring", Some(2), "width"),
+        (3, "halves", None, "n"),
+        (8, "halves", Some(1), "method"),
+        (8, "columns", None, "method"),
     ];
-    for (n, method, field) in cuts {
+    for (n, method, parameter, field) in cuts {
         let plan = v1::Plan {
             problem: Some(Problem::Total { n }.into()),
-            method: Some(method),
+            method: Some(v1::Method { name: method.into(), parameter }),
             tasks: 1,
             fingerprint: vec![0; 32],
         };
@@ -138,7 +141,7 @@ fn a_choice_of_a_method_comes_back() {
         ]
     });
     for choice in choices.chain([MethodChoice::Halves]) {
-        assert_eq!(MethodChoice::from(v1::submit::Method::from(choice)), choice);
+        assert_eq!(MethodChoice::try_from(v1::Method::from(choice)), Ok(choice));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::CoordinatorGone;
 /// A refusal: a status and one sentence for people.
 #[derive(Clone, Debug)]
 pub(in crate::coordinator) struct Fault {
-    status: StatusCode,
+    pub(super) status: StatusCode,
     text: String,
 }
 

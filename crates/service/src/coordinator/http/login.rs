@@ -1,86 +1,158 @@
-//! How a browser logs in and out.
+//! Identifies the sender of an HTTP request, and admits those who may see the farm: by a bearer's secret, or by the cookie of a
+//! login. Logins are gone when the coordinator ends.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
+use tokio::time::Instant;
 
+use super::Web;
 use super::fault::Fault;
 use super::fields::Fields;
-use super::guard::{Guard, cookie_name, login_of};
-use super::logins::LIFETIME;
-use crate::coordinator::Right;
-use crate::coordinator::credentials::admission;
+use crate::Token;
+use crate::coordinator::credentials::{admission, bearer};
 use crate::coordinator::limits::machine;
+use crate::coordinator::{Identity, Right};
 use crate::join_string::{JoinString, JoinStringError};
+
+/// Lets those in who may see the farm.
+pub(super) async fn admit(
+    State(web): State<Web>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Fault> {
+    let (mut parts, body) = request.into_parts();
+    let identity = match web.caller(&parts) {
+        Err(fault) if fault.status == StatusCode::UNAUTHORIZED && wants_a_page(&parts) => {
+            let login = format!("{}login", page::root(parts.uri.path()));
+            return Ok(Redirect::to(&login).into_response());
+        }
+        identity => identity?,
+    };
+    identity.require(Right::See)?;
+    let login = login_of(&parts).filter(|login| web.logins.find(login).is_some());
+    let login = Login(login.map(Arc::from));
+    parts.extensions.insert(login);
+    web.gate.admit(identity, &mut parts.extensions).await;
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+/// The secret of the login of a request; `None` if it was let in without one.
+#[derive(Clone, Debug)]
+pub(super) struct Login(pub(super) Option<Arc<str>>);
+
+/// The answer to a request by a name that anybody may have registered.
+const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there only under an address, localhost \
+                            or a name without a dot: a site of that name could act in the browser of a person who opens it";
+
+impl Web {
+    /// Whether a caller who was let in would be let in now.
+    pub(super) fn still_admits(&self, identity: &Identity, Login(login): &Login) -> bool {
+        let goes_on = login.as_ref().is_none_or(|login| self.logins.find(login).is_some());
+        goes_on && self.gate.credentials.still_allow(identity)
+    }
+
+    /// The identity of a caller: by `Authorization: Bearer`, or else by the cookie of a login.
+    fn caller(&self, parts: &Parts) -> Result<Identity, Fault> {
+        let credentials = &self.gate.credentials;
+        if credentials.are_needless() && !is_own_name(parts) {
+            return Err(Fault::new(StatusCode::FORBIDDEN, FOREIGN_NAME));
+        }
+        let secret = parts.headers.get(header::AUTHORIZATION);
+        let secret = secret.and_then(|given| bearer(given.as_bytes()));
+        let login = login_of(parts).and_then(|login| self.logins.find(login));
+        match (secret, login) {
+            (None, Some(identity)) if credentials.still_allow(&identity) => Ok(identity),
+            _ => {
+                let peer = admission(&parts.extensions).peer();
+                Ok(self.gate.identify(secret, peer)?)
+            }
+        }
+    }
+}
+
+/// The name of the cookie of a login. Browsers let nobody set one of the first name but this farm, over TLS.
+fn cookie_name(parts: &Parts) -> &'static str {
+    if admission(&parts.extensions).is_encrypted() { "__Host-queens" } else { "queens" }
+}
+
+/// The secret of the login that a request belongs to.
+fn login_of(parts: &Parts) -> Option<&str> {
+    let name = cookie_name(parts);
+    let lines = parts.headers.get_all(header::COOKIE).into_iter();
+    let cookies = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split("; "));
+    let mut pairs = cookies.filter_map(|cookie| cookie.split_once('='));
+    pairs.find(|&(key, _)| key == name).map(|(_, value)| value)
+}
+
+fn wants_a_page(parts: &Parts) -> bool {
+    let accepted = parts.headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    parts.method == Method::GET && accepted.is_some_and(|kinds| kinds.contains("text/html"))
+}
+
+/// Whether the request names the farm by an address, as localhost or by a name without a dot. Any other name may be
+/// that of a site that a browser shows, and which its owner has made to lead here.
+fn is_own_name(parts: &Parts) -> bool {
+    let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let Some(host) = parts.uri.host().or(named.map(without_port)) else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    !host.contains('.') || host.ends_with(".localhost") || address.parse::<IpAddr>().is_ok()
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
 
 /// The page on which a person logs in.
 pub(super) async fn form() -> Markup {
     page::login(None)
 }
 
-/// The cookie of a request, what a new one would be called, and where the request comes from.
-pub(super) struct Cookie {
-    peer: IpAddr,
-    name: &'static str,
-    login: Option<String>,
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Cookie {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Cookie, Self::Rejection> {
-        let admission = admission(&parts.extensions);
-        let login = login_of(parts).map(str::to_string);
-        Ok(Cookie { peer: admission.peer(), name: cookie_name(parts), login })
-    }
-}
-
-impl Cookie {
-    /// The header that has the browser keep `value` for some seconds.
-    fn set(&self, value: &str, seconds: u64) -> HeaderValue {
-        let secure = if self.name.starts_with("__Host-") { "; Secure" } else { "" };
-        let text = format!(
-            "{}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
-            self.name
-        );
-        HeaderValue::try_from(text).expect("secrets are hexadecimal digits")
-    }
+/// The header that has the browser keep a cookie for some seconds.
+fn cookie(parts: &Parts, value: &str, seconds: u64) -> HeaderValue {
+    let name = cookie_name(parts);
+    let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
+    let text =
+        format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).expect("secrets are hexadecimal digits")
 }
 
 /// Begins a login, if the credential may see the farm.
-pub(super) async fn begin(State(guard): State<Guard>, cookie: Cookie, form: Fields) -> Response {
-    if !guard.attempts.allow(&machine(cookie.peer)) {
-        let page =
-            page::login(Some("too many have tried to log in from this address; wait a second"));
-        return (StatusCode::TOO_MANY_REQUESTS, page).into_response();
+pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) -> Response {
+    let refused = |status: StatusCode, why: &str| (status, page::login(Some(why))).into_response();
+    let peer = admission(&parts.extensions).peer();
+    if !web.attempts.allow(&machine(peer)) {
+        let why = "too many have tried to log in from this address; wait a second";
+        return refused(StatusCode::TOO_MANY_REQUESTS, why);
     }
     // A form that no browser would send shows nothing.
     let secret = match secret_of(form.text("token").unwrap_or_default()) {
         Ok(secret) => secret,
         Err(error) => {
-            let page = page::login(Some(&format!("this join string cannot be used: {error}")));
-            return (StatusCode::FORBIDDEN, page).into_response();
+            let why = format!("this join string cannot be used: {error}");
+            return refused(StatusCode::FORBIDDEN, &why);
         }
     };
-    let identity = guard.gate.identify(Some(secret.as_bytes()), cookie.peer);
+    let identity = web.gate.identify(Some(secret.as_bytes()), peer);
     let identity = match identity.and_then(|who| who.require(Right::See).map(|()| who)) {
         Ok(identity) => identity,
-        Err(status) => {
-            let page = page::login(Some(status.message()));
-            return (StatusCode::FORBIDDEN, page).into_response();
-        }
+        Err(status) => return refused(StatusCode::FORBIDDEN, status.message()),
     };
-    tracing::info!(
-        owner = identity.owner,
-        role = identity.role.name(),
-        "somebody logged in to the page"
-    );
-    let secret = guard.logins.begin(identity);
-    let set = cookie.set(secret.secret(), LIFETIME.as_secs());
+    let (owner, role) = (&identity.owner, identity.role.name());
+    tracing::info!(owner, role, "somebody logged in to the page");
+    let secret = web.logins.begin(identity);
+    let set = cookie(&parts, secret.secret(), LIFETIME.as_secs());
     ([(header::SET_COOKIE, set)], Redirect::to("./")).into_response()
 }
 
@@ -94,9 +166,73 @@ fn secret_of(pasted: &str) -> Result<String, JoinStringError> {
 }
 
 /// Ends a login.
-pub(super) async fn end(State(guard): State<Guard>, cookie: Cookie) -> Result<Response, Fault> {
-    if let Some(login) = &cookie.login {
-        guard.logins.end(login);
+pub(super) async fn end(State(web): State<Web>, parts: Parts) -> impl IntoResponse {
+    if let Some(login) = login_of(&parts) {
+        web.logins.end(login);
     }
-    Ok(([(header::SET_COOKIE, cookie.set("", 0))], Redirect::to("login")).into_response())
+    ([(header::SET_COOKIE, cookie(&parts, "", 0))], Redirect::to("login"))
+}
+
+/// How long a login lasts.
+const LIFETIME: Duration = Duration::from_hours(12);
+/// All logins, by the BLAKE3 hashes of their secrets.
+#[derive(Clone, Default)]
+pub(super) struct Logins(Arc<Mutex<HashMap<[u8; 32], Begun>>>);
+
+struct Begun {
+    identity: Identity,
+    begun: Instant,
+}
+
+impl Logins {
+    /// Begins a login. Returns its secret.
+    fn begin(&self, identity: Identity) -> Token {
+        let secret = Token::random();
+        let mut logins = self.lock();
+        logins.retain(|_, login| login.begun.elapsed() < LIFETIME);
+        logins.insert(*secret.hash().as_bytes(), Begun { identity, begun: Instant::now() });
+        secret
+    }
+
+    /// Who logged in with this secret.
+    fn find(&self, secret: &str) -> Option<Identity> {
+        let logins = self.lock();
+        let login = logins.get(blake3::hash(secret.as_bytes()).as_bytes())?;
+        (login.begun.elapsed() < LIFETIME).then(|| login.identity.clone())
+    }
+
+    /// Ends a login, if there is one with this secret.
+    fn end(&self, secret: &str) {
+        self.lock().remove(blake3::hash(secret.as_bytes()).as_bytes());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Begun>> {
+        self.0.lock().expect("nobody panics while holding it")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ledger::Role;
+
+    use super::*;
+
+    fn viewer(id: u8) -> Identity {
+        Identity { owner: "ann".into(), role: Role::Viewer, credential: Some(blake3::hash(&[id])) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_login_lasts_for_its_lifetime_or_until_it_is_ended() {
+        let logins = Logins::default();
+        let (first, second) = (logins.begin(viewer(1)), logins.begin(viewer(2)));
+        assert_eq!(logins.find(first.secret()), Some(viewer(1)));
+        assert_eq!(logins.find("no such secret"), None);
+
+        logins.end(first.secret());
+        assert_eq!(logins.find(first.secret()), None);
+        tokio::time::advance(LIFETIME - Duration::from_secs(1)).await;
+        assert_eq!(logins.find(second.secret()), Some(viewer(2)));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(logins.find(second.secret()), None);
+    }
 }

@@ -1,35 +1,40 @@
-//! The pages, and the streams of changes in them.
+//! The pages, and the streams of changes in them. They are made at most once a second, only for viewers, and shared among all
+//! of them.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
 use axum::{Extension, Router};
-use farm::{CreditOf, JobId, Principal};
-use futures_util::StreamExt as _;
+use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
+use futures_util::stream::{self, Stream, StreamExt as _};
+use ledger::{LedgerView, unix_ms};
 use maud::Markup;
-use page::{Order, Part, Reader, WorkersView};
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
-use tokio_stream::Stream;
+use page::{
+    Credits, EndedBefore, JobDetail, JobRecord, Order, Page, Part, Reader, Snapshot, WorkersView,
+};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use super::Web;
 use super::fault::Fault;
 use super::fields::Fields;
-use super::guard::{Guard, Login};
-use super::show::{Show, Shown, View, event};
-use crate::coordinator::{Identity, Right};
+use super::login::Login;
+use super::past::Past;
+use super::records::{Records, of_job};
+use crate::coordinator::{FarmHandle, Identity, Right};
+use crate::error::CoordinatorGone;
 
 /// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How often something is sent although nothing has changed, so that a broken connection is noticed.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// For how long something that was made is shown.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The routes of all pages, each with the stream of what changes in it.
 pub(super) fn routes() -> Router<Web> {
@@ -38,6 +43,16 @@ pub(super) fn routes() -> Router<Web> {
         let live = format!("{}/live", page.trim_end_matches('/'));
         routes.route(page, get(document)).route(&live, get(follow))
     })
+}
+
+/// A page that somebody looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum View {
+    /// The farm, with the jobs that have not ended and the latest that have, or the latest before this job.
+    Jobs(Option<JobId>),
+    Job(JobId),
+    Workers(WorkersView),
+    Credits(CreditOf),
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for View {
@@ -115,89 +130,241 @@ async fn document(State(web): State<Web>, view: View, caller: Caller) -> Result<
     Ok(shown.page.document(&reader, &own))
 }
 
+/// A page, and the job that it shows.
+struct Shown {
+    page: Page,
+    job: Option<JobView>,
+}
+
 /// A browser that follows a page.
 struct Viewer {
-    show: Show,
-    guard: Guard,
+    web: Web,
     view: View,
     reader: Reader,
     caller: Caller,
-    /// The latest event of each part that was sent to it.
-    has: Vec<(&'static str, Bytes)>,
-    /// When changes are sent to it next.
-    next: Instant,
-    /// When something was sent to it last.
-    heard: Instant,
-    _seat: OwnedSemaphorePermit,
+    /// The hash of the latest HTML of each part that was sent to it.
+    has: HashMap<&'static str, blake3::Hash>,
+    ticks: Interval,
 }
 
-async fn follow(State(web): State<Web>, view: View, caller: Caller) -> Result<Response, Fault> {
+async fn follow(
+    State(web): State<Web>,
+    view: View,
+    caller: Caller,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     page_of(&web, &view).await?;
-    let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
-    let seat = web.show.seat().ok_or_else(full)?;
-    let now = Instant::now();
-    let viewer = Viewer {
-        show: web.show.clone(),
-        guard: web.guard.clone(),
-        view,
-        reader: reader(&caller),
-        caller,
-        has: Vec::new(),
-        next: now,
-        heard: now,
-        _seat: seat,
-    };
-    let events = Body::from_stream(changes(viewer));
-    Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
-}
-
-/// The changes of a page, until the coordinator stops or the caller may not see it any more.
-fn changes(viewer: Viewer) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let news = futures_util::stream::unfold(viewer, async |mut viewer| {
-        let news = viewer.news().await?;
-        Some((futures_util::stream::iter(news.into_iter().map(Ok)), viewer))
+    let mut ticks = tokio::time::interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (reader, has) = (reader(&caller), HashMap::new());
+    let viewer = Viewer { web, view, reader, caller, has, ticks };
+    let changes = stream::unfold(viewer, async |mut viewer| {
+        Some((stream::iter(viewer.changed().await?), viewer))
     });
-    news.flatten()
+    Ok(Sse::new(changes.flatten()).keep_alive(KeepAlive::default()))
 }
 
 impl Viewer {
-    /// The next events: one for each part that has changed, or a comment.
-    async fn news(&mut self) -> Option<Vec<Bytes>> {
-        loop {
-            tokio::time::sleep_until(self.next).await;
-            self.next = Instant::now() + INTERVAL;
-            let (Extension(identity), Extension(login)) = &self.caller;
-            if !self.guard.still_admits(identity, login) {
-                return None;
-            }
-            let shown = self.show.page(self.view.clone()).await.ok()??;
-            let own = own_parts(&self.view, &shown, &self.reader);
-            let changed = self.changed(&shown, &own);
-            let now = Instant::now();
-            if !changed.is_empty() {
-                self.heard = now;
-                return Some(changed);
-            }
-            if now.duration_since(self.heard) >= SIGN_OF_LIFE {
-                self.heard = now;
-                return Some(vec![Bytes::from_static(b": nothing has changed\n\n")]);
-            }
+    /// After a while, the events of the parts that the browser does not have. They end when the coordinator stops or the
+    /// caller may not see the page any more.
+    async fn changed(&mut self) -> Option<Vec<Result<Event, Infallible>>> {
+        self.ticks.tick().await;
+        let (Extension(identity), Extension(login)) = &self.caller;
+        if !self.web.still_admits(identity, login) {
+            return None;
         }
+        let shown = self.web.show.page(self.view.clone()).await.ok()??;
+        let own = own_parts(&self.view, &shown, &self.reader);
+        let is_new = |part: &&Part| {
+            let hash = blake3::hash(part.html.as_bytes());
+            self.has.insert(part.id, hash) != Some(hash)
+        };
+        let changed = shown.page.parts_with(&own).filter(is_new);
+        Some(changed.map(|part| Ok(Event::default().data(&part.html))).collect())
+    }
+}
+
+/// The farm as readers see it.
+#[derive(Clone)]
+pub(super) struct Show(Arc<Inner>);
+
+struct Inner {
+    farm: FarmHandle,
+    past: Past,
+    records: Records<JobId, JobRecord>,
+    credits: Records<CreditOf, Vec<Credit>>,
+    snapshot: Fresh<(), Arc<Snapshot>>,
+    pages: Fresh<View, Option<Arc<Shown>>>,
+}
+
+impl Show {
+    /// Begins to remember how far jobs come. Must be called within a runtime.
+    pub(super) fn of(farm: FarmHandle) -> Show {
+        Show(Arc::new(Inner {
+            past: Past::follow(farm.clone()),
+            records: Records::new(farm.ledger_path.clone()),
+            credits: Records::new(farm.ledger_path.clone()),
+            farm,
+            snapshot: Fresh::default(),
+            pages: Fresh::default(),
+        }))
     }
 
-    /// The events of the parts that the browser does not have.
-    fn changed(&mut self, shown: &Shown, own: &[Part]) -> Vec<Bytes> {
-        let mut changed = Vec::new();
-        for (id, shared) in &shown.events {
-            let own = own.iter().find(|part| part.id == *id);
-            let event = own.map_or_else(|| shared.clone(), event);
-            match self.has.iter_mut().find(|(had, _)| had == id) {
-                Some((_, had)) if *had == event => continue,
-                Some((_, had)) => *had = event.clone(),
-                None => self.has.push((id, event.clone())),
+    /// The page of a view; `None` if there is no such job, and nobody who has counted.
+    async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
+        let inner = &self.0;
+        let snapshot = inner.snapshot.get((), self.snapshot()).await?;
+        // A request for something unknown gets no page of its own, so that many of them take no memory.
+        let view = match view {
+            View::Workers(view) => View::Workers(view.within(&snapshot)),
+            View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
+            View::Jobs(Some(before)) if inner.farm.job(before).await?.is_none() => View::Jobs(None),
+            View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
+        };
+        inner.pages.get(view.clone(), self.render(view, &snapshot)).await
+    }
+
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, CoordinatorGone> {
+        let overview = self.0.farm.look(|farm| farm.overview()).await?;
+        Ok(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
+    }
+
+    async fn render(
+        &self,
+        view: View,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
+        let (page, job) = match view {
+            View::Jobs(before) => {
+                let earlier = match before {
+                    None => None,
+                    Some(before) => Some(self.ended_before(before).await?),
+                };
+                let past = self.0.past.of(None, snapshot.unix_ms, None);
+                (page::jobs(snapshot, past.as_ref(), earlier.as_ref()), None)
             }
-            changed.push(event);
+            View::Workers(view) => (page::workers(snapshot, view), None),
+            View::Job(id) => {
+                let seen = self.0.farm.look(move |farm| farm.job(id).zip(farm.map(id)));
+                let Some((view, map)) = seen.await? else { return Ok(None) };
+                let cells = map.cells.clone();
+                let record = self.0.records.of(id, move |look, &job| of_job(look, job, &cells));
+                let history = self.0.past.of(Some(id), snapshot.unix_ms, view.times.ended_at_ms);
+                let detail = JobDetail { view, map, record, history };
+                (page::job(&detail, snapshot), Some(detail.view))
+            }
+            View::Credits(of) => {
+                let credits = self.0.credits.of(of.clone(), LedgerView::credits);
+                let may_be = self.0.farm.ledger_path.is_some() && credits.is_none();
+                if !may_be && !is_anybody(snapshot, &of, &credits) {
+                    return Ok(None);
+                }
+                let page = match &of {
+                    CreditOf::Owners => page::owners(snapshot, &credits),
+                    CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits),
+                    CreditOf::Jobs(principal, name) => {
+                        page::worker(snapshot, principal, name, &credits)
+                    }
+                };
+                (page, None)
+            }
+        };
+        Ok(Some(Arc::new(Shown { page, job })))
+    }
+
+    /// The latest jobs that have ended, before this one.
+    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, CoordinatorGone> {
+        let ended = move |farm: &mut Farm| -> Vec<JobView> {
+            farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
+        };
+        Ok(EndedBefore { before, jobs: self.0.farm.look(ended).await? })
+    }
+}
+
+/// Whether those whose counts are wanted are connected, or are known to have counted anything, or
+/// own jobs.
+fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
+    let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
+        let mut provenances =
+            snapshot.overview.workers.iter().map(|worker| &worker.provenance);
+        provenances.any(|provenance| is_it(&provenance.principal, &provenance.worker))
+    };
+    credits.as_ref().is_some_and(|credits| !credits.is_empty())
+        || match of {
+            CreditOf::Owners => true,
+            CreditOf::Workers(owner) => {
+                let mut owners = snapshot.overview.owners.iter();
+                is_connected(&|principal, _| principal.owner == *owner)
+                    || owners.any(|known| known.owner == *owner)
+            }
+            CreditOf::Jobs(of, name) => {
+                is_connected(&|principal, worker| principal == of && worker == name)
+            }
         }
-        changed
+}
+
+/// Values that are made anew when one is asked for that is no longer fresh. Callers that come meanwhile wait for the same one.
+struct Fresh<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+
+impl<K, V> Default for Fresh<K, V> {
+    fn default() -> Self {
+        Fresh(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
+    async fn get<E>(&self, key: K, make: impl Future<Output = Result<V, E>>) -> Result<V, E> {
+        let mut made = self.0.lock().await;
+        let now = Instant::now();
+        made.retain(|_, (at, _)| now.duration_since(*at) < FRESH);
+        if let Some((_, value)) = made.get(&key) {
+            return Ok(value.clone());
+        }
+        let value = make.await?;
+        made.insert(key, (now, value.clone()));
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use farm::{Config, LeaseKey};
+    use ledger::CheckedLedger;
+
+    use super::*;
+    use crate::coordinator::EventLoop;
+
+    #[tokio::test]
+    async fn what_nobody_has_is_not_kept() {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("there is memory");
+        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        tokio::spawn(farm.run());
+        let show = Show::of(handle);
+        for number in 0..50 {
+            let workers = WorkersView { page: number, ..WorkersView::default() };
+            assert!(show.page(View::Workers(workers)).await.expect("it runs").is_some());
+            let job = View::Job(JobId(number as u64));
+            assert!(show.page(job).await.expect("it runs").is_none());
+        }
+        assert_eq!(show.0.pages.0.lock().await.len(), 1, "there is one page of workers");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_is_made_once_a_second_however_many_ask() {
+        let (fresh, made) = (Fresh::default(), AtomicU32::new(0));
+        let make = || async { Ok::<_, Infallible>(made.fetch_add(1, Ordering::Relaxed)) };
+        for second in 0..3 {
+            for _ in 0..200 {
+                assert_eq!(fresh.get("page", make()).await, Ok(second));
+                tokio::time::sleep(FRESH / 400).await;
+            }
+            tokio::time::sleep(FRESH).await;
+        }
+        assert_eq!(fresh.0.lock().await.len(), 1);
+        fresh.get("other", make()).await.expect("it cannot fail");
+        assert_eq!(fresh.0.lock().await.len(), 1, "what nobody looks at is forgotten");
     }
 }

@@ -1,6 +1,6 @@
-//! Turns messages into the farm's types. A malformed message is an error.
+//! Turns messages into the farm's types, and the farm's types into messages. A malformed message is an error.
 
-use board::{Given, MethodChoice, Square, Tasks};
+use board::{MethodChoice, Tasks};
 use farm::{
     Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CheckedCount, CoordinatorMessage,
     Digest, Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName,
@@ -17,6 +17,35 @@ use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 const MAX_WEIGHT: u8 = 64;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
+
+/// Converts between enums of the farm and those of messages that have the same names and, as 0, nothing.
+macro_rules! enums {
+    ($($name:ident, $field:literal: $($value:ident)+;)*) => {$(
+        impl From<$name> for v1::$name {
+            fn from(value: $name) -> Self {
+                match value { $($name::$value => v1::$name::$value,)+ }
+            }
+        }
+
+        impl TryFrom<v1::$name> for $name {
+            type Error = WireError;
+
+            fn try_from(value: v1::$name) -> Result<Self, WireError> {
+                match value {
+                    v1::$name::Unspecified => Err(WireError::Missing($field)),
+                    $(v1::$name::$value => Ok($name::$value),)+
+                }
+            }
+        }
+    )*};
+}
+
+enums! {
+    Verdict, "verdict": Accepted Agreed Superseded Disputed Obsolete Foreign Invalid;
+    JobState, "state": Running Paused Cancelled Suspended Done;
+    AuditScope, "across": Machines Owners;
+}
+
 impl TryFrom<v1::WorkRequest> for WorkerMessage {
     type Error = WireError;
 
@@ -70,11 +99,15 @@ impl TryFrom<v1::Hello> for Hello {
 
     fn try_from(hello: v1::Hello) -> Result<Self, WireError> {
         if hello.protocol != PROTOCOL {
-            return Err(WireError::Protocol(hello.protocol));
+            return Err(WireError::Incompatible(format!(
+                "the worker speaks version {} of the protocol, the coordinator version {PROTOCOL}; run the same \
+                 version of this program on both",
+                hello.protocol
+            )));
         }
         let texts = [("build", &hello.build), ("backend", &hello.backend)];
         if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
-            return Err(WireError::Text { field });
+            return Err(WireError::text(field));
         }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
@@ -150,7 +183,10 @@ impl TryFrom<v1::Report> for Report {
             busy_us: report.busy_us,
         };
         if !report.adds_up() {
-            return Err(WireError::TaskCounts(report.range));
+            return Err(WireError::Malformed(format!(
+                "the report of the range {} does not fit with the counts of its tasks",
+                report.range
+            )));
         }
         Ok(report)
     }
@@ -213,7 +249,7 @@ impl v1::AuditPolicy {
         self,
         AuditDefaults { seed, usual }: AuditDefaults,
     ) -> Result<AuditPolicy, WireError> {
-        let across = across(self.across(), usual);
+        let across = self.across().try_into().unwrap_or(usual);
         let v1::AuditPolicy { share_ppm, by_search, .. } = self;
         Ok(AuditPolicy { share_ppm: share(share_ppm)?, seed, by_search, across })
     }
@@ -246,7 +282,9 @@ impl TryFrom<v1::Trust> for Request {
 
     fn try_from(v1::Trust { party, trusted, reason }: v1::Trust) -> Result<Self, WireError> {
         if reason.len() > MAX_REASON || reason.chars().any(char::is_control) {
-            return Err(WireError::Reason { most: MAX_REASON });
+            return Err(WireError::Malformed(format!(
+                "a reason is one line of at most {MAX_REASON} bytes"
+            )));
         }
         let party = Party::try_from(party.ok_or(WireError::Missing("party"))?)?;
         Ok(Request::Trust { party, trusted, reason })
@@ -299,7 +337,7 @@ fn weight(weight: u32) -> Result<u32, WireError> {
 }
 
 fn limit_of(us: u64) -> Result<u64, WireError> {
-    if us > Share::MOST_HOURS * farm::Hours::US {
+    if us > Share::MOST_HOURS * Hours::US {
         return Err(WireError::out_of_bounds("limit_us", us));
     }
     Ok(us)
@@ -310,7 +348,7 @@ impl TryFrom<v1::Owner> for OwnerView {
 
     fn try_from(owner: v1::Owner) -> Result<Self, WireError> {
         if !is_text(&owner.owner) {
-            return Err(WireError::Text { field: "owner" });
+            return Err(WireError::text("owner"));
         }
         let v1::Owner { processor_us, gpu_us, leased_us, live_jobs, .. } = owner;
         Ok(OwnerView {
@@ -330,7 +368,7 @@ impl TryFrom<v1::Audit> for AuditView {
     type Error = WireError;
 
     fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
-        let across = across(audit.across(), AuditScope::Machines);
+        let across = audit.across().try_into().unwrap_or(AuditScope::Machines);
         let v1::Audit { share_ppm, by_search, .. } = audit;
         Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
     }
@@ -358,41 +396,24 @@ impl TryFrom<v1::Tasks> for TasksBlock {
     }
 }
 
-impl TryFrom<v1::Verdict> for Verdict {
-    type Error = WireError;
-
-    fn try_from(verdict: v1::Verdict) -> Result<Self, WireError> {
-        Ok(match verdict {
-            v1::Verdict::Unspecified => return Err(WireError::Missing("verdict")),
-            v1::Verdict::Accepted => Verdict::Accepted,
-            v1::Verdict::Agreed => Verdict::Agreed,
-            v1::Verdict::Superseded => Verdict::Superseded,
-            v1::Verdict::Disputed => Verdict::Disputed,
-            v1::Verdict::Obsolete => Verdict::Obsolete,
-            v1::Verdict::Foreign => Verdict::Foreign,
-            v1::Verdict::Invalid => Verdict::Invalid,
-        })
-    }
-}
-
 impl TryFrom<v1::Plan> for Plan {
     type Error = WireError;
 
     fn try_from(plan: v1::Plan) -> Result<Self, WireError> {
         let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
-        let method = match plan.method.ok_or(WireError::Missing("method"))? {
-            v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
-            v1::plan::Method::Prefixes(v1::RowsMethod { rows }) => Method::Prefixes { rows },
-            v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
-            v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
-        };
+        let v1::Method { name, parameter } = plan.method.ok_or(WireError::Missing("method"))?;
+        let method = Method::from_name(&name, parameter)
+            .ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))?;
         if !method.cuts(problem) {
             let (field, value) = method.parameter().unwrap_or(("n", problem.n()));
             return Err(WireError::out_of_bounds(field, value));
         }
         let ours = Plan { problem, method, tasks: plan.tasks };
         if ours.fingerprint() != fingerprint(&plan.fingerprint)? {
-            return Err(WireError::Fingerprint { plan: ours.to_string() });
+            return Err(WireError::Incompatible(format!(
+                "the other end's fingerprint for the plan {ours} is not ours; coordinator and workers must \
+                 run versions of this program that enumerate tasks alike"
+            )));
         }
         Ok(ours)
     }
@@ -402,48 +423,24 @@ impl TryFrom<v1::Problem> for Problem {
     type Error = WireError;
 
     /// The plan's index checks later whether the board is too large for the problem.
-    fn try_from(problem: v1::Problem) -> Result<Self, WireError> {
-        use v1::problem::Kind;
-        let n = problem.n;
-        Ok(match problem.kind.ok_or(WireError::Missing("problem kind"))? {
-            Kind::Total(v1::Total {}) => Problem::Total { n },
-            Kind::Fundamental(v1::Fundamental {}) => Problem::Fundamental { n },
-            Kind::Toroidal(v1::Toroidal {}) => Problem::Toroidal { n },
-            Kind::Superqueens(v1::Superqueens {}) => Problem::Superqueens { n },
-            Kind::Completions(v1::Completions { queens }) => {
-                let square = |queen: v1::Square| Square { column: queen.column, row: queen.row };
-                let queens: Vec<Square> = queens.into_iter().map(square).collect();
-                let given = Given::new(n, &queens);
-                let given = given.map_err(|error| WireError::out_of_bounds("queens", error))?;
-                Problem::Completions(given)
-            }
+    fn try_from(v1::Problem { n, text }: v1::Problem) -> Result<Self, WireError> {
+        let plain = Problem::all(n).find(|it| it.given().is_none() && it.name() == text);
+        plain.or_else(|| Problem::from_text(&text, n)).ok_or_else(|| {
+            WireError::out_of_bounds("problem", format!("{} with N = {n}", shown(&text)))
         })
     }
 }
 
-impl From<v1::submit::Method> for MethodChoice {
-    fn from(method: v1::submit::Method) -> Self {
-        use v1::submit::Method;
-        match method {
-            Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
-            Method::Prefixes(v1::RowsRequest { rows }) => MethodChoice::Prefixes { rows },
-            Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
-            Method::Halves(v1::HalvesMethod {}) => MethodChoice::Halves,
-        }
-    }
-}
-
-impl TryFrom<v1::JobState> for JobState {
+impl TryFrom<v1::Method> for MethodChoice {
     type Error = WireError;
 
-    fn try_from(state: v1::JobState) -> Result<Self, WireError> {
-        Ok(match state {
-            v1::JobState::Unspecified => return Err(WireError::Missing("state")),
-            v1::JobState::Running => JobState::Running,
-            v1::JobState::Paused => JobState::Paused,
-            v1::JobState::Cancelled => JobState::Cancelled,
-            v1::JobState::Suspended => JobState::Suspended,
-            v1::JobState::Done => JobState::Done,
+    fn try_from(v1::Method { name, parameter }: v1::Method) -> Result<Self, WireError> {
+        let named = MethodChoice::all().find(|choice| choice.name() == name);
+        Ok(match named.ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))? {
+            MethodChoice::Rows { .. } => MethodChoice::Rows { rows: parameter },
+            MethodChoice::Prefixes { .. } => MethodChoice::Prefixes { rows: parameter },
+            MethodChoice::Ring { .. } => MethodChoice::Ring { width: parameter },
+            MethodChoice::Halves => MethodChoice::Halves,
         })
     }
 }
@@ -457,7 +454,7 @@ impl TryFrom<v1::Job> for JobView {
             text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
         };
         if !is_text(&job.owner) {
-            return Err(WireError::Text { field: "owner" });
+            return Err(WireError::text("owner"));
         }
         Ok(JobView {
             id: JobId(job.id),
@@ -505,7 +502,7 @@ impl TryFrom<v1::Job> for JobView {
 ///
 /// # Errors
 ///
-/// [`WireError::Text`] if the text cannot be a name.
+/// [`WireError::Malformed`] if the text cannot be a name.
 pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
     key.map(|key| name("key", key)).transpose()
 }
@@ -540,25 +537,281 @@ fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
 }
 
-fn across(across: v1::AuditScope, usual: AuditScope) -> AuditScope {
-    match across {
-        v1::AuditScope::Unspecified => usual,
-        v1::AuditScope::Machines => AuditScope::Machines,
-        v1::AuditScope::Owners => AuditScope::Owners,
-    }
-}
-
 fn token(bytes: &[u8]) -> Result<LeaseToken, WireError> {
     let token = bytes.try_into().ok().and_then(LeaseToken::from_bytes);
     token.ok_or(WireError::Missing("token"))
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {
-    KernelName::new(name).ok_or_else(|| WireError::kernel(name))
+    KernelName::new(name).ok_or_else(|| {
+        WireError::Incompatible(format!(
+            "the message names the kernel {}, which this program does not have; run versions of this program with \
+             the same kernels at both ends",
+            shown(name)
+        ))
+    })
 }
 
 fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {
     let range = range.ok_or(WireError::Missing("range"))?;
     Range::new(range.start, range.end)
         .ok_or_else(|| WireError::out_of_bounds("range", format!("{range:?}")))
+}
+
+/// The beginning of a text that the other end chose.
+fn shown(text: &str) -> String {
+    const MOST: usize = 32;
+    let shown: String = text.chars().take(MOST).collect();
+    let more = if shown.len() < text.len() { "..." } else { "" };
+    format!("{shown:?}{more}")
+}
+
+impl From<Range> for v1::OrdinalRange {
+    fn from(range: Range) -> Self {
+        v1::OrdinalRange { start: range.start(), end: range.end() }
+    }
+}
+
+impl From<&Plan> for v1::Plan {
+    fn from(plan: &Plan) -> Self {
+        let (name, parameter) = (plan.method.name(), plan.method.parameter());
+        v1::Plan {
+            problem: Some(plan.problem.into()),
+            method: Some(method(name, parameter.map(|(_, value)| value))),
+            tasks: plan.tasks,
+            fingerprint: bytes(plan.fingerprint()),
+        }
+    }
+}
+
+impl From<Problem> for v1::Problem {
+    fn from(problem: Problem) -> Self {
+        v1::Problem { n: problem.n(), text: problem.text() }
+    }
+}
+
+impl From<MethodChoice> for v1::Method {
+    fn from(choice: MethodChoice) -> Self {
+        let parameter = match choice {
+            MethodChoice::Rows { rows } | MethodChoice::Prefixes { rows } => rows,
+            MethodChoice::Ring { width } => width,
+            MethodChoice::Halves => None,
+        };
+        method(choice.name(), parameter)
+    }
+}
+
+fn method(name: &str, parameter: Option<u32>) -> v1::Method {
+    v1::Method { name: name.into(), parameter }
+}
+
+impl From<WorkerMessage> for v1::WorkRequest {
+    fn from(message: WorkerMessage) -> Self {
+        use v1::work_request::Message;
+        let message = match message {
+            WorkerMessage::Hello(hello) => Message::Hello(hello.into()),
+            WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
+            WorkerMessage::Report(report) => Message::Report(report.into()),
+            WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
+            WorkerMessage::Draining => Message::Draining(v1::Draining {}),
+        };
+        v1::WorkRequest { message: Some(message) }
+    }
+}
+
+impl From<Hello> for v1::Hello {
+    fn from(hello: Hello) -> Self {
+        v1::Hello {
+            protocol: crate::PROTOCOL,
+            worker: hello.worker,
+            machine: hello.machine,
+            instance: hello.instance,
+            threads: hello.threads,
+            memory: hello.memory,
+            credit: hello.credit,
+            holding: hello.holding.into_iter().map(Into::into).collect(),
+            build: hello.build,
+            backend: hello.backend,
+        }
+    }
+}
+
+impl From<Party> for v1::Party {
+    fn from(party: Party) -> Self {
+        v1::Party { owner: party.owner, machine: party.machine }
+    }
+}
+
+impl From<Holding> for v1::Holding {
+    fn from(holding: Holding) -> Self {
+        v1::Holding {
+            lease: holding.lease.0,
+            job: holding.job.0,
+            fingerprint: bytes(holding.fingerprint),
+            range: Some(holding.range.into()),
+            token: holding.token.to_bytes().to_vec(),
+        }
+    }
+}
+
+impl From<Report> for v1::Report {
+    fn from(report: Report) -> Self {
+        v1::Report {
+            lease: report.lease.0,
+            job: report.job.0,
+            fingerprint: bytes(report.fingerprint),
+            range: Some(report.range.into()),
+            token: report.token.to_bytes().to_vec(),
+            count: report.checked_count.count,
+            residue: report.checked_count.residue,
+            digest: report.checked_count.digest.0.to_le_bytes().to_vec(),
+            kernel: report.kernel.to_string(),
+            busy_us: report.busy_us,
+            task_counts: report.task_counts.as_slice().to_vec(),
+        }
+    }
+}
+
+impl From<CoordinatorMessage> for v1::WorkResponse {
+    fn from(order: CoordinatorMessage) -> Self {
+        use v1::work_response::Message;
+        let message = match order {
+            CoordinatorMessage::Welcome { leases_in_ms } => {
+                Message::Welcome(v1::Welcome { leases_in_ms })
+            }
+            CoordinatorMessage::Lease(lease) => Message::Lease(lease.into()),
+            CoordinatorMessage::Tasks(block) => Message::Tasks(block.into()),
+            CoordinatorMessage::Ack(ack) => Message::Ack(ack.into()),
+            CoordinatorMessage::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
+            CoordinatorMessage::Pace(pace) => {
+                Message::Pace(v1::Pace { report_ms: pace.report_ms() })
+            }
+        };
+        v1::WorkResponse { message: Some(message) }
+    }
+}
+
+impl From<Ack> for v1::Ack {
+    fn from(ack: Ack) -> Self {
+        v1::Ack {
+            job: ack.job.0,
+            fingerprint: bytes(ack.fingerprint),
+            range: Some(ack.range.into()),
+            verdict: v1::Verdict::from(ack.verdict).into(),
+        }
+    }
+}
+
+impl From<Lease> for v1::Lease {
+    fn from(lease: Lease) -> Self {
+        v1::Lease {
+            id: lease.id.0,
+            job: lease.job.0,
+            plan: Some((&lease.plan).into()),
+            range: Some(lease.range.into()),
+            token: lease.token.to_bytes().to_vec(),
+            recount: lease.recount.map(|recount| v1::Recount {
+                unlike: recount.unlike.to_string(),
+                by_search: recount.by_search,
+            }),
+        }
+    }
+}
+
+impl From<TasksBlock> for v1::Tasks {
+    fn from(block: TasksBlock) -> Self {
+        v1::Tasks {
+            lease: block.lease.0,
+            start: block.start,
+            left: block.tasks.left,
+            down: block.tasks.down,
+            right: block.tasks.right,
+            weight: block.tasks.weight,
+        }
+    }
+}
+
+impl From<AuditView> for v1::Audit {
+    fn from(audit: AuditView) -> Self {
+        let AuditView { share_ppm, by_search, across } = audit;
+        let across = v1::AuditScope::from(across).into();
+        v1::Audit { share_ppm, by_search, across }
+    }
+}
+
+impl From<Answer> for v1::AskResponse {
+    fn from(answer: Answer) -> Self {
+        use v1::ask_response::Answer as Given;
+        let answer = match answer {
+            Answer::Job(job) => Given::Job((*job).into()),
+            Answer::Jobs(jobs) => {
+                Given::Submitted(v1::Jobs { jobs: jobs.into_iter().map(Into::into).collect() })
+            }
+            Answer::Owner(owner) => Given::Owner(owner.into()),
+            Answer::Distrusted(parties) => {
+                let parties = parties.into_iter().map(Into::into).collect();
+                Given::Distrusted(v1::Parties { parties })
+            }
+        };
+        v1::AskResponse { answer: Some(answer) }
+    }
+}
+
+impl From<OwnerView> for v1::Owner {
+    fn from(view: OwnerView) -> Self {
+        let OwnerView { owner, share, hours, leased_us, live_jobs } = view;
+        v1::Owner {
+            owner,
+            weight: share.weight,
+            limit_us: share.limit_us,
+            processor_us: hours.processor_us,
+            gpu_us: hours.gpu_us,
+            leased_us,
+            live_jobs: live_jobs as u64,
+        }
+    }
+}
+
+impl From<JobView> for v1::Job {
+    fn from(job: JobView) -> Self {
+        v1::Job {
+            id: job.id.0,
+            plan: Some((&job.spec.plan).into()),
+            priority: job.spec.priority,
+            state: v1::JobState::from(job.state).into(),
+            tasks_done: job.tasks_done,
+            counted: job.counted.to_string(),
+            total: job.total.map(|total| total.to_string()),
+            workers: job.workers as u64,
+            us_left: job.us_left,
+            threads: job.threads,
+            disputes: job.disputes as u64,
+            disputed: job.disputed,
+            thread_memory: job.thread_memory,
+            able_workers: job.able_workers as u64,
+            audit: job.audit.map(Into::into),
+            suspended: job.suspended,
+            audits_wanted: job.audits_wanted,
+            audits_agreed: job.audits_agreed,
+            audits_stranded: job.audits_stranded,
+            shard: job.spec.slice.index(),
+            shards: job.spec.slice.of(),
+            failed: job.failed,
+            failed_first: job.failed_first,
+            owner: job.spec.origin.owner,
+            key: job.spec.origin.key,
+            submitted_at_ms: job.times.submitted_at_ms,
+            begun_at_ms: job.times.begun_at_ms,
+            ended_at_ms: job.times.ended_at_ms,
+            tasks_per_second: job.rate.tasks_per_second,
+            placements_per_second: job.rate.placements_per_second,
+            processor_us: job.hours.processor_us,
+            gpu_us: job.hours.gpu_us,
+            is_over_limit: job.is_over_limit,
+        }
+    }
+}
+
+fn bytes(fingerprint: Fingerprint) -> Vec<u8> {
+    fingerprint.0.to_vec()
 }

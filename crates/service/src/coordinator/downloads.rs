@@ -1,0 +1,379 @@
+//! Long answers to clients: bundles of jobs, and copies of the ledger.
+//!
+//! ```text
+//!   client                      a thread of its own, with the ledger opened to be read
+//!     which job             ──►  the header, from all rows (first pass)
+//!                                the text, from all rows (second pass), into a file
+//!     blocks of the file    ◄──  once it is written: as slowly as the client takes them
+//! ```
+//!
+//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log grows as long as the
+//! ledger is read. So a bundle or a copy is written to a file before the client gets any of it, and one bundle and one
+//! copy are written at a time.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::JobId;
+use ledger::{Draft, Evidence, LedgerFault, unix_ms};
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::io::AsyncReadExt;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::spawn_blocking;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Response, Status};
+use wire::v1;
+
+use super::{Credentials, Identity};
+use crate::os::{folder_of, free_space};
+
+/// Bytes of a bundle's text in one answer. Compressed, they are far fewer.
+const BLOCK: usize = 1 << 20;
+/// Bytes on the disk of the ledger that bundles leave free.
+const RESERVE: u64 = 256 << 20;
+/// Bytes of a copy in one answer.
+const PIECE: usize = 256 << 10;
+/// How long the network may take to accept an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A stream of answers.
+pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+/// Where the answers to a client go.
+pub(super) struct Client<T>(mpsc::Sender<Result<T, Status>>);
+
+impl<T> Client<T> {
+    /// Waits until the next answer has room.
+    ///
+    /// # Errors
+    ///
+    /// A status, if the client is gone or takes nothing.
+    pub(super) async fn send(&self, answer: T) -> Result<(), Status> {
+        let sent = self.0.send_timeout(Ok(answer), PATIENCE).await;
+        sent.map_err(|_| Status::deadline_exceeded("nobody takes the answers"))
+    }
+}
+
+/// The answers that `make` sends, until the client goes or its credential ends.
+pub(super) fn answers<T: Send + 'static, M>(
+    identity: Identity,
+    credentials: Credentials,
+    make: impl FnOnce(Client<T>) -> M,
+) -> Response<Answers<T>>
+where
+    M: Future<Output = Result<(), Status>> + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel(1);
+    let make = make(Client(sender.clone()));
+    tokio::spawn(async move {
+        let end = tokio::select! {
+            () = sender.closed() => return,
+            status = credentials.ended(&identity) => Err(status),
+            made = make => made,
+        };
+        if let Err(status) = end {
+            let _ = sender.send_timeout(Err(status), PATIENCE).await;
+        }
+    });
+    Response::new(Box::pin(ReceiverStream::new(receiver)))
+}
+
+/// Writes bundles and copies of the coordinator's ledger.
+#[derive(Clone)]
+pub(super) struct Downloads {
+    ledger: Option<Arc<Path>>,
+    bundle: Arc<Semaphore>,
+    copy: Arc<Semaphore>,
+    /// When the last copy was sent whole, in seconds since 1970.
+    copied_at: Gauge,
+}
+
+impl Downloads {
+    /// Those of this ledger, if it is in a file; `copied_at` is set after each copy.
+    pub(super) fn of(ledger: Option<Arc<Path>>, copied_at: Gauge) -> Downloads {
+        let [bundle, copy] = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
+        Downloads { ledger, bundle, copy, copied_at }
+    }
+
+    fn ledger(&self) -> Result<Arc<Path>, Status> {
+        self.ledger.clone().ok_or_else(|| {
+            Status::failed_precondition(
+                "this coordinator keeps its ledger in memory, and sends nothing of it",
+            )
+        })
+    }
+
+    /// Writes the bundle of a job when its turn has come, and sends it.
+    ///
+    /// # Errors
+    ///
+    /// A status, if there is no ledger or no such job, or if a file fails.
+    pub(super) async fn bundle(
+        self,
+        job: JobId,
+        client: Client<v1::ExportResponse>,
+    ) -> Result<(), Status> {
+        let ledger = self.ledger()?;
+        let turn = self.bundle.acquire_owned().await.map_err(internal)?;
+        let listener = client.0.clone();
+        let written = spawn_blocking(move || {
+            let _turn = turn;
+            write(&ledger, job, RESERVE, &|| listener.is_closed())
+        });
+        let failed = |error: anyhow::Error| match error.downcast::<Status>() {
+            Ok(status) => status,
+            Err(error) => {
+                tracing::warn!("a bundle cannot be written beside the ledger: {error:#}");
+                Status::internal(format!(
+                    "the bundle cannot be written beside the coordinator's ledger: {error:#}"
+                ))
+            }
+        };
+        let (file, blocks) = written.await.map_err(internal)?.map_err(failed)?;
+        let mut file = tokio::fs::File::from_std(file);
+        for (answer, bytes) in blocks {
+            let mut gzip = vec![0; bytes];
+            file.read_exact(&mut gzip).await.map_err(|error| failed(error.into()))?;
+            client.send(v1::ExportResponse { gzip, ..answer }).await?;
+        }
+        Ok(())
+    }
+
+    /// Copies the ledger, and sends the copy with its hash.
+    ///
+    /// # Errors
+    ///
+    /// A status, if another copy is being made, if there is no ledger, or if a file fails.
+    pub(super) async fn copy(self, client: Client<v1::BackupResponse>) -> Result<(), Status> {
+        let ledger = self.ledger()?;
+        let turn = self.copy.try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted("another copy is being made; try again when it is there")
+        })?;
+        let path = ledger.clone();
+        let failed = |fault: LedgerFault| {
+            let reason = fault.at(Some(&path)).to_string();
+            tracing::error!(reason, "no copy of the ledger was made");
+            Status::internal(reason)
+        };
+        let copied = spawn_blocking(move || {
+            // A file beside the ledger, which is removed in the end.
+            let beside = |end: &str| {
+                let mut name = ledger.as_os_str().to_owned();
+                name.push(end);
+                PathBuf::from(name)
+            };
+            let draft = Draft::begin(beside(".sending"), &beside(".sent"))?;
+            draft.copy_from(&ledger)?;
+            Ok((turn, File::open(draft.path())?, draft))
+        });
+        let (_turn, file, _draft) = copied.await.map_err(internal)?.map_err(failed)?;
+        let mut file = tokio::fs::File::from_std(file);
+        let mut hasher = blake3::Hasher::new();
+        loop {
+            let mut data = Vec::with_capacity(PIECE);
+            let read = (&mut file).take(PIECE as u64).read_to_end(&mut data).await;
+            let is_last = read.map_err(|error| failed(error.into()))? < PIECE;
+            hasher.update(&data);
+            let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
+            client.send(v1::BackupResponse { data, hash }).await?;
+            if is_last {
+                break;
+            }
+        }
+        self.copied_at.set(unix_ms() / 1_000);
+        Ok(())
+    }
+}
+
+fn internal(error: impl std::error::Error) -> Status {
+    Status::internal(error.to_string())
+}
+
+/// The answers of a bundle without their text, and how many bytes of its file that is.
+type Blocks = Vec<(v1::ExportResponse, usize)>;
+
+/// Writes the bundle of a job, as the ledger has it now, into a file without a name beside the ledger, unless nobody wants it
+/// any more. So many bytes stay free on the disk. The system removes the file when it is closed.
+fn write(
+    ledger: &Path,
+    id: JobId,
+    reserve: u64,
+    is_unwanted: &dyn Fn() -> bool,
+) -> anyhow::Result<(File, Blocks)> {
+    let evidence = Evidence::open(ledger)?;
+    let job = evidence.jobs().iter().find(|job| job.id == id);
+    let job = job.ok_or_else(|| Status::not_found(format!("there is no job {id}")))?;
+    let records = |see: &mut dyn FnMut(_) -> anyhow::Result<()>| {
+        evidence.for_each(id, |record| {
+            anyhow::ensure!(!is_unwanted(), "nobody wants it any more");
+            see(record)
+        })
+    };
+    let header = evidence::summary(job, unix_ms(), records)?;
+    let folder = folder_of(ledger);
+    let (mut file, mut blocks) = (tempfile::tempfile_in(folder)?, Blocks::new());
+    let mut add = |text: &[u8], is_last| -> anyhow::Result<()> {
+        let gzip = evidence::compressed(text);
+        anyhow::ensure!(
+            free_space(folder)? >= reserve.saturating_add(gzip.len() as u64),
+            "its disk has too little room, because {} MiB stay free for the ledger",
+            reserve >> 20
+        );
+        file.write_all(&gzip)?;
+        let length = text.len() as u64;
+        blocks.push((v1::ExportResponse { length, gzip: Vec::new(), is_last }, gzip.len()));
+        Ok(())
+    };
+    let mut block = Vec::with_capacity(BLOCK + (128 << 10));
+    evidence::text(&header, records, &mut |line| {
+        block.extend_from_slice(line);
+        if block.len() >= BLOCK {
+            add(&block, false)?;
+            block.clear();
+        }
+        Ok(())
+    })?;
+    // The last answer says where the end is, even if nothing is left.
+    add(&block, true)?;
+    file.rewind()?;
+    Ok((file, blocks))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use board::{Method, Problem};
+    use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Slice};
+    use ledger::{CheckedLedger, Credential, Ledger, Role};
+    use tempfile::TempDir;
+    use tokio_stream::StreamExt;
+    use tonic::Code;
+
+    use super::*;
+
+    const JOB: JobId = JobId(1);
+
+    /// A ledger in a folder of its own, with a job whose bundle has several blocks.
+    fn ledger() -> (TempDir, PathBuf, Ledger) {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("farm.db");
+        let ledger = CheckedLedger::open_again(&path).and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("it is new");
+        let plan =
+            Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
+        let (job, origin, slice) = (JOB, Origin::of("ann"), Slice::ALL);
+        let spec = JobSpec { origin, plan, slice, priority: 0 };
+        let create = LedgerCommand::CreateJob { job, spec, audit: None };
+        ledger.apply(&[create]).expect("it is written");
+        grow(&ledger, 6 * BLOCK);
+        (folder, path, ledger)
+    }
+
+    /// Writes decisions whose reasons have so many bytes together. They are in all bundles.
+    fn grow(ledger: &Ledger, bytes: usize) {
+        let party = Party { owner: "ann".into(), machine: None };
+        let decision = LedgerCommand::Trust { party, trusted: true, reason: "r".repeat(16 << 10) };
+        ledger.apply(&vec![decision; bytes / (16 << 10)]).expect("it is written");
+    }
+
+    fn begin(downloads: &Downloads) -> Answers<v1::ExportResponse> {
+        let identity = Identity { owner: "ann".into(), role: Role::Viewer, credential: None };
+        let credentials = Credentials::new(None, Vec::new());
+        answers(identity, credentials, |client| downloads.clone().bundle(JOB, client)).into_inner()
+    }
+
+    async fn next(bundle: &mut Answers<v1::ExportResponse>) -> v1::ExportResponse {
+        bundle.next().await.expect("there is more").expect("it can be read")
+    }
+
+    #[tokio::test]
+    async fn who_reads_slowly_holds_up_neither_the_log_nor_others() {
+        let (_folder, path, ledger) = ledger();
+        let downloads = Downloads::of(Some(path.as_path().into()), Gauge::default());
+
+        // Given clients that take no more than the first answers
+        let mut begun = [(); 15].map(|()| begin(&downloads));
+        for bundle in &mut begun {
+            assert!(!next(bundle).await.is_last);
+        }
+
+        // Then the log is begun anew, whatever is written.
+        let log = path.with_file_name("farm.db-wal");
+        let length = || fs::metadata(&log).expect("the ledger is in use").len();
+        grow(&ledger, 8 << 20);
+        let before = length();
+        (0..4).for_each(|_| grow(&ledger, 8 << 20));
+        assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
+
+        // And somebody else gets a bundle, whole, and what was begun goes on, as it was.
+        let [rest, ..] = &mut begun;
+        for bundle in [&mut begin(&downloads), rest] {
+            while !next(bundle).await.is_last {}
+            assert!(bundle.next().await.is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
+        let (folder, path, _ledger) = ledger();
+        let names = || fs::read_dir(folder.path()).expect("it is there").count();
+        let mut bundle = begin(&Downloads::of(Some(path.as_path().into()), Gauge::default()));
+        next(&mut bundle).await;
+        // The ledger with its lock and its log.
+        assert_eq!(names(), 4);
+
+        let full = write(&path, JOB, u64::MAX, &|| false).expect_err("there is room for no byte");
+        assert!(full.to_string().contains("stay free for the ledger"), "{full}");
+    }
+
+    /// The maker's end of answers, and what a client with this credential gets of them. Only number 1 is valid.
+    fn made(credential: u8) -> (mpsc::Receiver<Client<u32>>, Answers<u32>) {
+        let (owner, role) = (String::from("ann"), Role::Viewer);
+        let valid = Credential {
+            id: 1,
+            owner: owner.clone(),
+            role,
+            hash: [1; 32],
+            created_at_ms: 0,
+            expires_at_ms: None,
+            revoked_at_ms: None,
+        };
+        let credentials = Credentials::new(None, vec![valid]);
+        let identity = Identity { owner, role, credential: Some([credential; 32].into()) };
+        let (sender, maker) = mpsc::channel(1);
+        let make = |client: Client<u32>| async move {
+            let _ = client.send(7).await;
+            let _ = sender.send(client).await;
+            std::future::pending().await
+        };
+        (maker, answers(identity, credentials, make).into_inner())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_makes_answers_for_a_client_that_has_gone() {
+        let (mut maker, mut sent) = made(1);
+        assert_eq!(sent.next().await.expect("there is one").expect("it is no error"), 7);
+        let client = maker.recv().await.expect("it makes the next");
+        drop(sent);
+        let closed = tokio::time::timeout(PATIENCE, client.0.closed()).await;
+        closed.expect("it is told in time");
+        assert!(maker.recv().await.is_none(), "nobody makes it any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_end_with_the_credential_while_the_next_one_is_being_made() {
+        let (_maker, mut sent) = made(2);
+        let end = loop {
+            if let Err(end) = sent.next().await.expect("it says why it ends") {
+                break end;
+            }
+        };
+        assert_eq!(end.code(), Code::Unauthenticated, "{end}");
+    }
+}
