@@ -4,7 +4,6 @@ use count::CountError;
 use executor::TooLittleMemory;
 
 use crate::format::VERSION;
-use crate::verdict::TooFar;
 
 /// A bundle that cannot be read, or that contradicts itself.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +39,4 @@ pub enum RecountError {
     /// The count of a range here differs from the bundle's.
     #[error("{0}")]
     Differs(String),
-    /// The counts of pieces of ranges contradict the total.
-    #[error(transparent)]
-    TooFar(#[from] TooFar),
 }
