@@ -1,17 +1,15 @@
 //! Reading a ledger as evidence, while its coordinator goes on.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{
-    CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Restored, RestoredJob, TaskCounts,
-    TrustChange,
-};
+use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Party, Plan, Restored, RestoredJob};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
 use super::entry::{
-    COLUMNS, WIDTH, columns_of, read_check, read_row, read_row_at, read_state, signed,
+    CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, read_row_at, signed,
 };
 use super::place::{self, Place};
 use super::restore::{POLICY, POLICY_WIDTH, read_policy};
@@ -60,13 +58,17 @@ impl Evidence {
         Evidence { ledger, jobs, distrusted }
     }
 
-    /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
-    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
-        let mut changes = SqlStore(&self.ledger.db).trust_changes()?;
-        for change in &mut changes {
-            change.proof = change.proof.map(|(_, range)| (job, range));
-        }
-        Ok(changes)
+    /// All parties that were distrusted once, also those that are trusted again.
+    pub(crate) fn ever_distrusted(&self) -> Result<BTreeSet<Party>, LedgerFault> {
+        let changes = SqlStore(&self.ledger.db).trust_changes()?.into_iter();
+        Ok(changes.filter(|change| !change.trusted).map(|change| change.party).collect())
+    }
+
+    /// Lets SQLite check the structure of the whole file.
+    pub(crate) fn check_integrity(&self) -> Result<(), LedgerFault> {
+        let db = &self.ledger.db;
+        let verdict: String = db.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
+        if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
     }
 
     /// Parties that are distrusted.
@@ -85,21 +87,6 @@ impl Evidence {
         &self.jobs
     }
 
-    /// A hash over where the job's ranges begin and end.
-    pub(crate) fn outline(&self, job: JobId) -> Result<[u8; 32], LedgerFault> {
-        let query = "SELECT first, past FROM ranges WHERE job = ? ORDER BY first";
-        let mut statement = self.ledger.db.prepare(query)?;
-        let mut rows = statement.query([signed(job.0)])?;
-        let mut hasher = blake3::Hasher::new();
-        while let Some(row) = rows.next()? {
-            let bounds: [i64; 2] = [row.get(0)?, row.get(1)?];
-            bounds.iter().for_each(|bound| {
-                hasher.update(&bound.to_le_bytes());
-            });
-        }
-        Ok(hasher.finalize().into())
-    }
-
     /// Everything there is about a job, in the order of a bundle: policies, all changes of trust, each accepted range with its
     /// second count behind it, and disputes. A second count of what is no row is left out.
     pub fn for_each<E: From<LedgerFault>>(
@@ -116,7 +103,7 @@ impl Evidence {
         })?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let plan = self.plan_with_task_counts(job);
+        let plan = self.jobs.iter().find(|known| known.id == job).map(|job| &job.spec.plan);
         let query = format!(
             "SELECT {}, r.accepted_at, r.audit, r.task_counts, a.counted_at, {} FROM ranges r \
              LEFT JOIN audits a ON a.job = r.job AND a.first = r.first AND a.past = r.past \
@@ -139,15 +126,9 @@ impl Evidence {
              ORDER BY first, past, noted_at, rowid"
         );
         each(db, &query, job, |columns| {
-            let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
+            let (row, state) = (read_row(job, columns)?, read_one(&STATES, columns, WIDTH + 1)?);
             see(EvidenceRecord::Dispute { row, at_ms: get(columns, WIDTH)?, state })
         })
-    }
-
-    /// A job's plan, if counts of single tasks are published for it.
-    fn plan_with_task_counts(&self, job: JobId) -> Option<&Plan> {
-        let job = self.jobs.iter().find(|restored| restored.id == job)?;
-        job.spec.plan.reports_tasks().then_some(&job.spec.plan)
     }
 }
 
@@ -170,25 +151,15 @@ fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T, LedgerFault> {
     Ok(columns.get(at)?)
 }
 
-/// An accepted range, with the counts of its tasks if `plan` is given. Counts that were altered are omitted, because the sum is
-/// sound; a scrub reports them.
+/// An accepted range, with the counts of its tasks if `plan` is given.
 fn read_range(
     job: JobId,
     plan: Option<&Plan>,
     columns: &Row<'_>,
 ) -> Result<EvidenceRecord, LedgerFault> {
-    let check = read_check(columns, WIDTH + 1)?;
+    let check = read_one(&CHECKS, columns, WIDTH + 1)?;
     let counted = CountedRange { row: read_row(job, columns)?, check };
-    let reported = plan.map(|plan| {
-        let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
-        task_counts::of_row(counts, job, plan, &counted.row)
-    });
-    let task_counts = match reported.transpose() {
-        Err(LedgerFault::Content(damage)) => {
-            tracing::warn!(damage, "the counts of single tasks are left out");
-            TaskCounts::default()
-        }
-        reported => reported?.unwrap_or_default(),
-    };
+    let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
+    let task_counts = task_counts::of_row(counts, job, plan, &counted.row)?;
     Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
 }

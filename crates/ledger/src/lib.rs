@@ -32,11 +32,11 @@ mod view;
 mod wait;
 mod writer;
 
-pub use backup::{Copy, Draft};
+pub use backup::Draft;
 pub use clock::unix_ms;
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
-pub use fault::{FaultKind, LedgerError, LedgerFault};
+pub use fault::{LedgerError, LedgerFault};
 pub use in_memory::in_memory;
 pub use join::{JoinError, Joined, join_ledgers};
 pub use merge::{Absorbed, MergeFault};

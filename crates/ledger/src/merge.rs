@@ -13,7 +13,8 @@ use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
-use super::entry::{signed, state_number};
+use super::checksum::checksum;
+use super::entry::{STATES, number_of, signed};
 use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
@@ -201,22 +202,10 @@ impl Ledger {
         at_ms: i64,
         state: DisputeState,
     ) -> Result<(), LedgerFault> {
-        let is_known = self
-            .db
-            .prepare_cached(
-                "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? \
-                 AND machine = ? AND digest = ? AND noted_at = ? AND state = ?",
-            )?
-            .exists((
-                signed(job.0),
-                signed(row.range.start()),
-                signed(row.range.end()),
-                &row.provenance.principal.owner,
-                &row.provenance.principal.machine,
-                row.checked_count.digest.to_string(),
-                at_ms,
-                state_number(state),
-            ))?;
+        let known =
+            "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
+        let key = (signed(job.0), checksum(job, row), at_ms, number_of(&STATES, &state));
+        let is_known = self.db.prepare_cached(known)?.exists(key)?;
         if !is_known {
             SqlStore(&self.db).add("disputes", ("noted_at", at_ms), job, row, own_state(state))?;
         }

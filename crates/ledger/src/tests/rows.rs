@@ -305,7 +305,7 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
         ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
     let reported: Vec<_> = reported.map(|reported| reported.as_slice().to_vec()).collect();
     assert_eq!(reported, [vec![5; 4], vec![5], vec![]]);
-    assert_eq!(crate::scrub(&path).expect("it can be read").damages, Vec::<String>::new());
+    crate::scrub(&path).expect("it is sound");
 }
 
 /// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.
