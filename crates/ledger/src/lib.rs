@@ -18,7 +18,6 @@ mod entry;
 mod evidence;
 mod fault;
 mod format;
-mod history;
 mod in_memory;
 mod join;
 mod merge;

@@ -17,7 +17,6 @@ use super::clock::unix_ms;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
-use super::history;
 use super::place::{self, Place};
 use super::store::SqlStore;
 use super::view;
@@ -142,7 +141,7 @@ impl CheckedLedger {
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            history::record_epoch(&transaction)?;
+            record_epoch(&transaction)?;
             transaction.rollback()?;
         }
         let mode: String =
@@ -152,7 +151,7 @@ impl CheckedLedger {
             return Err(std::io::Error::other(text).into());
         }
         let transaction = db.unchecked_transaction()?;
-        let epoch = history::record_epoch(&transaction)?;
+        let epoch = record_epoch(&transaction)?;
         transaction.commit()?;
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
@@ -314,6 +313,16 @@ impl Ledger {
         }
         Ok(restored)
     }
+}
+
+/// Notes that the ledger is opened. Returns the epoch, which rises.
+fn record_epoch(db: &Connection) -> Result<u32, LedgerFault> {
+    Ok(db.query_row(
+        "INSERT INTO epochs (epoch, opened_at, build) SELECT coalesce(max(epoch), 0) + 1, ?, ? FROM epochs \
+         RETURNING epoch",
+        (unix_ms(), env!("CARGO_PKG_VERSION")),
+        |row| row.get(0),
+    )?)
 }
 
 /// The size of the ledger at `path`, with what SQLite keeps beside it.

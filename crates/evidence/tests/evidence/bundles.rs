@@ -332,7 +332,7 @@ fn author_and_kernel_decide_what_a_second_count_confirms() {
     assert_eq!((by_owner.by_machine.ranges, by_owner.by_owner.ranges), (1, 1));
     assert_eq!(by_owner.by_owner.count, by_owner.by_machine.count);
     let same = confirmations("avx2", provenance("p", "m")).expect("the same kernel");
-    assert_eq!((same.same_kernel.ranges, same.by_machine.ranges), (1, 0));
+    assert_eq!((same.unconfirmed.ranges, same.by_machine.ranges), (1, 0));
     let itself =
         confirmations("avx2 mirrored", provenance("o", "m")).expect_err("nobody checks itself");
     assert!(itself.contains("do not check each other"), "{itself}");
@@ -386,10 +386,10 @@ fn a_distrusted_principal_confirms_nothing() {
     };
     forger.records.insert(0, change(false));
     let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.by_distrusted.ranges, confirmed.by_machine.ranges), (1, 0));
+    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
     forger.records.insert(1, change(true));
     let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.by_distrusted.ranges, confirmed.by_machine.ranges), (0, 1));
+    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (0, 1));
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn a_settled_dispute_confirms_nothing() {
     let state = farm::DisputeState::Settled;
     forger.records.push(EvidenceRecord::Dispute { row, at_ms: 0, state });
     let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.missing.ranges, confirmed.by_machine.ranges), (1, 0));
+    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
 }
 
 #[test]

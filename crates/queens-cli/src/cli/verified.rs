@@ -80,16 +80,8 @@ impl Verified<'_> {
         ));
         let unproven = [
             (
-                confirmed.same_kernel,
-                "were counted twice by one and the same kernel, which confirms little",
-            ),
-            (
-                confirmed.by_distrusted,
-                "were confirmed only by a machine or an owner that the farm distrusts",
-            ),
-            (
-                confirmed.missing,
-                "are said to be counted twice, but the bundle has no second count of them",
+                confirmed.unconfirmed,
+                "are said to be counted twice, without a second count by another kernel and somebody whom the farm trusts",
             ),
             (confirmed.only_distrusted, "have no count by anybody whom the farm still trusts"),
         ];
@@ -194,9 +186,7 @@ impl Verified<'_> {
             "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
             "confirmed_by_machine": amount(confirmed.by_machine),
             "confirmed_by_owner": amount(confirmed.by_owner),
-            "second_count_by_same_kernel": amount(confirmed.same_kernel),
-            "second_count_by_distrusted": amount(confirmed.by_distrusted),
-            "second_count_missing": amount(confirmed.missing),
+            "unconfirmed": amount(confirmed.unconfirmed),
             "counted_only_by_distrusted": amount(confirmed.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "recounted_by": kernel.to_string(),
