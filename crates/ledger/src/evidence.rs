@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Party, Plan, Restored, RestoredJob};
+use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Party, Plan, RestoredJob};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
@@ -18,11 +18,7 @@ use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, format, task_counts}
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
-pub struct Evidence {
-    ledger: Ledger,
-    jobs: Vec<RestoredJob>,
-    distrusted: Distrusted,
-}
+pub struct Evidence(Ledger);
 
 impl Evidence {
     /// The ledger in `path`, which has to be there.
@@ -36,8 +32,7 @@ impl Evidence {
         let db = format::reader(path)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
-        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;
-        Ok(Evidence::new(ledger))
+        Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
     }
 
     /// The ledger in `path`, locked by this process; where nothing may be written, nobody can lock it.
@@ -49,42 +44,37 @@ impl Evidence {
             {
                 Evidence::open(path)
             }
-            opened => Ok(Evidence::new(opened?)),
+            opened => Ok(Evidence(opened?.ledger)),
         }
-    }
-
-    fn new(ledger: CheckedLedger) -> Evidence {
-        let (ledger, Restored { jobs, distrusted, .. }) = ledger.into_evidence();
-        Evidence { ledger, jobs, distrusted }
     }
 
     /// All parties that were distrusted once, also those that are trusted again.
     pub(crate) fn ever_distrusted(&self) -> Result<BTreeSet<Party>, LedgerFault> {
-        let changes = SqlStore(&self.ledger.db).trust_changes()?.into_iter();
+        let changes = SqlStore(&self.0.db).trust_changes()?.into_iter();
         Ok(changes.filter(|change| !change.trusted).map(|change| change.party).collect())
     }
 
     /// Lets SQLite check the structure of the whole file.
     pub(crate) fn check_integrity(&self) -> Result<(), LedgerFault> {
-        let db = &self.ledger.db;
+        let db = &self.0.db;
         let verdict: String = db.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
         if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
     }
 
     /// Parties that are distrusted.
     pub fn distrusted(&self) -> &Distrusted {
-        &self.distrusted
+        &self.0.restored.distrusted
     }
 
     /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
     /// held.
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
-        self.ledger.close()
+        self.0.close()
     }
 
     /// All jobs.
     pub fn jobs(&self) -> &[RestoredJob] {
-        &self.jobs
+        &self.0.restored.jobs
     }
 
     /// Everything there is about a job, in the order of a bundle: policies, all changes of trust, each accepted range with its
@@ -94,7 +84,7 @@ impl Evidence {
         job: JobId,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
-        let db = &self.ledger.db;
+        let db = &self.0.db;
         let query =
             format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid");
         each(db, &query, job, |columns| {
@@ -103,7 +93,7 @@ impl Evidence {
         })?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let plan = self.jobs.iter().find(|known| known.id == job).map(|job| &job.spec.plan);
+        let plan = self.jobs().iter().find(|known| known.id == job).map(|job| &job.spec.plan);
         let query = format!(
             "SELECT {}, r.accepted_at, r.audit, r.task_counts, a.counted_at, {} FROM ranges r \
              LEFT JOIN audits a ON a.job = r.job AND a.first = r.first AND a.past = r.past \

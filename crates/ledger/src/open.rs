@@ -31,7 +31,7 @@ const MIN_SQLITE: i32 = 3_051_003;
 /// A ledger that was read and found sound. This process holds it and has written nothing to it.
 #[derive(Debug)]
 pub struct CheckedLedger {
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
     is_new: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct CheckedLedger {
 pub struct Ledger {
     pub(crate) db: Connection,
     /// The content when it was opened.
-    restored: Restored,
+    pub(crate) restored: Restored,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
@@ -91,12 +91,6 @@ impl CheckedLedger {
     /// The jobs of the ledger.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.ledger.restored.jobs
-    }
-
-    /// The ledger and its content, for a reader.
-    pub(crate) fn into_evidence(mut self) -> (Ledger, Restored) {
-        let restored = self.ledger.take_restored();
-        (self.ledger, restored)
     }
 
     pub(crate) fn check(
@@ -228,12 +222,6 @@ impl Ledger {
     /// [`LedgerFault`], if it cannot be written.
     pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
         self.in_one_go(|| credentials::change(&self.db, change))
-    }
-
-    /// The content when it was opened.
-    #[cfg(test)]
-    pub fn restored(&self) -> &Restored {
-        &self.restored
     }
 
     /// Takes the content out that the ledger had when it was opened, for a farm to continue from.

@@ -75,7 +75,7 @@ fn every_opening_has_its_own_number() {
     let path = directory.path().join("ledger.db");
     for epoch in 1..=3 {
         let ledger = open(&path).expect("it opens");
-        assert_eq!(ledger.restored().epoch, epoch);
+        assert_eq!(ledger.restored.epoch, epoch);
         assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)), "one at a time");
     }
 }

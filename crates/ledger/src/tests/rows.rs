@@ -366,7 +366,7 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     assert_eq!(told(&ledger), wanted, "a removed job has taken its time");
     ledger.close().expect("it can be closed");
     let ledger = open(&path).expect("its view is ours");
-    assert_eq!(ledger.restored().hours, hours);
+    assert_eq!(ledger.restored.hours, hours);
 }
 
 /// Workers may invent times: their sums have a bound, and end in no error.
