@@ -37,7 +37,7 @@ mod verdict;
 pub use check::{Checked, check};
 pub use confirmations::{Amount, Confirmations};
 pub use draw::{Drawn, Sample, Seed, Unit};
-pub use error::{BundleError, RecountError};
+pub use error::BundleError;
 pub use export::{Exported, export, summary, text};
 pub use format::{Lines, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;

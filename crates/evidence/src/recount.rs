@@ -6,12 +6,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, ensure};
 use board::PlanIndex;
 use count::{CountError, Variant};
 use executor::{NamedKernel, fit};
 use farm::{CheckedCount, KernelName, Plan};
 
-use crate::RecountError;
+use crate::BundleError;
 use crate::check::Checked;
 use crate::draw::{Drawn, Unit};
 use crate::verdict::Verdict;
@@ -60,9 +61,13 @@ pub struct Recounted {
 ///
 /// # Errors
 ///
-/// [`RecountError::Differs`] if the count of a range or a task differs. Other variants if this
-/// machine cannot count the plan.
-pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, RecountError> {
+/// [`BundleError`] if the count of a range or a task differs, or if this machine cannot count the
+/// plan.
+pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, BundleError> {
+    Ok(count(checked, effort)?)
+}
+
+fn count(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let Checked { plan, drawn, .. } = checked;
     let fit = fit(*plan, effort.threads, effort.memory)?;
     let (units, of_draw) = units(drawn);
@@ -123,22 +128,22 @@ fn units(drawn: &Drawn) -> (Vec<Unit>, Vec<usize>) {
 }
 
 /// Refuses a claim that differs from the count here.
-fn compare(unit: Unit, counted: CheckedCount, kernel: KernelName) -> Result<(), RecountError> {
+fn compare(unit: Unit, counted: CheckedCount, kernel: KernelName) -> Result<()> {
     let Unit { range, result, .. } = unit;
     let here = counted.result();
-    if result == here {
-        return Ok(());
-    }
     let which = if result.count == here.count {
         " (the sums are equal, but the tasks' counts differ)"
     } else {
         ""
     };
-    Err(RecountError::Differs(format!(
-        "the range {range} is counted as {} in the bundle, and as {} here by {kernel}{which}: one \
-         of the two machines counted wrong",
-        result.count, here.count
-    )))
+    ensure!(
+        result == here,
+        "the range {range} is counted as {} in the bundle, and as {} here by {kernel}{which}: one of \
+         the two machines counted wrong",
+        result.count,
+        here.count
+    );
+    Ok(())
 }
 
 /// The state that all threads share.

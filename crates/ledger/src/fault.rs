@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use farm::Contradiction;
+use farm::{Contradiction, Range};
 use rusqlite::ErrorCode;
 
 /// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
@@ -35,6 +35,16 @@ pub enum LedgerFault {
     /// The file is not the one any more that was opened.
     #[error("{0}")]
     Gone(&'static str),
+    /// It has another count of the same tasks than the ledgers that are joined with it.
+    #[error("the tasks {range} are counted as {here} before, and as {there} there")]
+    Conflict {
+        /// The tasks.
+        range: Range,
+        /// The count by the ledgers before it.
+        here: u128,
+        /// Its count.
+        there: u128,
+    },
 }
 
 /// A fault of a ledger, with the ledger's file.

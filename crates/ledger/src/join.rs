@@ -14,9 +14,7 @@ use farm::{
 use crate::backup::Unfinished;
 use crate::place;
 use crate::store::SqlStore;
-use crate::{
-    Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
-};
+use crate::{Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock};
 
 /// The only job of a ledger that was joined.
 const JOB: JobId = JobId(1);
@@ -66,14 +64,6 @@ pub enum JoinError {
         path: PathBuf,
         /// Number of these ranges.
         open: u64,
-    },
-    /// Two ledgers have different counts of the same tasks.
-    #[error("the ledger {} conflicts with the others: {reason}", path.display())]
-    Conflict {
-        /// The ledger that differs from those before it.
-        path: PathBuf,
-        /// Where and how they differ.
-        reason: String,
     },
 }
 
@@ -181,10 +171,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         // This part still has what these have counted, because it does not know of them.
         let wrong = Distrusted(distrusted.difference(&own).cloned().collect());
         let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &wrong));
-        absorbed.push(part.map_err(|fault| match fault {
-            MergeFault::Ledger(fault) => fault.at(Some(path)).into(),
-            conflict => JoinError::Conflict { path: (*path).clone(), reason: conflict.to_string() },
-        })?);
+        absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
     let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));

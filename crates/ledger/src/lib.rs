@@ -38,7 +38,7 @@ pub use evidence::Evidence;
 pub use fault::{LedgerError, LedgerFault};
 pub use in_memory::in_memory;
 pub use join::{JoinError, Joined, join_ledgers};
-pub use merge::{Absorbed, MergeFault};
+pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};

@@ -30,30 +30,6 @@ pub struct Absorbed {
     pub left_out: u64,
 }
 
-/// Why a part cannot be taken in.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeFault {
-    /// One of the ledgers cannot be read or written.
-    #[error(transparent)]
-    Ledger(#[from] LedgerFault),
-    /// Two counts of the same tasks.
-    #[error("the tasks {range} are counted as {here} before, and as {there} there")]
-    Conflict {
-        /// Which.
-        range: Range,
-        /// What the parts before it say.
-        here: u128,
-        /// What it says.
-        there: u128,
-    },
-}
-
-impl From<rusqlite::Error> for MergeFault {
-    fn from(error: rusqlite::Error) -> MergeFault {
-        MergeFault::Ledger(error.into())
-    }
-}
-
 /// Rows of a part with their second counts, and the range in which they overlap rows here.
 struct Overlap {
     rows: Vec<(CountedRange, TaskCounts)>,
@@ -65,13 +41,17 @@ impl Ledger {
     /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What
     /// these parties have counted is left out: another part has distrusted them, and this one has
     /// not taken their counts back.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::Conflict`] if both have counted the same tasks, with different results.
     pub fn absorb(
         &self,
         job: JobId,
         part: &Evidence,
         theirs: JobId,
         wrong: &Distrusted,
-    ) -> Result<Absorbed, MergeFault> {
+    ) -> Result<Absorbed, LedgerFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
         let is_wrong = |row: &Row| wrong.includes(&row.provenance.principal);
@@ -106,7 +86,7 @@ impl Ledger {
                 // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
                 EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
-            Ok::<(), MergeFault>(())
+            Ok::<(), LedgerFault>(())
         })?;
         self.settle_overlap(job, open, wrong, &mut absorbed)?;
         Ok(absorbed)
@@ -143,7 +123,7 @@ impl Ledger {
         overlap: Option<Overlap>,
         wrong: &Distrusted,
         absorbed: &mut Absorbed,
-    ) -> Result<(), MergeFault> {
+    ) -> Result<(), LedgerFault> {
         let Some(Overlap { rows, seconds, range }) = overlap else { return Ok(()) };
         self.take_rows(job, rows, range, absorbed)?;
         for (second, at_ms) in seconds {
@@ -166,7 +146,7 @@ impl Ledger {
         rows: Vec<(CountedRange, TaskCounts)>,
         range: Range,
         absorbed: &mut Absorbed,
-    ) -> Result<(), MergeFault> {
+    ) -> Result<(), LedgerFault> {
         let here = self.overlapping(job, range)?;
         let tiled = |rows: Vec<&Row>| {
             farm::tiled(rows, range).map_err(|fault| LedgerFault::from(fault.of(job)))
@@ -175,7 +155,7 @@ impl Ledger {
         if let (Some(ours), Some(theirs)) = (tiled(here.iter().collect())?, tiled(there)?) {
             if ours != theirs {
                 let (here, there) = (ours.count, theirs.count);
-                return Err(MergeFault::Conflict { range, here, there });
+                return Err(LedgerFault::Conflict { range, here, there });
             }
             absorbed.compared += 1;
             return Ok(());

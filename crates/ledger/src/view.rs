@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use farm::{Credit, CreditOf, Incident, JobId, Principal, Range};
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 
-use super::LedgerFault;
 use super::entry::signed;
+use super::{LedgerFault, format};
 
 /// A ledger that is only read.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl LedgerView {
     ///
     /// [`LedgerFault`], if it cannot be read.
     pub fn open(path: &Path) -> Result<LedgerView, LedgerFault> {
-        Ok(LedgerView { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
+        Ok(LedgerView { db: format::reader(path)? })
     }
 
     /// The files in the folder of keys beside it with which it was served.

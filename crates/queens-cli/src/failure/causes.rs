@@ -73,6 +73,10 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
                  again: workers keep what was not acknowledged"
             )),
+            LedgerFault::Conflict { .. } => Failure::Miscounted(format!(
+                "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that part \
+                 again elsewhere, and leave the wrong ledger out"
+            )),
             LedgerFault::Sqlite(_) => Failure::Unwritten(format!(
                 "cannot write the ledger {ledger} ({reason}); everything accepted so far is safe: make room or mend the \
                  disk, then start again with the same command"
@@ -161,11 +165,6 @@ impl From<JoinError> for Failure {
             JoinError::Ledger(error) => error.into(),
             JoinError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
             JoinError::Unsettled { path, open } => unsettled(&path, open),
-            JoinError::Conflict { path, reason } => Failure::Miscounted(format!(
-                "the ledger {} conflicts with the others: {reason}; one of the machines miscounts: count that part \
-                 again elsewhere, and leave the wrong ledger out",
-                path.display()
-            )),
         }
     }
 }
