@@ -21,8 +21,6 @@ use super::{Evidence, Ledger, LedgerFault};
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absorbed {
-    /// Tasks that were added.
-    pub added: u64,
     /// Ranges that were there before, in whatever rows, with the same counts.
     pub compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
@@ -165,7 +163,6 @@ impl Ledger {
             let overlap = self.overlapping(job, range)?;
             if overlap.is_empty() {
                 rules::accept(&mut SqlStore(&self.db), job, &counted, &task_counts)?;
-                absorbed.added += range.len();
             } else {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
