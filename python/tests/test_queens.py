@@ -22,10 +22,8 @@ PROBLEMS = ["total", "fundamental", "toroidal", "superqueens"]
 
 
 def known(problem, most):
-    """The published numbers for sizes from 1 to this one. Those that a sparse list leaves out are 0."""
+    """The published numbers for sizes from 1 to this one."""
     vector = VECTORS[problem]
-    if "sparse" in vector:
-        return {n: int(vector["sparse"].get(str(n), 0)) for n in range(1, most + 1)}
     first = vector["first"]
     return {n: int(vector["values"][n - first]) for n in range(max(1, first), most + 1)}
 

@@ -15,7 +15,7 @@ use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
 use super::format::VERSION;
 use super::header::Header;
-use super::lines::Lines;
+use super::lines::Reader;
 use super::running::{Content, Running};
 use crate::BundleError;
 use crate::error::UnknownFormat;
@@ -71,8 +71,8 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked, BundleError> 
 }
 
 fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
-    let name = Lines::name(bundle)?;
-    let mut lines = Lines::open(bundle)?;
+    let name = Reader::name(bundle)?;
+    let mut lines = Reader::open(bundle)?;
     let first = lines.next()?.context("it is empty")?.to_vec();
     let version: Version = serde_json::from_slice(&first).map_err(|_| {
         anyhow!("it is not a bundle: its first line does not name the version of the format")
@@ -93,19 +93,14 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     );
 
     let (state, total) = (header.state()?, header.counted());
-    let drawing = Drawing::new(sample, name, header.ranges, (total, header.covered));
-    let mut running = Running::new(plan, slice, drawing, header.ranges);
+    let ranges = header.lines.ranges;
+    let drawing = Drawing::new(sample, name, ranges, (total, header.covered));
+    let mut running = Running::new(plan, slice, drawing, ranges);
     while let Some(bytes) = lines.next()? {
         let seen = decode(bytes).and_then(|line| running.see(line, bytes.len()));
         seen.with_context(|| format!("line {}", lines.number))?;
     }
-    let stated = [header.policies, header.trust, header.authors];
-    let Content { policies, trust, authors, .. } = &running.content;
-    let seen = [policies.len(), trust.len(), authors.len()];
-    let agrees = stated == seen.map(|lines| lines as u64)
-        && [header.ranges, header.audits, header.disputes]
-            == [running.ranges, running.audits, running.disputes];
-    ensure!(agrees, "the numbers of lines differ from those in its header");
+    ensure!(running.lines == header.lines, "the numbers of lines differ from those in its header");
     ensure!(
         running.total == total,
         "its ranges add up to {}, but its header says {total}",

@@ -11,7 +11,7 @@
 //! ```
 
 use anyhow::{Result, ensure};
-use farm::{AuditScope, Distrusted, Principal};
+use farm::{AuditScope, Distrusted};
 
 use crate::format::{StatedAuthor, StatedRow};
 
@@ -40,12 +40,9 @@ pub struct Confirmations {
     pub by_machine: Amount,
     /// The part of `by_machine` that another owner confirmed.
     pub by_owner: Amount,
-    /// Second counts by the same kernel, which confirm nothing.
-    pub same_kernel: Amount,
-    /// Second counts by a distrusted principal, which confirm nothing.
-    pub by_distrusted: Amount,
-    /// Ranges that were counted twice according to the bundle, but have no second count.
-    pub missing: Amount,
+    /// Ranges that were counted twice according to the bundle, but have no second count, or one that
+    /// confirms nothing: by the same kernel, or by a distrusted principal.
+    pub unconfirmed: Amount,
     /// Ranges that were counted only by distrusted principals.
     pub only_distrusted: Amount,
 }
@@ -67,18 +64,17 @@ impl Confirmations {
         across: AuditScope,
         distrusted: &Distrusted,
     ) -> Result<()> {
-        let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.provenance.principal);
-        let is_void = |first: &Principal, second: &Principal| {
-            distrusted.0.iter().any(|party| party.voids(first, second))
-        };
         let one = author(first, authors);
-        let Some(second) = second else {
-            if is_agreed {
-                self.missing.add(first);
+        let mut nothing = |is_unconfirmed: bool| {
+            if is_unconfirmed {
+                self.unconfirmed.add(first);
             }
-            if is_doubted(one) {
+            if distrusted.includes(&one.provenance.principal) {
                 self.only_distrusted.add(first);
             }
+        };
+        let Some(second) = second else {
+            nothing(is_agreed);
             return Ok(());
         };
         let range = first.range;
@@ -96,19 +92,14 @@ impl Confirmations {
             principal.is_apart_from(other_principal, across),
             "{range} was counted by {principal:?} and by {other_principal:?}, who do not check each other",
         );
-        if one.kernel == other.kernel {
-            self.same_kernel.add(first);
-        } else if is_void(principal, other_principal) {
-            self.by_distrusted.add(first);
-        } else {
-            self.by_machine.add(first);
-            if principal.is_apart_from(other_principal, AuditScope::Owners) {
-                self.by_owner.add(first);
-            }
+        let is_void = distrusted.0.iter().any(|party| party.voids(principal, other_principal));
+        if one.kernel == other.kernel || is_void {
+            nothing(true);
             return Ok(());
         }
-        if is_doubted(one) {
-            self.only_distrusted.add(first);
+        self.by_machine.add(first);
+        if principal.is_apart_from(other_principal, AuditScope::Owners) {
+            self.by_owner.add(first);
         }
         Ok(())
     }

@@ -1,12 +1,8 @@
-//! The errors of reading, checking and recounting a bundle.
-
-use count::CountError;
-use executor::TooLittleMemory;
+//! The error of reading, checking and recounting a bundle.
 
 use crate::format::VERSION;
-use crate::verdict::TooFar;
 
-/// A bundle that cannot be read, or that contradicts itself.
+/// A bundle that cannot be read or counted again, or that does not hold.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
 pub struct BundleError(#[from] anyhow::Error);
@@ -27,20 +23,3 @@ impl BundleError {
      that wrote it"
 )]
 pub(crate) struct UnknownFormat(pub(crate) u32);
-
-/// The reason why counting ranges again did not confirm a bundle.
-#[derive(Debug, thiserror::Error)]
-pub enum RecountError {
-    /// The memory is too small for even one thread.
-    #[error(transparent)]
-    Memory(#[from] TooLittleMemory),
-    /// A task cannot be counted.
-    #[error(transparent)]
-    Count(#[from] CountError),
-    /// The count of a range here differs from the bundle's.
-    #[error("{0}")]
-    Differs(String),
-    /// The counts of pieces of ranges contradict the total.
-    #[error(transparent)]
-    TooFar(#[from] TooFar),
-}

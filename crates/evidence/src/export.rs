@@ -5,12 +5,10 @@ use std::io;
 use std::path::Path;
 
 use blake3::Hash;
-use farm::{CountedRange, EvidenceRecord, JobState, RestoredJob, Row};
+use farm::{AuditPolicy, CountedRange, EvidenceRecord, JobState, RestoredJob, Row};
 
 use super::canonical::{Decimal, encode};
-use super::format::{
-    AuditLine, AuthorLine, DisputeLine, Line, RangeLine, RowText, StatedPolicy, VERSION,
-};
+use super::format::{Line, Lines, RowText, StatedAuthor, StatedPolicy, VERSION};
 use super::header::Header;
 use super::new_file::NewFile;
 
@@ -66,7 +64,7 @@ pub fn summary<E>(
             header.covered += counted.row.range.len();
         }
         for line in writer.lines(record) {
-            *number_of(&mut header, &line) += 1;
+            header.lines.note(&line);
         }
         Ok(())
     })?;
@@ -117,19 +115,14 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         state: state(job).name().into(),
         covered: 0,
         counted: Decimal(job.total),
-        policies: 0,
-        trust: 0,
-        authors: 0,
-        ranges: 0,
-        audits: 0,
-        disputes: 0,
+        lines: Lines::default(),
     }
 }
 
 /// Makes lines of records. The line of an author precedes the first count that names it.
 #[derive(Default)]
 struct Writer {
-    authors: HashMap<AuthorLine, u32>,
+    authors: HashMap<Hash, u32>,
 }
 
 impl Writer {
@@ -137,20 +130,21 @@ impl Writer {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
-                Line::Policy(StatedPolicy::new(policy, at_ms))
+                let AuditPolicy { share_ppm, by_search, across, .. } = policy;
+                Line::Policy(StatedPolicy { share_ppm, by_search, across, asked_at: at_ms })
             }
-            EvidenceRecord::Trust(change) => Line::Trust(change.into()),
-            EvidenceRecord::Range { counted, task_counts, at_ms } => {
-                let CountedRange { row, check } = counted;
-                let text = self.row(&row, at_ms, &mut lines);
-                Line::Range(RangeLine::new(check, text, &task_counts))
+            EvidenceRecord::Trust(change) => Line::Trust(change),
+            EvidenceRecord::Range { counted: CountedRange { row, check }, task_counts, at_ms } => {
+                let decimals =
+                    || task_counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
+                let counts = (!task_counts.are_omitted()).then(decimals);
+                Line::Range { audit: check, row: self.row(&row, at_ms, &mut lines), counts }
             }
             EvidenceRecord::Audit { row, at_ms } => {
-                Line::Audit(AuditLine { row: self.row(&row, at_ms, &mut lines) })
+                Line::Audit { row: self.row(&row, at_ms, &mut lines) }
             }
             EvidenceRecord::Dispute { row, at_ms, state } => {
-                let text = self.row(&row, at_ms, &mut lines);
-                Line::Dispute(DisputeLine { state, row: text })
+                Line::Dispute { state, row: self.row(&row, at_ms, &mut lines) }
             }
         };
         lines.push(line);
@@ -158,22 +152,12 @@ impl Writer {
     }
 
     fn row(&mut self, row: &Row, at_ms: i64, lines: &mut Vec<Line>) -> RowText {
-        let (author, new) = (AuthorLine::from(row), self.authors.len() as u32);
-        let number = *self.authors.entry(author.clone()).or_insert_with(|| {
+        let author = StatedAuthor { provenance: row.provenance.clone(), kernel: row.kernel };
+        let new = self.authors.len() as u32;
+        let number = *self.authors.entry(author.hash()).or_insert_with(|| {
             lines.push(Line::Author(author));
             new
         });
         RowText::new(row, number, at_ms)
-    }
-}
-
-fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
-    match line {
-        Line::Policy(_) => &mut header.policies,
-        Line::Trust(_) => &mut header.trust,
-        Line::Author(_) => &mut header.authors,
-        Line::Range(_) => &mut header.ranges,
-        Line::Audit(_) => &mut header.audits,
-        Line::Dispute(_) => &mut header.disputes,
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, AuditScope, Check, CountResult, Digest, DisputeState, KernelName, Principal,
-    Provenance, Range, Row, TaskCounts, TrustChange,
+    AuditScope, Check, CountResult, Digest, DisputeState, JobId, KernelName, Party, Principal,
+    Provenance, Range, Row, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +17,60 @@ pub(super) const VERSION: u32 = 1;
 
 /// Any line but the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
     Policy(StatedPolicy),
-    Trust(TrustLine),
-    Author(AuthorLine),
-    Range(RangeLine),
-    Audit(AuditLine),
-    Dispute(DisputeLine),
+    /// A principal was distrusted, or trusted again.
+    Trust(#[serde(with = "TrustText")] TrustChange),
+    Author(StatedAuthor),
+    /// An accepted range.
+    Range {
+        #[serde(with = "CheckName")]
+        audit: Check,
+        row: RowText,
+        /// The count of each task. `null` if they are not reported.
+        counts: Option<Vec<Decimal>>,
+    },
+    /// A second count of the range before it.
+    Audit {
+        row: RowText,
+    },
+    /// A count that is not in the total.
+    Dispute {
+        #[serde(with = "DisputeName")]
+        state: DisputeState,
+        row: RowText,
+    },
+}
+
+/// How many lines of each kind a bundle has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lines {
+    /// Audits that were ordered.
+    pub policies: u64,
+    /// Principals that were distrusted, or trusted again.
+    pub trust: u64,
+    /// Authors.
+    pub authors: u64,
+    /// Accepted ranges.
+    pub ranges: u64,
+    /// Second counts.
+    pub audits: u64,
+    /// Counts that were contradicted, overruled or invalidated.
+    pub disputes: u64,
+}
+
+impl Lines {
+    pub(super) fn note(&mut self, line: &Line) {
+        *match line {
+            Line::Policy(_) => &mut self.policies,
+            Line::Trust(_) => &mut self.trust,
+            Line::Author(_) => &mut self.authors,
+            Line::Range { .. } => &mut self.ranges,
+            Line::Audit { .. } => &mut self.audits,
+            Line::Dispute { .. } => &mut self.disputes,
+        } += 1;
+    }
 }
 
 /// An audit that was ordered, according to a bundle.
@@ -42,132 +88,96 @@ pub struct StatedPolicy {
     pub asked_at: i64,
 }
 
-impl StatedPolicy {
-    pub(super) fn new(policy: AuditPolicy, asked_at: i64) -> StatedPolicy {
-        let AuditPolicy { share_ppm, by_search, across, .. } = policy;
-        StatedPolicy { share_ppm, by_search, across, asked_at }
-    }
+/// The fields of a [`TrustChange`] in a bundle.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TrustChange")]
+struct TrustText {
+    #[serde(flatten, with = "PartyText")]
+    party: Party,
+    trusted: bool,
+    /// The range that proved a principal wrong is on the line of its dispute, if it belongs to this
+    /// job.
+    #[serde(skip)]
+    proof: Option<(JobId, Range)>,
+    reason: String,
+    #[serde(rename = "at")]
+    at_ms: i64,
 }
 
-/// A principal was distrusted, or trusted again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TrustLine {
+/// The fields of a [`Party`] in a bundle.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Party")]
+struct PartyText {
     owner: String,
     /// `null` means all machines of the owner.
     machine: Option<String>,
-    trusted: bool,
-    reason: String,
-    at: i64,
 }
 
-impl From<TrustChange> for TrustLine {
-    fn from(change: TrustChange) -> TrustLine {
-        let TrustChange { party, trusted, reason, at_ms, .. } = change;
-        // The range that proved a principal wrong is on the line of its dispute, if it belongs to
-        // this job.
-        TrustLine { owner: party.owner, machine: party.machine, trusted, reason, at: at_ms }
-    }
-}
-
-impl From<TrustLine> for TrustChange {
-    fn from(line: TrustLine) -> TrustChange {
-        let TrustLine { owner, machine, trusted, reason, at } = line;
-        let party = farm::Party { owner, machine };
-        TrustChange { party, trusted, proof: None, reason, at_ms: at }
-    }
-}
-
-/// An author of counts. Ranges name authors by their numbers.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct AuthorLine {
-    owner: String,
-    machine: String,
-    worker: String,
-    build: String,
-    kernel: String,
-}
-
-impl From<&Row> for AuthorLine {
-    fn from(row: &Row) -> AuthorLine {
-        let Provenance { principal, worker, build } = row.provenance.clone();
-        let Principal { owner, machine } = principal;
-        AuthorLine { owner, machine, worker, build, kernel: row.kernel.to_string() }
-    }
-}
-
-impl AuthorLine {
-    /// The hash of the line, which identifies the author.
-    pub(super) fn hash(&self) -> blake3::Hash {
-        let line = serde_json::to_vec(self).expect("text can be written");
-        blake3::hash(&line)
-    }
-}
-
-/// An author of counts, according to a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An author of counts, according to a bundle. Ranges name authors by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatedAuthor {
     /// The worker, its principal and its build.
+    #[serde(flatten, with = "ProvenanceText")]
     pub provenance: Provenance,
     /// The kernel.
+    #[serde(with = "kernel_text")]
     pub kernel: KernelName,
 }
 
-impl TryFrom<AuthorLine> for StatedAuthor {
-    type Error = anyhow::Error;
-
-    fn try_from(line: AuthorLine) -> Result<StatedAuthor> {
-        let AuthorLine { owner, machine, worker, build, kernel } = line;
-        let kernel = KernelName::new(&kernel).with_context(|| {
-            format!("no kernel of this program is named {kernel:?}; use the version that wrote the bundle")
-        })?;
-        let provenance = Provenance { principal: Principal { owner, machine }, worker, build };
-        Ok(StatedAuthor { provenance, kernel })
+impl StatedAuthor {
+    /// The hash of the line, which identifies the author.
+    pub(super) fn hash(&self) -> blake3::Hash {
+        blake3::hash(&canonical::encode(self))
     }
 }
 
-/// An accepted range.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RangeLine {
-    #[serde(with = "CheckName")]
-    pub(super) audit: Check,
-    pub(super) row: RowText,
-    /// The count of each task. `null` if they are not reported.
-    counts: Option<Vec<Decimal>>,
+/// The fields of a [`Provenance`] in a bundle.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Provenance")]
+struct ProvenanceText {
+    #[serde(flatten, with = "PrincipalText")]
+    principal: Principal,
+    worker: String,
+    build: String,
 }
 
-impl RangeLine {
-    pub(super) fn new(check: Check, row: RowText, counts: &TaskCounts) -> RangeLine {
-        let decimals = || counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
-        let counts = (!counts.are_omitted()).then(decimals);
-        RangeLine { audit: check, row, counts }
+/// The fields of a [`Principal`] in a bundle.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Principal")]
+struct PrincipalText {
+    owner: String,
+    machine: String,
+}
+
+/// The spelling of a [`KernelName`] in a bundle.
+mod kernel_text {
+    use farm::KernelName;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(
+        kernel: &KernelName,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(kernel)
     }
 
-    /// The count of each task, if they are reported.
-    pub(super) fn counts(&self) -> Result<Option<Vec<u64>>> {
-        let small = |count: &Decimal| u64::try_from(count.0).ok();
-        let Some(counts) = &self.counts else { return Ok(None) };
-        let counts: Option<Vec<u64>> = counts.iter().map(small).collect();
-        Ok(Some(counts.context("no task can count more than 2^64 - 1")?))
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<KernelName, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        KernelName::new(&name).ok_or_else(|| {
+            D::Error::custom(format_args!(
+                "no kernel of this program is named {name:?}; use the version that wrote the bundle"
+            ))
+        })
     }
 }
 
-/// A second count of the range before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct AuditLine {
-    pub(super) row: RowText,
-}
-
-/// A count that is not in the total.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DisputeLine {
-    #[serde(with = "DisputeName")]
-    pub(super) state: DisputeState,
-    pub(super) row: RowText,
+/// The counts of single tasks on the line of a range.
+pub(super) fn small(counts: &[Decimal]) -> Result<Vec<u64>> {
+    let counts: Option<Vec<u64>> = counts.iter().map(|count| u64::try_from(count.0).ok()).collect();
+    counts.context("no task can count more than 2^64 - 1")
 }
 
 /// The spelling of an [`AuditScope`] in a bundle.

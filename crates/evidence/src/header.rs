@@ -6,10 +6,10 @@ use farm::{JobState, Plan, Slice};
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::Decimal;
+use crate::format::Lines;
 
 /// The first line of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Header {
     pub(super) queens_bundle: u32,
     /// The program that wrote the bundle, with its version.
@@ -37,18 +37,9 @@ pub struct Header {
     /// The number of tasks in all ranges.
     pub covered: u64,
     pub(super) counted: Decimal,
-    /// Number of lines of audits that were ordered.
-    pub policies: u64,
-    /// Number of lines about principals that were distrusted, or trusted again.
-    pub trust: u64,
-    /// Number of lines of authors.
-    pub authors: u64,
-    /// Number of lines of accepted ranges.
-    pub ranges: u64,
-    /// Number of lines of second counts.
-    pub audits: u64,
-    /// Number of lines of counts that were contradicted, overruled or invalidated.
-    pub disputes: u64,
+    /// The numbers of the lines that follow.
+    #[serde(flatten)]
+    pub lines: Lines,
 }
 
 impl Header {

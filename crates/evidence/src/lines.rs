@@ -15,27 +15,27 @@ const MAX_LINE: u64 = 128 << 10;
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads lines, each of a bounded length.
-pub(super) struct Lines {
+pub(super) struct Reader {
     input: Box<dyn BufRead>,
     line: Vec<u8>,
     /// The number of the current line, from 1 on.
     pub(super) number: u64,
 }
 
-impl Lines {
-    pub(super) fn open(bundle: &Path) -> io::Result<Lines> {
+impl Reader {
+    pub(super) fn open(bundle: &Path) -> io::Result<Reader> {
         let mut file = BufReader::with_capacity(1 << 16, File::open(bundle)?);
         let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&GZIP) {
             Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
         } else {
             Box::new(file)
         };
-        Ok(Lines { input, line: Vec::new(), number: 0 })
+        Ok(Reader { input, line: Vec::new(), number: 0 })
     }
 
     /// The BLAKE3 hash of the bundle's text: its name.
     pub(super) fn name(bundle: &Path) -> io::Result<Hash> {
-        let (mut lines, mut hasher) = (Lines::open(bundle)?, Hasher::new());
+        let (mut lines, mut hasher) = (Reader::open(bundle)?, Hasher::new());
         hasher.update_reader(&mut lines.input)?;
         Ok(hasher.finalize())
     }

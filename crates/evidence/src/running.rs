@@ -9,9 +9,10 @@ use farm::{
     Known, Plan, Slice, TrustChange,
 };
 
+use crate::canonical::Decimal;
 use crate::confirmations::{Amount, Confirmations};
-use crate::draw::Drawing;
-use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::draw::{Drawing, Unit};
+use crate::format::{Line, Lines, StatedAuthor, StatedPolicy, StatedRow, small};
 use crate::task_counts;
 
 /// The most bytes of lines that a check keeps in memory: policies, trust and authors.
@@ -64,12 +65,10 @@ pub(super) struct Running {
     /// Hashes of the lines of authors. No line may come twice.
     known_authors: HashSet<blake3::Hash>,
     kept: usize,
-    pub(super) ranges: u64,
+    pub(super) lines: Lines,
     /// Number of ranges according to the header. If they are few, all of them are kept, so there
     /// must not be more.
     most_ranges: u64,
-    pub(super) audits: u64,
-    pub(super) disputes: u64,
     /// The range that a second count on the next line must be of.
     last: Option<(StatedRow, Check)>,
     /// The end of the last range.
@@ -92,10 +91,8 @@ impl Running {
             distrusted: Distrusted::default(),
             known_authors: HashSet::new(),
             kept: 0,
-            ranges: 0,
+            lines: Lines::default(),
             most_ranges,
-            audits: 0,
-            disputes: 0,
             last: None,
             end: 0,
             covered: 0,
@@ -115,7 +112,8 @@ impl Running {
                 "the lines about policies, trust and authors have more than {MOST_KEPT} bytes"
             );
         }
-        let is_late = self.ranges + self.disputes > 0;
+        let is_late = self.lines.ranges + self.lines.disputes > 0;
+        self.lines.note(&line);
         match line {
             Line::Policy(line) => {
                 ensure!(
@@ -133,11 +131,11 @@ impl Running {
                 );
                 self.content.policies.push(line);
             }
-            Line::Trust(line) => {
+            Line::Trust(change) => {
                 ensure!(!is_late && self.content.authors.is_empty(), OUT_OF_ORDER);
-                self.content.trust.push(line.into());
+                self.content.trust.push(change);
             }
-            Line::Author(line) => {
+            Line::Author(author) => {
                 if self.content.authors.is_empty() {
                     self.distrusted = Distrusted::after(&self.content.trust);
                 }
@@ -145,23 +143,21 @@ impl Running {
                     self.content.authors.len() < MOST_AUTHORS,
                     "it has more than {MOST_AUTHORS} authors"
                 );
-                ensure!(self.known_authors.insert(line.hash()), "the author has a line already");
-                self.content.authors.push(line.try_into()?);
+                ensure!(self.known_authors.insert(author.hash()), "the author has a line already");
+                self.content.authors.push(author);
             }
-            Line::Range(line) => {
-                ensure!(self.disputes == 0, OUT_OF_ORDER);
+            Line::Range { audit, row, counts } => {
+                ensure!(self.lines.disputes == 0, OUT_OF_ORDER);
                 self.settle(None)?;
-                add(&mut self.content.busy.counts, line.row.busy());
-                let counts = line.counts()?;
-                let row = line.row.read(self.content.authors.len())?;
-                self.range(&row, line.audit)?;
+                add(&mut self.content.busy.counts, row.busy());
+                let row = row.read(self.content.authors.len())?;
+                self.range(&row, audit)?;
                 self.draw(&row, counts.as_deref())?;
-                self.last = Some((row, line.audit));
+                self.last = Some((row, audit));
             }
-            Line::Audit(line) => {
-                self.audits += 1;
-                add(&mut self.content.busy.second_counts, line.row.busy());
-                let row = line.row.read(self.content.authors.len())?;
+            Line::Audit { row } => {
+                add(&mut self.content.busy.second_counts, row.busy());
+                let row = row.read(self.content.authors.len())?;
                 ensure!(
                     self.last.is_some(),
                     "this is a second count of {}, but no first count stands before it",
@@ -169,11 +165,10 @@ impl Running {
                 );
                 self.settle(Some(&row))?;
             }
-            Line::Dispute(line) => {
+            Line::Dispute { state, row } => {
                 self.settle(None)?;
-                self.disputes += 1;
-                line.row.read(self.content.authors.len())?;
-                self.open_disputes += u64::from(line.state == DisputeState::Open);
+                row.read(self.content.authors.len())?;
+                self.open_disputes += u64::from(state == DisputeState::Open);
             }
         }
         Ok(())
@@ -194,11 +189,10 @@ impl Running {
         );
         ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
         ensure!(
-            self.ranges < self.most_ranges,
+            self.lines.ranges <= self.most_ranges,
             "it has more ranges than its header says, {}",
             self.most_ranges
         );
-        self.ranges += 1;
         self.covered += range.len();
         let total = self.total.checked_add(count);
         self.total = total.context("the sum exceeds 2^128 - 1")?;
@@ -209,20 +203,19 @@ impl Running {
         Ok(())
     }
 
-    /// Passes a range to the drawing, or each of its tasks if their counts are reported.
-    fn draw(&mut self, row: &StatedRow, counts: Option<&[u64]>) -> Result<()> {
-        let Some(counts) = counts else {
-            self.drawing.row(row);
-            return Ok(());
-        };
-        ensure!(
-            self.plan.reports_tasks(),
-            "counts of tasks are not reported by {}",
-            self.plan.method
-        );
-        let tasks = task_counts::results(self.fingerprint, &self.known, row, counts)?;
-        self.drawing.reported(row, &tasks, task_counts::checksum(counts));
-        self.content.tasks_reported += row.range.len();
+    /// Passes a range to the drawing, with its tasks if their counts are reported.
+    fn draw(&mut self, row: &StatedRow, counts: Option<&[Decimal]>) -> Result<()> {
+        let tasks = counts.map(|counts| {
+            ensure!(
+                self.plan.reports_tasks(),
+                "counts of tasks are not reported by {}",
+                self.plan.method
+            );
+            self.content.tasks_reported += row.range.len();
+            task_counts::results(self.fingerprint, &self.known, row, &small(counts)?)
+        });
+        let range = Unit { range: row.range, result: row.result, is_task: false };
+        self.drawing.pass(range, tasks.transpose()?.as_deref());
         Ok(())
     }
 

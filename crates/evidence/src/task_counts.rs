@@ -3,9 +3,9 @@
 //! A range with reported tasks is sampled by its tasks. Any other range is sampled as a whole.
 
 use anyhow::{Context, Result, ensure};
-use blake3::{Hash, Hasher};
 use farm::{CountResult, Digest, Fingerprint, Known, Range};
 
+use crate::draw::Unit;
 use crate::format::StatedRow;
 
 /// The claim of each task of a row.
@@ -18,7 +18,7 @@ pub(super) fn results(
     known: &Known,
     row: &StatedRow,
     counts: &[u64],
-) -> Result<Vec<(Range, CountResult)>> {
+) -> Result<Vec<Unit>> {
     let range = row.range;
     ensure!(
         counts.len() as u64 == range.len(),
@@ -31,18 +31,8 @@ pub(super) fn results(
         ensure!(known.allows(task, count), "the task {ordinal} cannot count {count}");
         let result = CountResult { count, digest };
         sum = sum.join(result).context("the counts of the tasks exceed 2^128 - 1")?;
-        results.push((task, result));
+        results.push(Unit { range: task, result, is_task: true });
     }
     ensure!(sum == row.result, "the counts of the tasks of {range} do not add up to its count");
     Ok(results)
-}
-
-/// The checksum of the counts of a range's tasks. Different counts have different checksums, but
-/// can have the same digest.
-pub(super) fn checksum(counts: &[u64]) -> Hash {
-    let mut hasher = Hasher::new();
-    counts.iter().for_each(|count| {
-        hasher.update(&count.to_le_bytes());
-    });
-    hasher.finalize()
 }

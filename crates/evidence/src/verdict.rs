@@ -1,199 +1,165 @@
-//! Derives the verdict on a bundle from recounts: an estimate of its total, and how much may be
-//! wrong.
-//!
-//! ```text
-//!   draw ──► a whole range,
-//!            or a reported task  equal count here, or the bundle is refused
-//!        └─► a piece of a        its count is compared with its share of the range's count:
-//!            large range         the mean difference over many draws is the error of the total
-//! ```
-//!
-//! The probability q of a piece is the mean of its share of the claimed total and its share of the
-//! tasks. So q is at least half of the latter, whatever a bundle claims (a defensive mixture: T.
-//! Hesterberg, "Weighted average importance sampling and defensive mixture distributions",
-//! Technometrics 37, 1995). The draws alternate between the two kinds. This makes the standard
-//! error smaller than the formula for independent draws says, and never larger (A. Owen and Y.
-//! Zhou, "Safe and effective importance sampling", Journal of the American Statistical Association
-//! 95, 2000).
+//! Derives the verdict on a bundle from recounts: how much of it may be wrong. `SAMPLING.md`
+//! derives the formulas.
 
 use crate::draw::{Drawn, is_by_count};
-use crate::pieces::{Piece, Pieces};
-use crate::statistics::{Estimate, LEAST_DRAWS, at_most};
 
 /// The probability with which a statement about a sample may be wrong.
 const RISK: f64 = 0.05;
-
-/// The largest accepted distance between total and estimate, in standard errors. An honest bundle
-/// exceeds it in at most one of 3,000 verifications if its pieces are as unequal as short ones are,
-/// and otherwise in one of 11,000.
-const TOO_FAR: f64 = 4.0;
-
-/// The relative difference that rounding of floating-point numbers may cause.
-const ROUNDING: f64 = 1e-9;
-
-/// The outcome of a piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// The time was over before it began.
-    NotBegun,
-    /// The time was over while it was counted.
-    Unfinished,
-    /// It was counted. Its count is the bundle's, if the bundle claims one.
-    Counted(u128),
-}
 
 /// The statements about a bundle that follow from recounts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Whether every range was counted again.
     pub is_exact: bool,
-    /// Number of draws whose pieces were counted again.
+    /// Number of draws whose units were counted again.
     pub draws: usize,
-    /// Whether single tasks were counted again instead of their ranges.
-    pub by_task: bool,
-    /// Number of draws that hit ranges which are too large to count as a whole and have no reported
-    /// tasks.
-    pub in_large: usize,
-    /// The total, estimated from the recounts alone. `None` if there are too few.
-    pub estimate: Option<Estimate>,
     /// The largest share of the claimed total that is wrong, with 95% confidence.
     pub wrong_of_total: f64,
-    /// The largest share of the tasks that are in wrong ranges, with 95% confidence. If tasks were
-    /// counted one by one, wrong tasks count instead of wrong ranges. `None` if ranges are so large
-    /// that they were only estimated.
-    pub wrong_of_tasks: Option<f64>,
-    /// The probability of missing a single wrong range, for the range that is hardest to hit. If
-    /// tasks were counted one by one, it is for a single wrong task. It is 1 if ranges are so large
-    /// that they were only estimated.
+    /// The largest share of the tasks that are in wrong ranges, with 95% confidence. If the counts
+    /// of tasks are reported, wrong tasks count instead of wrong ranges.
+    pub wrong_of_tasks: f64,
+    /// The probability of missing a single wrong range or task, for the one that is hardest to hit.
     pub missed: f64,
 }
 
-/// The error of a total that is too far away from the estimate.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error(
-    "its total of {counted} is {distance:.1} standard errors away from {:.6e} +- {:.1e}, the estimate \
-     that follows from {} draws counted again here; an honest bundle has such bad luck once in 3,000 \
-     times, so verify it again with another --seed",
-    estimate.value, estimate.standard_error, estimate.draws
-)]
-pub struct TooFar {
-    /// The bundle's total.
-    pub counted: u128,
-    /// The estimate.
-    pub estimate: Estimate,
-    /// The distance between the two, in standard errors.
-    pub distance: f64,
-}
-
 impl Verdict {
-    /// The verdict on a bundle that counts `counted` in `tasks` tasks.
-    ///
-    /// # Errors
-    ///
-    /// [`TooFar`] if the counts of the pieces contradict the total.
-    pub(super) fn of(
-        (counted, tasks): (u128, u64),
-        drawn: &Drawn,
-        Pieces { pieces, of_draw }: &Pieces,
-        outcomes: &[Outcome],
-    ) -> Result<Verdict, TooFar> {
-        let begun = of_draw.iter().take_while(|&&piece| outcomes[piece] != Outcome::NotBegun);
-        let begun: Vec<usize> = begun.copied().collect();
-        let shares = Shares::new(counted, tasks, begun.len());
-        let (mut totals, mut differences) = (Vec::new(), Vec::new());
-        // For each kind: the draws, those without a result, and those in large ranges.
-        let (mut draws, mut unknown, mut in_large) = ([0; 2], [0; 2], [0; 2]);
-        for (draw, &number) in begun.iter().enumerate() {
-            let (piece, kind) = (&pieces[number], usize::from(!is_by_count(draw, counted)));
-            draws[kind] += 1;
-            in_large[kind] += usize::from(piece.result.is_none());
-            let Outcome::Counted(count) = outcomes[number] else {
-                unknown[kind] += 1;
-                continue;
-            };
-            let row = &drawn.rows[piece.row];
-            let of_row = piece.range.len() as f64 / row.range.len() as f64;
-            let average = row.result.count as f64 * of_row;
-            let claimed = piece.result.map_or(average, |result| result.count as f64);
-            let probability = shares.of(claimed, piece.range.len());
-            totals.push(count as f64 / probability);
-            differences.push((claimed - count as f64) / probability);
+    /// The verdict on a bundle that counts `counted`. `alike` says for each draw up to the first
+    /// one for which there was no time whether its unit was counted again.
+    pub(super) fn of(counted: u128, drawn: &Drawn, alike: &[bool], is_exact: bool) -> Verdict {
+        let (mut draws, mut unknown) = ([0; 2], [0; 2]);
+        for (draw, is_alike) in alike.iter().enumerate() {
+            let of = usize::from(!is_by_count(draw, counted));
+            draws[of] += 1;
+            unknown[of] += usize::from(!is_alike);
         }
-
-        let estimate = Estimate::of(&totals);
-        let error = Estimate::of(&differences);
-        let by_difference =
-            error.map(|error| Estimate { value: counted as f64 - error.value, ..error });
-        for estimate in [estimate, by_difference].into_iter().flatten() {
-            let apart = (counted as f64 - estimate.value).abs();
-            let distance = apart / estimate.standard_error;
-            if distance > TOO_FAR && apart > ROUNDING * counted as f64 {
-                return Err(TooFar { counted, estimate, distance });
-            }
-        }
-
-        let is_counted = |number: usize| matches!(outcomes[number], Outcome::Counted(_));
-        let is_row = |piece: &Piece| piece.range == drawn.rows[piece.row].range;
-        let counted_rows =
-            (0..pieces.len()).filter(|&at| is_row(&pieces[at]) && is_counted(at)).count();
-        let is_exact = drawn.are_all && counted_rows == drawn.rows.len();
-        let bound = |kind: usize, estimated: Option<Estimate>| match estimated {
-            Some(error) => {
-                let estimated = (error.value.abs() + error.error()) / (counted as f64).max(1.0);
-                at_most(draws[kind], unknown[kind], RISK / 2.0) + estimated
-            }
-            None => at_most(draws[kind], unknown[kind] + in_large[kind], RISK),
-        };
-        let is_task = |&number: &usize| pieces[number].result.is_some() && !is_row(&pieces[number]);
-        let by_task = begun.iter().any(is_task);
-        let least_share = if by_task { drawn.least_unit_share } else { drawn.least_share };
-        let all_in_large = in_large.iter().sum::<usize>();
-        // Few draws in large ranges have no error bar of their own. Their ranges then count as
-        // unknown.
-        let error = error.filter(|_| all_in_large >= LEAST_DRAWS);
-        Ok(Verdict {
-            is_exact,
-            draws: begun.len() - unknown.iter().sum::<usize>(),
-            by_task,
-            in_large: all_in_large,
-            estimate,
-            wrong_of_total: if is_exact { 0.0 } else { bound(0, error).min(1.0) },
-            wrong_of_tasks: match error {
-                _ if is_exact => Some(0.0),
-                Some(_) => None,
-                None => Some(bound(1, None)),
-            },
-            missed: match all_in_large {
-                _ if is_exact => 0.0,
-                0 => (1.0 - least_share).powf(begun.len() as f64),
-                // A small error in a large range does not show in any piece.
-                _ => 1.0,
-            },
-        })
+        let done = alike.len() - unknown.iter().sum::<usize>();
+        let [wrong_of_total, wrong_of_tasks] =
+            [0, 1].map(|of| if is_exact { 0.0 } else { at_most(draws[of], unknown[of], RISK) });
+        let missed = if is_exact { 0.0 } else { (1.0 - drawn.least_share).powf(done as f64) };
+        Verdict { is_exact, draws: done, wrong_of_total, wrong_of_tasks, missed }
     }
 }
 
-/// The sums from which the probability of a draw is computed.
-struct Shares {
-    counted: f64,
-    tasks: f64,
-    /// The share of draws that are points of the claimed total.
-    by_count: f64,
+/// The upper confidence limit for the share of wrong units, if `wrong` of `draws` independent draws
+/// were wrong. It is too low with a probability of at most `risk` (C. J. Clopper and E. S. Pearson,
+/// "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika
+/// 26, 1934). It is 1 without draws.
+fn at_most(draws: usize, wrong: usize, risk: f64) -> f64 {
+    if wrong >= draws {
+        return 1.0;
+    }
+    let (mut low, mut high) = (wrong as f64 / draws as f64, 1.0);
+    for _ in 0..60 {
+        let share = f64::midpoint(low, high);
+        if binomial(draws, wrong, share) > risk { low = share } else { high = share }
+    }
+    high
 }
 
-impl Shares {
-    fn new(counted: u128, tasks: u64, draws: usize) -> Shares {
-        let by_count = (0..draws).filter(|&draw| is_by_count(draw, counted)).count();
-        let by_count = by_count as f64 / draws.max(1) as f64;
-        Shares { counted: (counted as f64).max(1.0), tasks: tasks as f64, by_count }
+/// The probability of at most `wrong` hits in `draws` draws. Each hits with probability `share`,
+/// which is between 0 and 1.
+fn binomial(draws: usize, wrong: usize, share: f64) -> f64 {
+    let (hit, miss) = (share.ln(), (-share).ln_1p());
+    let mut ways = 0.0;
+    let mut sum = 0.0;
+    for hits in 0..=wrong {
+        sum += (ways + hits as f64 * hit + (draws - hits) as f64 * miss).exp();
+        ways += ((draws - hits) as f64).ln() - ((hits + 1) as f64).ln();
     }
-
-    /// The probability of a piece with this claim and this number of tasks, averaged over the draws
-    /// of both kinds.
-    fn of(&self, claimed: f64, tasks: u64) -> f64 {
-        self.by_count * claimed / self.counted + (1.0 - self.by_count) * tasks as f64 / self.tasks
-    }
+    sum
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use farm::{CountResult, Digest, Range};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::draw::{Drawing, Sample, Seed, Unit};
+
+    #[test]
+    fn limits_are_those_of_the_tables() {
+        // The rule of three, and two limits from tables of the binomial distribution (one-sided
+        // 95%).
+        assert!((at_most(100, 0, 0.05) - 0.029_513).abs() < 1e-6);
+        assert!((at_most(10, 1, 0.05) - 0.394_163).abs() < 1e-5);
+        assert!((at_most(20, 2, 0.05) - 0.282_619).abs() < 1e-5);
+        assert_eq!(at_most(0, 0, 0.05), 1.0);
+        assert_eq!(at_most(5, 5, 0.05), 1.0);
+        for draws in [1, 7, 300, 100_000] {
+            let exact = 1.0 - 0.05_f64.powf(1.0 / draws as f64);
+            assert!((at_most(draws, 0, 0.05) - exact).abs() < 1e-12, "{draws}");
+        }
+    }
+
+    #[test]
+    fn a_limit_holds_in_at_least_95_of_100_cases() {
+        const CASES: usize = 4_000;
+        for (draws, share) in [(50, 0.02), (100, 0.02), (100, 0.10), (37, 0.3), (200, 0.004)] {
+            let mut random = StdRng::seed_from_u64(1);
+            let mut wrong = || (0..draws).filter(|_| random.random_bool(share)).count();
+            let held = (0..CASES).filter(|_| at_most(draws, wrong(), 0.05) >= share).count();
+            // Four standard deviations of the number of cases are 55.
+            assert!(held + 55 >= CASES * 95 / 100, "{share} in {draws}: {held} of {CASES}");
+        }
+    }
+
+    /// A hundred ranges of a hundred tasks, of which `wrong` at the end claim too much.
+    fn drawn(wrong: u64, claim: u128, seed: u64) -> (u128, Drawn) {
+        let unit = |at: u64| Unit {
+            range: Range::new(100 * at, 100 * at + 100).expect("it has tasks"),
+            result: CountResult {
+                count: if at < 100 - wrong { 1_000 } else { claim },
+                digest: Digest(0),
+            },
+            is_task: false,
+        };
+        let units: Vec<Unit> = (0..100).map(unit).collect();
+        let counted = units.iter().map(|unit| unit.result.count).sum();
+        let sample = Sample { draws: 60, seed: Seed::Number(seed), all: false };
+        let mut drawing = Drawing::new(sample, blake3::hash(b""), 100, (counted, 10_000));
+        units.iter().for_each(|&unit| drawing.pass(unit, None));
+        (counted, drawing.end())
+    }
+
+    /// What a forger claims is found, or it is within the limits that the verdict gives.
+    #[test]
+    fn limits_hold_for_forged_bundles() {
+        const SEEDS: u64 = 400;
+        for (wrong, claim) in [(1, 100_000), (5, 20_000), (10, 0), (10, 1_500), (30, 3)] {
+            let mut false_limits = 0;
+            for seed in 0..SEEDS {
+                let (counted, drawn) = drawn(wrong, claim, seed);
+                let begins = 100 * (100 - wrong);
+                if drawn.hits.iter().any(|hit| hit.range.start() >= begins) {
+                    continue;
+                }
+                let verdict = Verdict::of(counted, &drawn, &[true; 60], false);
+                let of_total = (u128::from(wrong) * claim) as f64 / counted as f64;
+                let holds = verdict.wrong_of_total >= of_total
+                    && verdict.wrong_of_tasks >= wrong as f64 / 100.0;
+                false_limits += u64::from(!holds);
+            }
+            assert!(false_limits <= SEEDS * 7 / 100, "{wrong} x {claim}: {false_limits}");
+        }
+    }
+
+    #[test]
+    fn draws_without_a_recount_count_as_wrong() {
+        let (counted, drawn) = drawn(0, 0, 1);
+        let of = |alike: &[bool], is_exact| Verdict::of(counted, &drawn, alike, is_exact);
+        let all = of(&[true; 60], false);
+        assert_eq!(all.wrong_of_total, at_most(30, 0, RISK));
+        assert!((all.missed - 0.99_f64.powf(60.0)).abs() < 1e-12, "{all:?}");
+        let mut alike = [true; 41];
+        (alike[7], alike[40]) = (false, false);
+        let cut = of(&alike, false);
+        assert_eq!((cut.draws, cut.wrong_of_total), (39, at_most(21, 1, RISK)));
+        assert_eq!(cut.wrong_of_tasks, at_most(20, 1, RISK));
+        let none = of(&[false], false);
+        assert_eq!((none.draws, none.wrong_of_total, none.wrong_of_tasks), (0, 1.0, 1.0));
+        let exact = of(&[true; 60], true);
+        assert_eq!((exact.wrong_of_total, exact.wrong_of_tasks, exact.missed), (0.0, 0.0, 0.0));
+    }
+}

@@ -11,7 +11,7 @@ use board::TaskKind;
 use gpu::{Counter, Device, DeviceError};
 use plan::{KernelName, Lease, Plan, Recount};
 
-use crate::kernel::DeviceKernel;
+use crate::kernel::device_name;
 
 /// The threads that feed a device.
 pub(crate) const THREADS: usize = 2;
@@ -102,7 +102,7 @@ impl Devices {
     /// several kernels counted, a device may have been among them.
     pub(crate) fn take(&self, lease: &Lease) -> bool {
         let is_another = lease.recount.is_none_or(|Recount { unlike, by_search }| {
-            unlike != DeviceKernel::name() && unlike != KernelName::default() && !by_search
+            unlike != device_name() && unlike != KernelName::default() && !by_search
         });
         is_another && self.count(lease.plan)
     }
@@ -124,11 +124,10 @@ impl Feeder {
         !self.is_lost() && counts(self.least, plan)
     }
 
-    /// A kernel for tasks of `plan`, within the thread's share of the device's memory.
-    pub(crate) fn kernel(&self, plan: Plan) -> Result<DeviceKernel, DeviceError> {
+    /// A counter for tasks of `plan`, within the thread's share of the device's memory.
+    pub(crate) fn counter(&self, plan: Plan) -> Result<Counter, DeviceError> {
         let memory = self.used.memory / THREADS as u64;
-        let counter = Counter::new(&self.used.device, plan.problem.n(), memory)?;
-        Ok(DeviceKernel::new(counter, plan))
+        Counter::new(&self.used.device, plan.problem.n(), memory)
     }
 
     /// Whether the device has failed.

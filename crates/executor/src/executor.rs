@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use board::Tasks;
 use board::halves::tasks_of_split;
 use count::Backend;
+use gpu::Counter;
 use plan::{Lease, LeaseId, Report};
 
 use crate::devices::{Devices, Feeder};
-use crate::kernel::{DeviceKernel, NamedKernel};
+use crate::kernel::{NamedKernel, add_up, device_name};
 use crate::memory::{TooLittleMemory, fit};
 use crate::queue::{Chunk, KernelFor, Queue};
 use crate::stopwatch::Stopwatch;
@@ -59,7 +60,7 @@ struct CountingThread {
 #[derive(Debug)]
 enum Kernel {
     Processor(NamedKernel),
-    Device(DeviceKernel),
+    Device(Counter),
 }
 
 impl CountingThread {
@@ -96,7 +97,7 @@ impl CountingThread {
         if self.kernel.is_none() {
             let feeder = self.feeder.as_ref().filter(|feeder| feeder.counts(plan));
             let kernel = match feeder.filter(|_| devices.take(&chunk.lease)) {
-                Some(feeder) => Kernel::Device(feeder.kernel(plan)?),
+                Some(feeder) => Kernel::Device(feeder.counter(plan)?),
                 None => Kernel::Processor(NamedKernel::new(self.held, backend, plan, recount)),
             };
             self.kernel = Some(((plan, recount), kernel));
@@ -106,8 +107,9 @@ impl CountingThread {
         let start = chunk.range.start();
         let ((checked_count, task_counts), name) = match kernel {
             Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
-            Kernel::Device(kernel) => {
-                (kernel.count(fingerprint, start, tasks)?, DeviceKernel::name())
+            Kernel::Device(counter) => {
+                let count = |add: &mut dyn FnMut(u64)| counter.count_each(tasks, add);
+                (add_up(fingerprint, start, plan.reports_tasks(), count)?, device_name())
             }
         };
         Ok(Report::new(&chunk.lease, chunk.range, checked_count, task_counts, name, 0))

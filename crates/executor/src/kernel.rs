@@ -2,7 +2,6 @@
 
 use board::{PlanIndex, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
-use gpu::Counter;
 use plan::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
 
 /// A kernel with its name.
@@ -68,9 +67,7 @@ impl NamedKernel {
         start: u64,
         tasks: TaskSlice<'_>,
     ) -> Result<(CheckedCount, TaskCounts), CountError> {
-        let mut builder = CountBuilder::new(plan, start, self.reports_tasks);
-        self.kernel.count_each(tasks, |count| builder.add(count))?;
-        builder.end()
+        add_up(plan, start, self.reports_tasks, |add| self.kernel.count_each(tasks, add))
     }
 
     /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates, like [`count`](NamedKernel::count).
@@ -85,75 +82,35 @@ impl NamedKernel {
         range: Range,
     ) -> Result<(CheckedCount, TaskCounts), CountError> {
         let (start, end) = (range.start(), range.end());
-        let mut builder = CountBuilder::new(plan, start, self.reports_tasks);
-        self.kernel.count_each_of_range(index, start..end, |count| builder.add(count))?;
-        builder.end()
+        add_up(plan, start, self.reports_tasks, |add| {
+            self.kernel.count_each_of_range(index, start..end, add)
+        })
     }
 }
 
-/// A device's counter of tasks of one plan.
-#[derive(Debug)]
-pub(crate) struct DeviceKernel {
-    counter: Counter,
-    reports_tasks: bool,
+/// The name of devices in the evidence, the same for all of them.
+pub(crate) fn device_name() -> KernelName {
+    KernelName::new(Variant::DEVICE).expect("devices have a name")
 }
 
-impl DeviceKernel {
-    pub(crate) fn new(counter: Counter, plan: Plan) -> DeviceKernel {
-        DeviceKernel { counter, reports_tasks: plan.reports_tasks() }
-    }
-
-    /// The kernel's name in the evidence, the same for all devices.
-    pub(crate) fn name() -> KernelName {
-        KernelName::new(Variant::DEVICE).expect("devices have a name")
-    }
-
-    /// Counts tasks like [`NamedKernel::count`].
-    pub(crate) fn count(
-        &mut self,
-        plan: Fingerprint,
-        start: u64,
-        tasks: TaskSlice<'_>,
-    ) -> Result<(CheckedCount, TaskCounts), gpu::Error> {
-        let mut builder = CountBuilder::new(plan, start, self.reports_tasks);
-        self.counter.count_each(tasks, |count| builder.add(count))?;
-        Ok(builder.end()?)
-    }
-}
-
-/// Adds counts of consecutive tasks up. The checked count is `None` once the sum has passed 64 bits.
-struct CountBuilder {
+/// Adds the counts up that `count` passes on, of consecutive tasks from the ordinal `start` on.
+///
+/// # Errors
+///
+/// Those of `count`, and [`CountError::Overflow`], if the sum passes 64 bits.
+pub(crate) fn add_up<E: From<CountError>>(
     plan: Fingerprint,
-    ordinal: u64,
-    checked_count: Option<CheckedCount>,
-    /// The single counts, if they are reported.
-    each: Vec<u64>,
+    start: u64,
     reports_tasks: bool,
-}
-
-impl CountBuilder {
-    fn new(plan: Fingerprint, ordinal: u64, reports_tasks: bool) -> CountBuilder {
-        CountBuilder {
-            plan,
-            ordinal,
-            checked_count: Some(CheckedCount::EMPTY),
-            each: Vec::new(),
-            reports_tasks,
-        }
-    }
-
-    fn add(&mut self, count: u64) {
-        self.each.extend(self.reports_tasks.then_some(count));
-        self.checked_count = self
-            .checked_count
-            .and_then(|checked_count| checked_count.with(self.plan, self.ordinal, count));
-        self.ordinal += 1;
-    }
-
-    fn end(self) -> Result<(CheckedCount, TaskCounts), CountError> {
-        let checked_count = self.checked_count.ok_or(CountError::Overflow)?;
-        Ok((checked_count, TaskCounts::new(&self.each)))
-    }
+    count: impl FnOnce(&mut dyn FnMut(u64)) -> Result<(), E>,
+) -> Result<(CheckedCount, TaskCounts), E> {
+    let (mut ordinal, mut sum, mut each) = (start, Some(CheckedCount::EMPTY), Vec::new());
+    count(&mut |count| {
+        each.extend(reports_tasks.then_some(count));
+        sum = sum.and_then(|sum| sum.with(plan, ordinal, count));
+        ordinal += 1;
+    })?;
+    Ok((sum.ok_or(CountError::Overflow)?, TaskCounts::new(&each)))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod stopwatch;
 pub use allowed::{allowed_memory, allowed_processors};
 pub use device_sample::DeviceSample;
 pub use devices::{Devices, LEAST_WORTHWHILE};
-pub use estimate::{Effort, Estimate, Estimated, student};
+pub use estimate::{Effort, Estimate, Estimated};
 pub use executor::Executor;
 pub use gpu::{
     Device, DeviceChoice, DeviceError, Error as CountingError, MissingDevice,

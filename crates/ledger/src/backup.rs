@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::place;
-use super::{Evidence, LedgerFault, ScrubReport, format, scrub, wait};
+use super::{LedgerFault, ScrubReport, format, scrub};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
 /// have put beside it.
@@ -48,19 +48,6 @@ pub struct Draft {
     to: PathBuf,
 }
 
-/// A copy that was read and found sound.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copy {
-    /// Its file.
-    pub path: PathBuf,
-    /// Its size.
-    pub bytes: u64,
-    /// Number of its jobs.
-    pub jobs: u64,
-    /// Number of its accepted ranges.
-    pub ranges: u64,
-}
-
 impl Draft {
     /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. A draft that another process has
     /// left is removed.
@@ -83,8 +70,7 @@ impl Draft {
     pub fn copy_from(&self, from: &Path) -> Result<(), LedgerFault> {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
-        let mut source = format::reader(from)?;
-        source.busy_handler(Some(wait::for_others))?;
+        let source = format::reader(from)?;
         let mut copy = Connection::open(&self.file.0)?;
         let backup = Backup::new(&source, &mut copy)?;
         // All pages in one step, which is one transaction. Otherwise every write to the ledger would begin it anew.
@@ -115,17 +101,13 @@ impl Draft {
         OpenOptions::new().write(true).open(&self.file.0)
     }
 
-    /// Reads it as a ledger, waits until it is on disk, and gives it its name.
+    /// Reads it as a ledger, waits until it is on disk, and gives it its name. Returns what it has, and its size in bytes.
     ///
     /// # Errors
     ///
     /// [`LedgerFault`], if it is not a sound ledger, or there is a file of that name meanwhile.
-    pub fn finish(self) -> Result<Copy, LedgerFault> {
-        Evidence::open(&self.file.0)?;
-        let ScrubReport { jobs, ranges, damages, .. } = scrub(&self.file.0)?;
-        if let Some(damage) = damages.into_iter().next() {
-            return Err(LedgerFault::Content(damage));
-        }
+    pub fn finish(self) -> Result<(ScrubReport, u64), LedgerFault> {
+        let report = scrub(&self.file.0)?;
         // Windows waits for the disk only where a file may be written to.
         let file = self.open()?;
         file.sync_all()?;
@@ -133,7 +115,7 @@ impl Draft {
         refuse_existing(&self.to)?;
         fs::rename(&self.file.0, &self.to)?;
         place::sync_folder_of(&self.to)?;
-        Ok(Copy { path: self.to.clone(), bytes, jobs, ranges })
+        Ok((report, bytes))
     }
 }
 
@@ -158,7 +140,7 @@ mod tests {
     use crate::LedgerRequest;
     use crate::tests::{ledger_in, range, read};
 
-    fn copy_ledger(from: &Path, to: &Path) -> Result<Copy, LedgerFault> {
+    fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64), LedgerFault> {
         let draft = Draft::begin(place::with_suffix(to, ".draft"), to)?;
         draft.copy_from(from)?;
         draft.finish()
@@ -187,8 +169,8 @@ mod tests {
         let made = copy_ledger(&path, &copy).expect("it can be copied");
         ledger.apply(&[range(40, 50, 4)]).expect("the ledger goes on");
 
-        assert_eq!(made.jobs, 1);
-        assert_eq!(made.bytes, fs::metadata(&copy).expect("it is there").len());
+        assert_eq!(made.0.jobs, 1);
+        assert_eq!(made.1, fs::metadata(&copy).expect("it is there").len());
         assert!(files(&folder).iter().all(|name| !name.contains("copy.db-")), "one file");
         let restored = CheckedLedger::open_again(&copy).and_then(CheckedLedger::begin);
         let restored = restored.expect("it is whole");

@@ -95,41 +95,28 @@ fn unknown_kernel(job: JobId, first: u64, name: &str) -> LedgerFault {
     ))
 }
 
-/// The number that stands for a check in the column `audit`.
-pub(super) fn check_number(check: Check) -> i64 {
-    match check {
-        Check::NotChosen => 0,
-        Check::Wanted => 1,
-        Check::Agreed => 2,
-    }
+/// The checks, in the places of the numbers that stand for them in the column `audit`.
+pub(super) const CHECKS: [Check; 3] = [Check::NotChosen, Check::Wanted, Check::Agreed];
+
+/// The states of disputes, in the places of the numbers that stand for them in the column `state`.
+pub(super) const STATES: [DisputeState; 3] =
+    [DisputeState::Open, DisputeState::Settled, DisputeState::TakenBack];
+
+/// The number that stands for one of these.
+pub(super) fn number_of<T: PartialEq>(all: &[T], one: &T) -> i64 {
+    let place = all.iter().position(|other| other == one);
+    place.expect("all of them are there") as i64
 }
 
-/// The check that a number stands for.
-pub(super) fn read_check(columns: &rusqlite::Row<'_>, at: usize) -> Result<Check, LedgerFault> {
-    let number: i64 = columns.get(at)?;
-    let all = [Check::NotChosen, Check::Wanted, Check::Agreed];
-    let check = all.into_iter().find(|&check| check_number(check) == number);
-    check.ok_or_else(|| LedgerFault::Content(format!("a range has the unknown check {number}")))
-}
-
-/// The number that stands for a state in the column `state` of disputes.
-pub(super) fn state_number(state: DisputeState) -> i64 {
-    match state {
-        DisputeState::Open => 0,
-        DisputeState::Settled => 1,
-        DisputeState::TakenBack => 2,
-    }
-}
-
-/// The state of a dispute that a number stands for.
-pub(super) fn read_state(
+/// Reads the number that stands for one of these.
+pub(super) fn read_one<T: Copy>(
+    all: &[T],
     columns: &rusqlite::Row<'_>,
     at: usize,
-) -> Result<DisputeState, LedgerFault> {
-    let number: i64 = columns.get(at)?;
-    let all = [DisputeState::Open, DisputeState::Settled, DisputeState::TakenBack];
-    let state = all.into_iter().find(|&state| state_number(state) == number);
-    state.ok_or_else(|| LedgerFault::Content(format!("a dispute has the unknown state {number}")))
+) -> Result<T, LedgerFault> {
+    let number = unsigned(columns, at)?;
+    let one = usize::try_from(number).ok().and_then(|place| all.get(place).copied());
+    one.ok_or_else(|| LedgerFault::Content(format!("the unknown check or state {number}")))
 }
 
 /// A number that is never negative.

@@ -1,17 +1,15 @@
 //! Reading a ledger as evidence, while its coordinator goes on.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{
-    CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Restored, RestoredJob, TaskCounts,
-    TrustChange,
-};
+use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Party, Plan, RestoredJob};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
 use super::entry::{
-    COLUMNS, WIDTH, columns_of, read_check, read_row, read_row_at, read_state, signed,
+    CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, read_row_at, signed,
 };
 use super::place::{self, Place};
 use super::restore::{POLICY, POLICY_WIDTH, read_policy};
@@ -20,11 +18,7 @@ use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, format, task_counts}
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
-pub struct Evidence {
-    ledger: Ledger,
-    jobs: Vec<RestoredJob>,
-    distrusted: Distrusted,
-}
+pub struct Evidence(Ledger);
 
 impl Evidence {
     /// The ledger in `path`, which has to be there.
@@ -38,8 +32,7 @@ impl Evidence {
         let db = format::reader(path)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
-        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;
-        Ok(Evidence::new(ledger))
+        Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
     }
 
     /// The ledger in `path`, locked by this process; where nothing may be written, nobody can lock it.
@@ -51,53 +44,37 @@ impl Evidence {
             {
                 Evidence::open(path)
             }
-            opened => Ok(Evidence::new(opened?)),
+            opened => Ok(Evidence(opened?.ledger)),
         }
     }
 
-    fn new(ledger: CheckedLedger) -> Evidence {
-        let (ledger, Restored { jobs, distrusted, .. }) = ledger.into_evidence();
-        Evidence { ledger, jobs, distrusted }
+    /// All parties that were distrusted once, also those that are trusted again.
+    pub(crate) fn ever_distrusted(&self) -> Result<BTreeSet<Party>, LedgerFault> {
+        let changes = SqlStore(&self.0.db).trust_changes()?.into_iter();
+        Ok(changes.filter(|change| !change.trusted).map(|change| change.party).collect())
     }
 
-    /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
-    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
-        let mut changes = SqlStore(&self.ledger.db).trust_changes()?;
-        for change in &mut changes {
-            change.proof = change.proof.map(|(_, range)| (job, range));
-        }
-        Ok(changes)
+    /// Lets SQLite check the structure of the whole file.
+    pub(crate) fn check_integrity(&self) -> Result<(), LedgerFault> {
+        let db = &self.0.db;
+        let verdict: String = db.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
+        if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
     }
 
     /// Parties that are distrusted.
     pub fn distrusted(&self) -> &Distrusted {
-        &self.distrusted
+        &self.0.restored.distrusted
     }
 
     /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
     /// held.
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
-        self.ledger.close()
+        self.0.close()
     }
 
     /// All jobs.
     pub fn jobs(&self) -> &[RestoredJob] {
-        &self.jobs
-    }
-
-    /// A hash over where the job's ranges begin and end.
-    pub(crate) fn outline(&self, job: JobId) -> Result<[u8; 32], LedgerFault> {
-        let query = "SELECT first, past FROM ranges WHERE job = ? ORDER BY first";
-        let mut statement = self.ledger.db.prepare(query)?;
-        let mut rows = statement.query([signed(job.0)])?;
-        let mut hasher = blake3::Hasher::new();
-        while let Some(row) = rows.next()? {
-            let bounds: [i64; 2] = [row.get(0)?, row.get(1)?];
-            bounds.iter().for_each(|bound| {
-                hasher.update(&bound.to_le_bytes());
-            });
-        }
-        Ok(hasher.finalize().into())
+        &self.0.restored.jobs
     }
 
     /// Everything there is about a job, in the order of a bundle: policies, all changes of trust, each accepted range with its
@@ -107,7 +84,7 @@ impl Evidence {
         job: JobId,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
-        let db = &self.ledger.db;
+        let db = &self.0.db;
         let query =
             format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid");
         each(db, &query, job, |columns| {
@@ -116,7 +93,7 @@ impl Evidence {
         })?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let plan = self.plan_with_task_counts(job);
+        let plan = self.jobs().iter().find(|known| known.id == job).map(|job| &job.spec.plan);
         let query = format!(
             "SELECT {}, r.accepted_at, r.audit, r.task_counts, a.counted_at, {} FROM ranges r \
              LEFT JOIN audits a ON a.job = r.job AND a.first = r.first AND a.past = r.past \
@@ -139,15 +116,9 @@ impl Evidence {
              ORDER BY first, past, noted_at, rowid"
         );
         each(db, &query, job, |columns| {
-            let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
+            let (row, state) = (read_row(job, columns)?, read_one(&STATES, columns, WIDTH + 1)?);
             see(EvidenceRecord::Dispute { row, at_ms: get(columns, WIDTH)?, state })
         })
-    }
-
-    /// A job's plan, if counts of single tasks are published for it.
-    fn plan_with_task_counts(&self, job: JobId) -> Option<&Plan> {
-        let job = self.jobs.iter().find(|restored| restored.id == job)?;
-        job.spec.plan.reports_tasks().then_some(&job.spec.plan)
     }
 }
 
@@ -170,25 +141,15 @@ fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T, LedgerFault> {
     Ok(columns.get(at)?)
 }
 
-/// An accepted range, with the counts of its tasks if `plan` is given. Counts that were altered are omitted, because the sum is
-/// sound; a scrub reports them.
+/// An accepted range, with the counts of its tasks if `plan` is given.
 fn read_range(
     job: JobId,
     plan: Option<&Plan>,
     columns: &Row<'_>,
 ) -> Result<EvidenceRecord, LedgerFault> {
-    let check = read_check(columns, WIDTH + 1)?;
+    let check = read_one(&CHECKS, columns, WIDTH + 1)?;
     let counted = CountedRange { row: read_row(job, columns)?, check };
-    let reported = plan.map(|plan| {
-        let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
-        task_counts::of_row(counts, job, plan, &counted.row)
-    });
-    let task_counts = match reported.transpose() {
-        Err(LedgerFault::Content(damage)) => {
-            tracing::warn!(damage, "the counts of single tasks are left out");
-            TaskCounts::default()
-        }
-        reported => reported?.unwrap_or_default(),
-    };
+    let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
+    let task_counts = task_counts::of_row(counts, job, plan, &counted.row)?;
     Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
 }

@@ -2,18 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use farm::Contradiction;
+use farm::{Contradiction, Range};
 use rusqlite::ErrorCode;
 
 /// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerFault {
-    /// SQLite reported an error.
+    /// It cannot be read or written any more.
     #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(rusqlite::Error),
     /// The content is damaged.
     #[error("{0}")]
     Content(String),
+    /// It does not begin like a ledger.
+    #[error("it does not begin like a ledger")]
+    NoLedger,
     /// Another version of the program wrote it.
     #[error("{0}")]
     Version(String),
@@ -26,12 +29,22 @@ pub enum LedgerFault {
     /// Another program reads it, or has locked it, and does not come to an end.
     #[error("another program has read or locked it for a minute")]
     Busy,
-    /// The file cannot be the ledger of a coordinator.
+    /// The file cannot be opened, or cannot be the ledger of a coordinator.
     #[error("{0}")]
     Place(String),
     /// The file is not the one any more that was opened.
     #[error("{0}")]
     Gone(&'static str),
+    /// It has another count of the same tasks than the ledgers that are joined with it.
+    #[error("the tasks {range} are counted as {here} before, and as {there} there")]
+    Conflict {
+        /// The tasks.
+        range: Range,
+        /// The count by the ledgers before it.
+        here: u128,
+        /// Its count.
+        there: u128,
+    },
 }
 
 /// A fault of a ledger, with the ledger's file.
@@ -44,30 +57,33 @@ pub struct LedgerError {
     pub fault: LedgerFault,
 }
 
-/// What a fault means to an operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// Another process holds it.
-    Locked,
-    /// Another program reads it, or has locked it.
-    Busy,
-    /// Its content cannot be trusted.
-    Damaged,
-    /// It does not begin like a ledger.
-    NoLedger,
-    /// Another version of the program made it.
-    Version,
-    /// It cannot be opened.
-    Open,
-    /// Its file was removed or replaced while it was in use.
-    Gone,
-    /// It cannot be read or written any more.
-    Write,
-}
-
 impl From<Contradiction> for LedgerFault {
     fn from(contradiction: Contradiction) -> LedgerFault {
         LedgerFault::Content(contradiction.to_string())
+    }
+}
+
+impl From<rusqlite::Error> for LedgerFault {
+    fn from(error: rusqlite::Error) -> LedgerFault {
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        match error.sqlite_error_code() {
+            // A file that ends before a page that it should have.
+            _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ) => {
+                LedgerFault::Content(error.to_string())
+            }
+            // `Unknown` is a table or a column that is not there.
+            Some(
+                ErrorCode::DatabaseCorrupt
+                | ErrorCode::ConstraintViolation
+                | ErrorCode::TypeMismatch
+                | ErrorCode::Unknown,
+            )
+            | None => LedgerFault::Content(error.to_string()),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerFault::Busy,
+            Some(ErrorCode::NotADatabase) => LedgerFault::NoLedger,
+            Some(ErrorCode::CannotOpen) => LedgerFault::Place(error.to_string()),
+            Some(_) => LedgerFault::Sqlite(error),
+        }
     }
 }
 
@@ -76,41 +92,5 @@ impl LedgerFault {
     pub fn at(self, path: Option<&Path>) -> LedgerError {
         let path = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
         LedgerError { path, fault: self }
-    }
-
-    /// What the fault means.
-    pub fn kind(&self) -> FaultKind {
-        match self {
-            LedgerFault::Locked => FaultKind::Locked,
-            LedgerFault::Busy => FaultKind::Busy,
-            LedgerFault::Content(_) => FaultKind::Damaged,
-            LedgerFault::Version(_) => FaultKind::Version,
-            LedgerFault::File(_) | LedgerFault::Place(_) => FaultKind::Open,
-            LedgerFault::Gone(_) => FaultKind::Gone,
-            LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
-                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Busy,
-                Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,
-                _ if LedgerFault::is_damage(error) => FaultKind::Damaged,
-                Some(ErrorCode::CannotOpen) => FaultKind::Open,
-                _ => FaultKind::Write,
-            },
-        }
-    }
-
-    /// Whether an error of SQLite says that the file itself is wrong.
-    pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
-        // A file that ends before a page that it should have.
-        let code = error.sqlite_error().map(|error| error.extended_code);
-        code == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
-            || matches!(
-                error.sqlite_error_code(),
-                Some(
-                    ErrorCode::DatabaseCorrupt
-                | ErrorCode::ConstraintViolation
-                | ErrorCode::TypeMismatch
-                // No such table, no such column.
-                | ErrorCode::Unknown,
-                ) | None
-            )
     }
 }

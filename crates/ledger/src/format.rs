@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::LedgerFault;
+use super::{LedgerFault, wait};
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
@@ -25,14 +25,16 @@ const SCHEMA: &str = include_str!("schema.sql");
 const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
                              CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)";
 
-/// Opens the file `path`, which may come from a stranger, and which has to be there, to read it.
+/// Opens the file `path`, which may come from a stranger, and which has to be there, to read it. It
+/// waits for programs that have locked the file.
 ///
 /// # Errors
 ///
 /// SQLite's.
 pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
-    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     distrust(&db)?;
+    db.busy_handler(Some(wait::for_others))?;
     Ok(db)
 }
 

@@ -7,16 +7,14 @@ use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Distrusted, IntervalSet, JobId, JobSpec, JobState, LedgerCommand, Origin, Plan, RestoredJob,
-    Slice, TrustChange,
+    Distrusted, IntervalSet, JobId, JobSpec, JobState, LedgerCommand, Origin, Party, Plan,
+    RestoredJob, Slice,
 };
 
 use crate::backup::Unfinished;
 use crate::place;
 use crate::store::SqlStore;
-use crate::{
-    Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
-};
+use crate::{Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock};
 
 /// The only job of a ledger that was joined.
 const JOB: JobId = JobId(1);
@@ -67,19 +65,10 @@ pub enum JoinError {
         /// Number of these ranges.
         open: u64,
     },
-    /// Two ledgers have different counts of the same tasks.
-    #[error("the ledger {} conflicts with the others: {reason}", path.display())]
-    Conflict {
-        /// The ledger that differs from those before it.
-        path: PathBuf,
-        /// Where and how they differ.
-        reason: String,
-    },
 }
 
 /// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
-/// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes. Which tasks
-/// have a count in the end does not depend on the order of the parts.
+/// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes.
 ///
 /// # Errors
 ///
@@ -154,20 +143,6 @@ fn open(path: &PathBuf) -> Result<Part<'_>, JoinError> {
 /// A ledger to join, and its job.
 type Part<'a> = (&'a PathBuf, Evidence, RestoredJob);
 
-/// The order in which parts are taken in. Where the ranges of two parts begin and end within each other, those
-/// of the first one stay, so complete parts come first, and then those with more tasks.
-fn in_order<'a, 'p>(parts: &'a [Part<'p>]) -> Result<Vec<&'a Part<'p>>, JoinError> {
-    let rank = |part: &'a Part<'p>| {
-        let (path, evidence, job) = part;
-        let outline = evidence.outline(job.id).map_err(|fault| fault.at(Some(path)))?;
-        let is_complete = job.accepted.len() == job.spec.slice.ordinals(job.spec.plan.tasks).len();
-        Ok::<_, JoinError>((Reverse(is_complete), Reverse(job.accepted.len()), outline, part))
-    };
-    let mut ranked = parts.iter().map(rank).collect::<Result<Vec<_>, _>>()?;
-    ranked.sort_by_key(|&(complete, tasks, outline, _)| (complete, tasks, outline));
-    Ok(ranked.into_iter().map(|(.., part)| part).collect())
-}
-
 fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinError> {
     let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
     let (job, slice) = (JOB, Slice::ALL);
@@ -177,19 +152,26 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         spec: JobSpec { origin, plan, slice, priority: 0 },
         audit: None,
     })?;
-    let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
-    let verdicts = verdicts(parts)?;
-    note(ledger, &verdicts, parts).map_err(at_ledger)?;
+    let mut distrusted = BTreeSet::new();
+    for (path, evidence, _) in parts {
+        distrusted.extend(evidence.ever_distrusted().map_err(|fault| fault.at(Some(path)))?);
+    }
+    note(ledger, &distrusted, parts).map_err(|fault| fault.at(ledger.path()))?;
+    // Where the ranges of two parts begin and end within each other, those of the first one stay, so complete parts come
+    // first, and then those with more tasks.
+    let mut in_order: Vec<&Part<'_>> = parts.iter().collect();
+    in_order.sort_by_key(|(.., job)| {
+        let JobSpec { plan, slice, .. } = &job.spec;
+        let is_complete = job.accepted.len() == slice.ordinals(plan.tasks).len();
+        Reverse((is_complete, job.accepted.len()))
+    });
     let mut absorbed = Vec::new();
-    for (path, evidence, job) in in_order(parts)? {
-        let own = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
-        let unknown = verdicts.iter().filter(|verdict| !own.contains(verdict));
-        let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
+    for (path, evidence, job) in in_order {
+        let own = evidence.ever_distrusted().map_err(|fault| fault.at(Some(path)))?;
+        // This part still has what these have counted, because it does not know of them.
+        let wrong = Distrusted(distrusted.difference(&own).cloned().collect());
         let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &wrong));
-        absorbed.push(part.map_err(|fault| match fault {
-            MergeFault::Ledger(fault) => fault.at(Some(path)).into(),
-            conflict => JoinError::Conflict { path: (*path).clone(), reason: conflict.to_string() },
-        })?);
+        absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
     let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
@@ -218,33 +200,21 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     })
 }
 
-/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
-/// without the verdict still has what that party counted.
-fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
-    let mut verdicts = Vec::new();
-    for (path, evidence, _) in parts {
-        let changes = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
-        for change in changes.into_iter().filter(|change| !change.trusted) {
-            if !verdicts.contains(&change) {
-                verdicts.push(change);
-            }
-        }
-    }
-    Ok(verdicts)
-}
-
-/// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
-/// trusted.
-fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
-    let is_trusted = |verdict: &&TrustChange| {
-        !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
-    };
-    let reinstatements: BTreeSet<_> =
-        verdicts.iter().filter(is_trusted).map(|it| &it.party).collect();
+/// Notes whom a part has distrusted, so that a later merge knows of them. A party that all parts trust again is trusted.
+fn note(
+    ledger: &Ledger,
+    distrusted: &BTreeSet<Party>,
+    parts: &[Part<'_>],
+) -> Result<(), LedgerFault> {
+    let why = "in ledgers merged here";
     ledger.in_one_go(|| {
         let mut store = SqlStore(&ledger.db);
-        verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;
-        let why = "in all ledgers merged here";
-        reinstatements.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))
+        for party in distrusted {
+            store.change_trust(party, false, None, why)?;
+            if !parts.iter().any(|(_, part, _)| part.distrusted().0.contains(party)) {
+                store.change_trust(party, true, None, why)?;
+            }
+        }
+        Ok(())
     })
 }

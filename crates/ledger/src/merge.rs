@@ -13,44 +13,19 @@ use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
-use super::entry::{signed, state_number};
+use super::checksum::checksum;
+use super::entry::{STATES, number_of, signed};
 use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absorbed {
-    /// Tasks that were added.
-    pub added: u64,
     /// Ranges that were there before, in whatever rows, with the same counts.
     pub compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
     /// compared; or a party counted them of which another part knows that it was wrong.
     pub left_out: u64,
-}
-
-/// Why a part cannot be taken in.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeFault {
-    /// One of the ledgers cannot be read or written.
-    #[error(transparent)]
-    Ledger(#[from] LedgerFault),
-    /// Two counts of the same tasks.
-    #[error("the tasks {range} are counted as {here} before, and as {there} there")]
-    Conflict {
-        /// Which.
-        range: Range,
-        /// What the parts before it say.
-        here: u128,
-        /// What it says.
-        there: u128,
-    },
-}
-
-impl From<rusqlite::Error> for MergeFault {
-    fn from(error: rusqlite::Error) -> MergeFault {
-        MergeFault::Ledger(error.into())
-    }
 }
 
 /// Rows of a part with their second counts, and the range in which they overlap rows here.
@@ -64,13 +39,17 @@ impl Ledger {
     /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What
     /// these parties have counted is left out: another part has distrusted them, and this one has
     /// not taken their counts back.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::Conflict`] if both have counted the same tasks, with different results.
     pub fn absorb(
         &self,
         job: JobId,
         part: &Evidence,
         theirs: JobId,
         wrong: &Distrusted,
-    ) -> Result<Absorbed, MergeFault> {
+    ) -> Result<Absorbed, LedgerFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
         let is_wrong = |row: &Row| wrong.includes(&row.provenance.principal);
@@ -105,7 +84,7 @@ impl Ledger {
                 // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
                 EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
-            Ok::<(), MergeFault>(())
+            Ok::<(), LedgerFault>(())
         })?;
         self.settle_overlap(job, open, wrong, &mut absorbed)?;
         Ok(absorbed)
@@ -142,7 +121,7 @@ impl Ledger {
         overlap: Option<Overlap>,
         wrong: &Distrusted,
         absorbed: &mut Absorbed,
-    ) -> Result<(), MergeFault> {
+    ) -> Result<(), LedgerFault> {
         let Some(Overlap { rows, seconds, range }) = overlap else { return Ok(()) };
         self.take_rows(job, rows, range, absorbed)?;
         for (second, at_ms) in seconds {
@@ -165,13 +144,13 @@ impl Ledger {
         rows: Vec<(CountedRange, TaskCounts)>,
         range: Range,
         absorbed: &mut Absorbed,
-    ) -> Result<(), MergeFault> {
+    ) -> Result<(), LedgerFault> {
         let here = self.overlapping(job, range)?;
         let there = rows.iter().map(|(counted, _)| &counted.row);
         if let (Some(ours), Some(theirs)) = (farm::tiled(&here, range), farm::tiled(there, range)) {
             if ours != theirs {
                 let (here, there) = (ours.count, theirs.count);
-                return Err(MergeFault::Conflict { range, here, there });
+                return Err(LedgerFault::Conflict { range, here, there });
             }
             absorbed.compared += 1;
             return Ok(());
@@ -181,7 +160,6 @@ impl Ledger {
             let overlap = self.overlapping(job, range)?;
             if overlap.is_empty() {
                 rules::accept(&mut SqlStore(&self.db), job, &counted, &task_counts)?;
-                absorbed.added += range.len();
             } else {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
@@ -198,22 +176,10 @@ impl Ledger {
         at_ms: i64,
         state: DisputeState,
     ) -> Result<(), LedgerFault> {
-        let is_known = self
-            .db
-            .prepare_cached(
-                "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? \
-                 AND machine = ? AND digest = ? AND noted_at = ? AND state = ?",
-            )?
-            .exists((
-                signed(job.0),
-                signed(row.range.start()),
-                signed(row.range.end()),
-                &row.provenance.principal.owner,
-                &row.provenance.principal.machine,
-                row.checked_count.digest.to_string(),
-                at_ms,
-                state_number(state),
-            ))?;
+        let known =
+            "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
+        let key = (signed(job.0), checksum(job, row), at_ms, number_of(&STATES, &state));
+        let is_known = self.db.prepare_cached(known)?.exists(key)?;
         if !is_known {
             SqlStore(&self.db).add("disputes", ("noted_at", at_ms), job, row, own_state(state))?;
         }

@@ -17,7 +17,6 @@ use super::clock::unix_ms;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
-use super::history;
 use super::place::{self, Place};
 use super::store::SqlStore;
 use super::view;
@@ -32,7 +31,7 @@ const MIN_SQLITE: i32 = 3_051_003;
 /// A ledger that was read and found sound. This process holds it and has written nothing to it.
 #[derive(Debug)]
 pub struct CheckedLedger {
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
     is_new: bool,
 }
 
@@ -41,7 +40,7 @@ pub struct CheckedLedger {
 pub struct Ledger {
     pub(crate) db: Connection,
     /// The content when it was opened.
-    restored: Restored,
+    pub(crate) restored: Restored,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
@@ -94,12 +93,6 @@ impl CheckedLedger {
         &self.ledger.restored.jobs
     }
 
-    /// The ledger and its content, for a reader.
-    pub(crate) fn into_evidence(mut self) -> (Ledger, Restored) {
-        let restored = self.ledger.take_restored();
-        (self.ledger, restored)
-    }
-
     pub(crate) fn check(
         db: Connection,
         place: Option<Place>,
@@ -142,7 +135,7 @@ impl CheckedLedger {
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            history::record_epoch(&transaction)?;
+            record_epoch(&transaction)?;
             transaction.rollback()?;
         }
         let mode: String =
@@ -152,7 +145,7 @@ impl CheckedLedger {
             return Err(std::io::Error::other(text).into());
         }
         let transaction = db.unchecked_transaction()?;
-        let epoch = history::record_epoch(&transaction)?;
+        let epoch = record_epoch(&transaction)?;
         transaction.commit()?;
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
@@ -229,12 +222,6 @@ impl Ledger {
     /// [`LedgerFault`], if it cannot be written.
     pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
         self.in_one_go(|| credentials::change(&self.db, change))
-    }
-
-    /// The content when it was opened.
-    #[cfg(test)]
-    pub fn restored(&self) -> &Restored {
-        &self.restored
     }
 
     /// Takes the content out that the ledger had when it was opened, for a farm to continue from.
@@ -314,6 +301,16 @@ impl Ledger {
         }
         Ok(restored)
     }
+}
+
+/// Notes that the ledger is opened. Returns the epoch, which rises.
+fn record_epoch(db: &Connection) -> Result<u32, LedgerFault> {
+    Ok(db.query_row(
+        "INSERT INTO epochs (epoch, opened_at, build) SELECT coalesce(max(epoch), 0) + 1, ?, ? FROM epochs \
+         RETURNING epoch",
+        (unix_ms(), env!("CARGO_PKG_VERSION")),
+        |row| row.get(0),
+    )?)
 }
 
 /// The size of the ledger at `path`, with what SQLite keeps beside it.

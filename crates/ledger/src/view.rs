@@ -6,13 +6,12 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::{Credit, CreditOf, Incident, JobId, JobState, Party, Principal, Range};
+use farm::{Credit, CreditOf, Incident, JobId, Principal, Range};
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 
-use super::LedgerFault;
 use super::entry::signed;
-use super::restore::BEGUN;
+use super::{LedgerFault, format};
 
 /// A ledger that is only read.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ impl LedgerView {
     ///
     /// [`LedgerFault`], if it cannot be read.
     pub fn open(path: &Path) -> Result<LedgerView, LedgerFault> {
-        Ok(LedgerView { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
+        Ok(LedgerView { db: format::reader(path)? })
     }
 
     /// The files in the folder of keys beside it with which it was served.
@@ -92,65 +91,15 @@ impl LedgerView {
     ///
     /// [`LedgerFault`], if it cannot be read.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>, LedgerFault> {
-        let job = signed(job.0);
-        let most = LedgerView::INCIDENTS;
-        let mut found = Vec::new();
-        let mut note = |at_ms, text| found.push(Incident { at_ms, text });
-
-        let query = "SELECT submitted_at, ended_at, owner FROM jobs WHERE id = ?";
-        let (begun, ended): (i64, Option<i64>) = self.db.query_row(query, [job], |row| {
-            note(row.get(0)?, format!("submitted{}", by_whom(row, 2)?));
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-        let query = "SELECT asked_at, share_ppm, asked_by FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT ?";
-        self.each(query, (job, most), |row| {
-            let (share, by) = (f64::from(row.get::<_, u32>(1)?) / 10_000.0, by_whom(row, 2)?);
-            note(row.get(0)?, format!("an audit of {share}% of the ranges was ordered{by}"));
+        let mut incidents = Vec::new();
+        self.each(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
+            incidents.push(Incident { at_ms: row.get(0)?, text: row.get(1)? });
             Ok(())
         })?;
-        let query = "SELECT changed_at, state, priority, asked_by FROM changes WHERE job = ? ORDER BY rowid DESC LIMIT ?";
-        self.each(query, (job, most), |row| {
-            let state: Option<String> = row.get(1)?;
-            let (priority, by): (Option<i32>, _) = (row.get(2)?, by_whom(row, 3)?);
-            let is_begun = state.as_deref() == Some(BEGUN);
-            let what = match state.and_then(|name| JobState::named(&name)) {
-                None if is_begun => "its first tasks were leased".into(),
-                Some(JobState::Running) if by.is_empty() => "it runs again".into(),
-                Some(JobState::Running) => "resumed".into(),
-                Some(JobState::Suspended) => {
-                    "suspended: its total contradicts what is known of it".into()
-                }
-                Some(state) => state.name().into(),
-                None => format!("given the priority {}", priority.unwrap_or_default()),
-            };
-            note(row.get(0)?, what + &by);
-            Ok(())
-        })?;
-        let query = "SELECT noted_at, first, past, worker, owner, machine FROM disputes WHERE job = ? \
-                     ORDER BY noted_at DESC LIMIT ?";
-        self.each(query, (job, most), |row| {
-            let [first, past] = [number(row.get_ref(1)?), number(row.get_ref(2)?)];
-            let (worker, party): (String, _) = (row.get(3)?, party(row, 4)?);
-            let text = format!(
-                "the count of [{first}, {past}) by {worker} ({party}) is kept as evidence: it contradicts another, or is \
-                 distrusted"
-            );
-            note(row.get(0)?, text);
-            Ok(())
-        })?;
-        let query = "SELECT noted_at, owner, machine FROM trust WHERE job = ? AND NOT trusted ORDER BY rowid DESC LIMIT ?";
-        self.each(query, (job, most), |row| {
-            let text = "was proven wrong, and is distrusted";
-            note(row.get(0)?, format!("{} {text}", party(row, 1)?));
-            Ok(())
-        })?;
-        let query = "SELECT opened_at FROM epochs WHERE opened_at > ?1 AND opened_at <= ?2 ORDER BY epoch DESC LIMIT ?3";
-        self.each(query, (begun, ended.unwrap_or(i64::MAX), most), |row| {
-            note(row.get(0)?, "a coordinator was started".into());
-            Ok(())
-        })?;
-        found.sort_by_key(|incident| std::cmp::Reverse(incident.at_ms));
-        Ok(found)
+        if incidents.is_empty() {
+            return Err(rusqlite::Error::QueryReturnedNoRows.into());
+        }
+        Ok(incidents)
     }
 
     /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.
@@ -224,16 +173,6 @@ impl LedgerView {
     }
 }
 
-/// The end of a sentence about what the owner in a column asked for; nothing if nobody did.
-fn by_whom(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<String> {
-    let owner: String = row.get(at)?;
-    Ok(if owner.is_empty() { owner } else { format!(" by {owner}") })
-}
-
-fn party(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Party> {
-    Ok(Party { owner: row.get(at)?, machine: row.get(at + 1)? })
-}
-
 /// A number that is never negative; 0 if somebody has changed the file.
 fn number(value: ValueRef<'_>) -> u64 {
     value.as_i64().ok().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
@@ -243,3 +182,35 @@ fn number(value: ValueRef<'_>) -> u64 {
 fn job(value: ValueRef<'_>) -> Option<JobId> {
     (value != ValueRef::Null).then(|| JobId(number(value)))
 }
+
+/// The incidents of a job, the latest first, and no more of a kind than the second parameter says.
+const INCIDENTS: &str = "
+    WITH incidents (kind, at, text, asked_by) AS (
+        SELECT 1, submitted_at, 'submitted', owner FROM jobs WHERE id = ?1
+        UNION ALL
+        SELECT 2, asked_at, printf('an audit of %g%% of the ranges was ordered', share_ppm / 10000.0), asked_by
+        FROM audit_policies WHERE job = ?1
+        UNION ALL
+        SELECT 3, changed_at, CASE state
+            WHEN 'begun' THEN 'its first tasks were leased'
+            WHEN 'running' THEN iif(asked_by = '', 'it runs again', 'resumed')
+            WHEN 'suspended' THEN 'suspended: its total contradicts what is known of it'
+            ELSE coalesce(state, 'given the priority ' || priority)
+        END, asked_by
+        FROM changes WHERE job = ?1
+        UNION ALL
+        SELECT 4, noted_at, printf(
+            'the count of [%d, %d) by %s (%s/%s) is kept as evidence: it contradicts another, or is distrusted',
+            first, past, worker, owner, machine
+        ), ''
+        FROM disputes WHERE job = ?1
+        UNION ALL
+        SELECT 5, noted_at, owner || coalesce('/' || machine, '') || ' was proven wrong, and is distrusted', ''
+        FROM trust WHERE job = ?1 AND NOT trusted
+        UNION ALL
+        SELECT 6, opened_at, 'a coordinator was started', '' FROM epochs JOIN jobs ON id = ?1
+        WHERE opened_at > submitted_at AND opened_at <= coalesce(ended_at, opened_at)
+    )
+    SELECT at, text || iif(asked_by = '', '', ' by ' || asked_by)
+    FROM (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY at DESC) AS place FROM incidents)
+    WHERE place <= ?2 ORDER BY at DESC, kind, place";

@@ -9,7 +9,6 @@ mod sources;
 
 pub use sources::{Figure, Source, figures};
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -19,8 +18,8 @@ struct Counts {
     total: Values,
     fundamental: Values,
     centrosymmetric: Values,
-    quarter_turn: Sparse,
-    toroidal: Sparse,
+    quarter_turn: Values,
+    toroidal: Values,
     superqueens: Values,
     prefixes: Vec<Polynomial>,
     ring_two_tasks: Values,
@@ -41,14 +40,6 @@ struct Values {
     source: String,
     first: u32,
     values: Vec<String>,
-}
-
-/// Counts by board size, from 1 to `last`. A missing size has the count 0.
-#[derive(Deserialize)]
-struct Sparse {
-    source: String,
-    last: u32,
-    sparse: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -73,17 +64,6 @@ impl Values {
     fn known(&'static self, n: u32) -> Option<Known> {
         let value = self.values.get(usize::try_from(n.checked_sub(self.first)?).ok()?)?;
         Some(Known { value: number(value), source: &self.source })
-    }
-
-    fn at(&'static self, n: u32) -> u128 {
-        self.known(n).unwrap_or_else(|| panic!("no count for N = {n} is known")).value
-    }
-}
-
-impl Sparse {
-    fn known(&'static self, n: u32) -> Option<Known> {
-        let value = self.sparse.get(&n.to_string()).map_or(0, |value| number(value));
-        (1..=self.last).contains(&n).then_some(Known { value, source: &self.source })
     }
 
     fn at(&'static self, n: u32) -> u128 {

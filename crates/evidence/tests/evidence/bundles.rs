@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use board::PlanIndex;
 use count::{Backend, Variant};
 use evidence::{
-    Checked, RecountEffort, RecountError, Recounted, Sample, Seed, check, export, recount,
+    BundleError, Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount,
 };
 use executor::NamedKernel;
 use farm::{
@@ -148,7 +148,7 @@ impl Forger {
         check(&self.write("bundle"), sample).map_err(|error| error.to_string())
     }
 
-    fn recount(&self, variant: Variant, time: Option<Duration>) -> Result<Recounted, RecountError> {
+    fn recount(&self, variant: Variant, time: Option<Duration>) -> Result<Recounted, BundleError> {
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: time.is_none() };
         let checked = check(&self.write("bundle"), sample).expect("it does not contradict itself");
         let threads = NonZero::new(2).expect("two");
@@ -170,7 +170,7 @@ fn an_honest_bundle_is_exact_once_all_of_it_is_recounted() {
     let forger = Forger::honest(10, ROWS, 20);
     let recounted = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
     assert!(recounted.verdict.is_exact && !recounted.is_cut_short);
-    assert_eq!((recounted.sums.tasks, recounted.sums.pieces), (forger.plan.tasks, 0));
+    assert_eq!(recounted.sums.tasks, forger.plan.tasks);
     assert_eq!(recounted.verdict.wrong_of_total, 0.0);
 }
 
@@ -215,21 +215,9 @@ fn one_invented_range_over_most_of_the_plan_is_refused() {
     let forger = invented(13, 3, 200);
     let wrong = forger
         .recount(another_loop(forger.plan.method), Some(Duration::from_secs(60)))
-        .expect_err("a forgery");
-    assert!(matches!(wrong, RecountError::Differs(_) | RecountError::TooFar(_)), "{wrong}");
-}
-
-/// Prints the refusal at a size at which the invented range cannot be counted in time.
-#[test]
-#[ignore = "it counts for half a minute"]
-fn an_invented_range_too_large_to_count_is_refused() {
-    let forger = invented(18, 4, 8_351);
-    let begun = Instant::now();
-    let wrong = forger
-        .recount(another_loop(forger.plan.method), Some(Duration::from_secs(3)))
-        .expect_err("a forgery");
-    println!("{wrong}, after {:?}", begun.elapsed());
-    assert!(matches!(wrong, RecountError::TooFar(_)), "{wrong}");
+        .expect_err("a forgery")
+        .to_string();
+    assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
 }
 
 /// The total of N = 16 by `halves` as one range whose tasks are reported.
@@ -252,12 +240,10 @@ fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
         times().map(|time| forger.recount(Variant::Search, Some(time)).expect("it holds"));
     let recounted =
         recounts.find(|recounted| recounted.sums.reported > 100).expect("tasks are counted");
-    assert_eq!((recounted.sums.ranges, recounted.sums.pieces), (0, 0), "{recounted:?}");
-    assert_eq!(recounted.sums.reported as u64, recounted.sums.tasks);
-    assert_eq!(recounted.verdict.in_large, 0, "{recounted:?}");
-    assert!(recounted.verdict.wrong_of_tasks.is_some_and(|share| share < 0.1), "{recounted:?}");
+    assert_eq!(recounted.sums.reported as u64, recounted.sums.tasks, "{recounted:?}");
+    assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
     let whole = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
-    assert_eq!((whole.sums.ranges, whole.sums.reported, whole.verdict.is_exact), (1, 0, true));
+    assert_eq!((whole.sums.ranges, whole.verdict.is_exact), (1, true));
 }
 
 /// The sum of the range, its digest and the counts of its tasks agree, and so does the published
@@ -281,28 +267,6 @@ fn counts_moved_between_reported_tasks_are_found() {
         counts[from + 1] += 1;
     });
     one.recount(another_loop(one.plan.method), None).expect_err("everything is counted again");
-}
-
-/// The invented counts have the true sum and digest, but another checksum.
-#[test]
-fn invented_task_counts_are_found_in_a_range_counted_whole() {
-    let mut forger = Forger::honest(10, Method::Halves, 70);
-    forger.report_tasks(0, |_| {});
-    let sample = Sample { draws: 200, seed: Seed::Number(1), all: true };
-    let mut checked = check(&forger.write("bundle"), sample).expect("it holds");
-    let effort = RecountEffort {
-        threads: NonZero::<usize>::MIN,
-        variant: another_loop(Method::Halves),
-        memory: 1 << 28,
-        time: None,
-    };
-    let recounted = recount(&checked, effort).expect("it is honest");
-    assert!(recounted.verdict.is_exact);
-    let checksum =
-        checked.drawn.checksums.get_mut(&0).expect("the tasks of the first range are reported");
-    *checksum = blake3::hash(b"other counts of the same sum and digest");
-    let found = recount(&checked, effort).expect_err("they are others").to_string();
-    assert!(found.contains("are invented"), "{found}");
 }
 
 #[test]
@@ -369,7 +333,7 @@ fn author_and_kernel_decide_what_a_second_count_confirms() {
     assert_eq!((by_owner.by_machine.ranges, by_owner.by_owner.ranges), (1, 1));
     assert_eq!(by_owner.by_owner.count, by_owner.by_machine.count);
     let same = confirmations("avx2", provenance("p", "m")).expect("the same kernel");
-    assert_eq!((same.same_kernel.ranges, same.by_machine.ranges), (1, 0));
+    assert_eq!((same.unconfirmed.ranges, same.by_machine.ranges), (1, 0));
     let itself =
         confirmations("avx2 mirrored", provenance("o", "m")).expect_err("nobody checks itself");
     assert!(itself.contains("do not check each other"), "{itself}");
@@ -423,10 +387,10 @@ fn a_distrusted_principal_confirms_nothing() {
     };
     forger.records.insert(0, change(false));
     let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.by_distrusted.ranges, confirmed.by_machine.ranges), (1, 0));
+    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
     forger.records.insert(1, change(true));
     let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.by_distrusted.ranges, confirmed.by_machine.ranges), (0, 1));
+    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (0, 1));
 }
 
 #[test]
@@ -438,7 +402,7 @@ fn a_settled_dispute_confirms_nothing() {
     let state = farm::DisputeState::Settled;
     forger.records.push(EvidenceRecord::Dispute { row, at_ms: 0, state });
     let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.missing.ranges, confirmed.by_machine.ranges), (1, 0));
+    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
 }
 
 #[test]

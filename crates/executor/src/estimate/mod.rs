@@ -31,8 +31,8 @@ use count::{Backend, CountError};
 use plan::Plan;
 
 use self::counter::{Counter, Run};
+pub use self::spread::Estimate;
 use self::spread::Spread;
-pub use self::spread::{Estimate, student};
 use crate::stopwatch::Stopwatch;
 
 /// The fewest draws for an error bar.

@@ -122,8 +122,7 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 /// The 97.5% quantile of Student's distribution with `freedom` degrees of freedom, within 0.001 of exact values. Up to 6 degrees of freedom
 /// it interpolates linearly between exact values; beyond, it takes the first terms of the expansion about
 /// the normal distribution (Abramowitz and Stegun 26.7.5).
-#[must_use]
-pub fn student(freedom: f64) -> f64 {
+fn student(freedom: f64) -> f64 {
     const FEW: [f64; 6] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469];
     const NORMAL: f64 = 1.959_964;
     if freedom < 6.0 {

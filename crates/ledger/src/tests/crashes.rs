@@ -103,7 +103,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     assert_eq!(play(&ledger, restored, |_| (), |_| ()), exact(), "{orders}");
     drop(ledger);
     let ledger = open(&path);
-    let [job] = &ledger.restored().jobs[..] else { panic!("{orders}: another number of jobs") };
+    let [job] = &ledger.restored.jobs[..] else { panic!("{orders}: another number of jobs") };
     assert_eq!((job.state, job.total, job.disputes.len()), exact(), "{orders}");
     true
 }

@@ -51,5 +51,5 @@ fn a_job_leaves_in_parts_and_nothing_but_its_number_is_left() {
     assert_eq!(was, Ok(("done".into(), "1".into())));
     ledger.close().expect("it can be closed");
     let ledger = open(&path).expect("it is sound");
-    assert_eq!(ledger.restored().last_job, JOB.0);
+    assert_eq!(ledger.restored.last_job, JOB.0);
 }

@@ -118,7 +118,7 @@ struct Pair {
 impl Pair {
     fn new() -> Pair {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
-        let farm = Farm::restore(config(), key(), Millis(0), ledger.restored().clone());
+        let farm = Farm::restore(config(), key(), Millis(0), ledger.restored.clone());
         Pair { farm, ledger, workers: Vec::new(), leases: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::Args;
-use ledger::{Copy, Draft, LedgerFault};
+use ledger::{Draft, LedgerFault, ScrubReport};
 use serde_json::json;
 use wire::v1;
 
@@ -44,9 +44,9 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
         Some(from) => draft.copy_from(from).map_err(|fault| fault.at(Some(from)))?,
         None => receive(&args, &draft).await?,
     }
-    let Copy { path, bytes, jobs, ranges } = draft.finish().map_err(cannot_write)?;
+    let (ScrubReport { jobs, ranges, .. }, bytes) = draft.finish().map_err(cannot_write)?;
     if args.json {
-        let file = path.display().to_string();
+        let file = to.display().to_string();
         return output::print(
             json!({ "file": file, "bytes": bytes, "jobs": jobs, "ranges": ranges }),
         );
@@ -57,7 +57,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
         plural(jobs, "s"),
         plural(ranges, "s")
     ));
-    output::print(path.display())
+    output::print(to.display())
 }
 
 /// Fills the draft with what the coordinator sends.

@@ -44,17 +44,17 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
             "bundle": args.bundle.display().to_string(),
             "name": name.to_string(),
             "state": header.state,
-            "ranges": header.ranges,
-            "audits": header.audits,
-            "disputes": header.disputes,
+            "ranges": header.lines.ranges,
+            "audits": header.lines.audits,
+            "disputes": header.lines.disputes,
         }));
     }
     output::print(format!(
         "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
         args.bundle.display(),
-        header.ranges,
-        header.audits,
-        header.disputes
+        header.lines.ranges,
+        header.lines.audits,
+        header.lines.disputes
     ))
 }
 

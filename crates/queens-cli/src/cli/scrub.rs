@@ -1,9 +1,9 @@
-//! `queens scrub`: reads whole ledgers and says what is damaged.
+//! `queens scrub`: reads whole ledgers and says whether one is damaged.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use ledger::{ScrubReport, scrub};
+use ledger::{LedgerFault, ScrubReport, scrub};
 use serde_json::json;
 
 use super::show::plural;
@@ -27,30 +27,33 @@ pub(super) struct ScrubArgs {
 pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
     let mut failure = None;
     for path in &args.ledgers {
-        let report = scrub(path).map_err(|fault| fault.at(Some(path)))?;
-        let ScrubReport { jobs, ranges, audits, disputes, damages, damaged } = &report;
         let file = path.display().to_string();
+        let report = match scrub(path) {
+            Ok(report) => report,
+            Err(LedgerFault::Content(damage)) => {
+                if args.json {
+                    output::print(json!({ "file": file, "damage": damage }))?;
+                } else {
+                    output::print(format_args!("{file}: {damage}"))?;
+                }
+                failure.get_or_insert(Failure::damaged_ledger(path, &damage));
+                continue;
+            }
+            Err(fault) => return Err(fault.at(Some(path)).into()),
+        };
+        let ScrubReport { jobs, ranges, audits, disputes } = report;
         if args.json {
             output::print(json!({
                 "file": file, "jobs": jobs, "ranges": ranges, "audits": audits, "disputes": disputes,
-                "damaged": damaged, "damages": damages,
+                "damage": null,
             }))?;
         } else {
             output::print(format_args!(
-                "{file}: {jobs} job{}, {ranges} accepted range{}, {audits} second counts, {disputes} counts in disputes: {}",
-                plural(*jobs, "s"),
-                plural(*ranges, "s"),
-                if *damaged == 0 { "sound".into() } else { format!("{damaged} are damaged") }
+                "{file}: {jobs} job{}, {ranges} accepted range{}, {audits} second counts, {disputes} counts in disputes: \
+                 sound",
+                plural(jobs, "s"),
+                plural(ranges, "s"),
             ))?;
-            damages
-                .iter()
-                .try_for_each(|damage| output::print(format_args!("{file}: {damage}")))?;
-        }
-        if *damaged > 0 {
-            let reason = format!(
-                "{damaged} of its rows or jobs are damaged; the list is on standard output"
-            );
-            failure.get_or_insert(Failure::damaged_ledger(path, &reason));
         }
     }
     failure.map_or(Ok(()), Err)

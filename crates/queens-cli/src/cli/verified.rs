@@ -43,7 +43,7 @@ impl Verified<'_> {
             format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
             format!(
                 "ranges    {} by {} of {} with {}; they cover what they should, without overlaps, and add up",
-                header.ranges,
+                header.lines.ranges,
                 many(self.machines(), "machine"),
                 many(self.owners().len(), "owner"),
                 self.kernels().join(", ")
@@ -60,7 +60,7 @@ impl Verified<'_> {
              ({}) by another owner; names are what the farm says",
             self.percent(confirmed.by_machine.count),
             confirmed.by_machine.ranges,
-            header.ranges,
+            header.lines.ranges,
             self.percent(confirmed.by_owner.count),
             confirmed.by_owner.ranges,
         ));
@@ -80,16 +80,8 @@ impl Verified<'_> {
         ));
         let unproven = [
             (
-                confirmed.same_kernel,
-                "were counted twice by one and the same kernel, which confirms little",
-            ),
-            (
-                confirmed.by_distrusted,
-                "were confirmed only by a machine or an owner that the farm distrusts",
-            ),
-            (
-                confirmed.missing,
-                "are said to be counted twice, but the bundle has no second count of them",
+                confirmed.unconfirmed,
+                "are said to be counted twice, without a second count by another kernel and somebody whom the farm trusts",
             ),
             (confirmed.only_distrusted, "have no count by anybody whom the farm still trusts"),
         ];
@@ -101,55 +93,41 @@ impl Verified<'_> {
                 self.percent(amount.count)
             )
         }));
-        if header.trust > 0 {
-            lines.push(format!("trust     the farm changed {} times whom it trusts", header.trust));
+        if header.lines.trust > 0 {
+            lines.push(format!(
+                "trust     the farm changed {} times whom it trusts",
+                header.lines.trust
+            ));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
-        lines.extend(self.recount());
+        lines.extend([self.recount(), self.confidence()]);
         lines.join("\n")
     }
 
-    /// Lines about the recount and its conclusion.
-    fn recount(&self) -> Vec<String> {
-        let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
-        let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
-        let mut lines = vec![format!(
-            "recount   {ranges} whole range{}, {reported} single task{} and {pieces} piece{} of larger ones, {tasks} task{} in \
-             all, {} of one thread, by {kernel}; seed {}{}",
+    /// A line about the recount.
+    fn recount(&self) -> String {
+        let Recounted { sums, kernel, is_cut_short, .. } = self.recounted;
+        let RecountSums { ranges, reported, tasks, busy } = *sums;
+        format!(
+            "recount   {ranges} whole range{} and {reported} single task{} of others, {tasks} task{} in all, {} of one \
+             thread, by {kernel}; seed {}{}",
             plural(ranges as u64, "s"),
             plural(reported as u64, "s"),
-            plural(pieces as u64, "s"),
             plural(tasks, "s"),
             clock(busy.as_secs_f64()),
             self.checked.drawn.seed,
             if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
-        )];
-        if let Some(estimate) = verdict.estimate.filter(|_| !verdict.is_exact) {
-            lines.push(format!(
-                "estimate  {:.6e} +- {:.1e} with 95% confidence, from what was counted here alone",
-                estimate.value,
-                estimate.error()
-            ));
-        }
-        lines.push(self.confidence());
-        lines
+        )
     }
 
     /// The conclusion from the recount, in a sentence.
     fn confidence(&self) -> String {
-        let verdict = &self.recounted.verdict;
-        let Verdict {
-            is_exact,
-            draws,
-            by_task,
-            in_large,
-            wrong_of_total,
-            wrong_of_tasks,
-            missed,
-            ..
-        } = *verdict;
-        let unit = if by_task { "wrong ranges or wrong tasks" } else { "wrong ranges" };
-        let one = if by_task { "range, or a single wrong task," } else { "range" };
+        let Verdict { is_exact, draws, wrong_of_total, wrong_of_tasks, missed } =
+            self.recounted.verdict;
+        let (unit, one) = match self.recounted.sums.reported {
+            0 => ("wrong ranges", "range"),
+            _ => ("wrong ranges or wrong tasks", "range, or a single wrong task,"),
+        };
         if is_exact {
             return "every range was counted again here, with the same result: their sum is as certain as this \
                     machine and its counting loops"
@@ -160,30 +138,13 @@ impl Verified<'_> {
                     give it more --seconds"
                 .into();
         }
-        let how = match in_large {
-            0 => String::new(),
-            _ => format!(
-                "; {in_large} of the draws hit ranges that are too large to be counted in this time, of which only \
-                 pieces were compared with the average"
-            ),
-        };
-        let of_tasks = match wrong_of_tasks {
-            Some(share) => {
-                format!(", and {unit} have at most {:.2}% of the tasks", 100.0 * share)
-            }
-            None => String::new(),
-        };
-        let missed = match in_large {
-            0 => format!(
-                "A single wrong {one} would have been missed with a probability of up to {:.1}%",
-                100.0 * missed
-            ),
-            _ => "A small error in a large range would have been missed".into(),
-        };
         format!(
-            "{draws} draws over total and tasks were counted again here without a contradiction{how}: with 95% \
-             confidence at most {:.2}% of the total is wrong{of_tasks}. {missed}; only --all rules it out",
+            "{draws} draws over total and tasks were counted again here without a contradiction: with 95% confidence at \
+             most {:.2}% of the total is wrong, and {unit} have at most {:.2}% of the tasks. A single wrong {one} would \
+             have been missed with a probability of up to {:.1}%; only --all rules it out",
             100.0 * wrong_of_total,
+            100.0 * wrong_of_tasks,
+            100.0 * missed
         )
     }
 
@@ -195,15 +156,9 @@ impl Verified<'_> {
         let builds: BTreeSet<_> =
             self.checked.content.authors.iter().map(|author| &author.provenance.build).collect();
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
-        let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
+        let RecountSums { ranges, reported, tasks, busy } = *sums;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
-        let estimate = verdict.estimate.map(|estimate| {
-            json!({
-                "value": estimate.value, "error": estimate.error(),
-                "standard_error": estimate.standard_error, "draws": estimate.draws,
-            })
-        });
         let shares =
             |by: &dyn Fn(&farm::Provenance, farm::KernelName) -> String| -> BTreeMap<String, String> {
                 let mut shares = BTreeMap::<String, u128>::new();
@@ -222,7 +177,7 @@ impl Verified<'_> {
             "state": state.name(),
             "total": self.total().map(|total| total.to_string()),
             "counted": total.to_string(),
-            "ranges": header.ranges,
+            "ranges": header.lines.ranges,
             "machines": self.machines(),
             "owners": shares(&|author, _| author.principal.owner.clone()),
             "kernels": shares(&|_, kernel| kernel.to_string()),
@@ -231,22 +186,17 @@ impl Verified<'_> {
             "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
             "confirmed_by_machine": amount(confirmed.by_machine),
             "confirmed_by_owner": amount(confirmed.by_owner),
-            "second_count_by_same_kernel": amount(confirmed.same_kernel),
-            "second_count_by_distrusted": amount(confirmed.by_distrusted),
-            "second_count_missing": amount(confirmed.missing),
+            "unconfirmed": amount(confirmed.unconfirmed),
             "counted_only_by_distrusted": amount(confirmed.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "recounted_by": kernel.to_string(),
             "recounted_ranges": ranges,
-            "recounted_pieces": pieces,
             "recounted_tasks": tasks,
             "recount_seconds": busy.as_secs_f64(),
             "recount_is_cut_short": is_cut_short,
             "seed": self.checked.drawn.seed.to_string(),
             "is_exact": verdict.is_exact,
             "draws": verdict.draws,
-            "draws_in_large_ranges": verdict.in_large,
-            "estimate": estimate,
             "wrong_share_of_total_at_most": verdict.wrong_of_total,
             "wrong_share_of_tasks_at_most": verdict.wrong_of_tasks,
             "single_range_missed_at_most": verdict.missed,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use executor::{CountingError, DeviceSelfTestError};
-use ledger::{FaultKind, JoinError, LedgerError};
+use ledger::{JoinError, LedgerError, LedgerFault};
 use service::ServiceError;
 use service::local::LocalError;
 
@@ -52,29 +52,35 @@ impl From<DeviceSelfTestError> for Failure {
 impl From<LedgerError> for Failure {
     fn from(LedgerError { path, fault }: LedgerError) -> Failure {
         let (ledger, reason) = (path.display(), fault.to_string());
-        match fault.kind() {
-            FaultKind::Locked => Failure::LedgerLocked(format!(
+        match fault {
+            LedgerFault::Locked => Failure::LedgerLocked(format!(
                 "the ledger {ledger} is locked by another process; stop that one, or use another file with --ledger"
             )),
-            FaultKind::Busy => Failure::LedgerLocked(format!(
+            LedgerFault::Busy => Failure::LedgerLocked(format!(
                 "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \
                  export that is being made, or `sqlite3`), then start again: everything accepted so far is safe"
             )),
-            FaultKind::Damaged => Failure::damaged_ledger(&path, &reason),
-            FaultKind::NoLedger => Failure::LedgerDamaged(format!(
+            LedgerFault::Content(_) => Failure::damaged_ledger(&path, &reason),
+            LedgerFault::NoLedger => Failure::LedgerDamaged(format!(
                 "{ledger} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in \
                  it: restore a copy, or name another file"
             )),
-            FaultKind::Version => Failure::Incompatible(format!(
+            LedgerFault::Version(_) => Failure::Incompatible(format!(
                 "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
                  file"
             )),
-            FaultKind::Open => Failure::unopened_ledger(&path, &reason),
-            FaultKind::Gone => Failure::Unwritten(format!(
+            LedgerFault::File(_) | LedgerFault::Place(_) => {
+                Failure::unopened_ledger(&path, &reason)
+            }
+            LedgerFault::Gone(_) => Failure::Unwritten(format!(
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
                  again: workers keep what was not acknowledged"
             )),
-            FaultKind::Write => Failure::Unwritten(format!(
+            LedgerFault::Conflict { .. } => Failure::Miscounted(format!(
+                "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that part \
+                 again elsewhere, and leave the wrong ledger out"
+            )),
+            LedgerFault::Sqlite(_) => Failure::Unwritten(format!(
                 "cannot write the ledger {ledger} ({reason}); everything accepted so far is safe: make room or mend the \
                  disk, then start again with the same command"
             )),
@@ -162,11 +168,6 @@ impl From<JoinError> for Failure {
             JoinError::Ledger(error) => error.into(),
             JoinError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
             JoinError::Unsettled { path, open } => unsettled(&path, open),
-            JoinError::Conflict { path, reason } => Failure::Miscounted(format!(
-                "the ledger {} conflicts with the others: {reason}; one of the machines miscounts: count that part \
-                 again elsewhere, and leave the wrong ledger out",
-                path.display()
-            )),
         }
     }
 }
