@@ -63,14 +63,12 @@ pub(crate) use self::memory::needs;
 use self::reference::Reference;
 use self::sum::Sum;
 use self::task::TaskCounter;
-#[cfg(target_arch = "x86_64")]
-use self::units::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use self::units::avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 use self::units::neon::Neon;
 use self::units::portable::Portable;
 use crate::{Backend, CountError};
+#[cfg(target_arch = "x86_64")]
+use crate::{avx2::Avx2, avx512::Avx512};
 
 /// The method for one board size, with its tables and buffers.
 ///
@@ -107,7 +105,7 @@ impl Halves {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Box::new(TaskCounter::new(Avx2::new()?, n, room)),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Box::new(TaskCounter::new(Avx512::new()?, n, room)),
+            Backend::Avx512 => Box::new(TaskCounter::new(Avx512::<u32>::new()?, n, room)),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => return None,
         };

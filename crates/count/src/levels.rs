@@ -38,8 +38,11 @@
 //! columns as rows left, and therefore at most as many children. A buffer is empty before the
 //! search returns to the row above.
 
+mod search;
+
 use board::TaskSlice;
 
+pub(crate) use self::search::search;
 use crate::portable::Portable;
 use crate::remaining::{Remaining, Row};
 

@@ -5,6 +5,7 @@ pub(super) mod filter;
 use std::arch::x86_64::*;
 
 use self::filter::{filter, leave_out, ranks};
+use crate::avx2::Avx2;
 use crate::halves::buckets::STEP;
 use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, LANES, Tables};
@@ -13,18 +14,6 @@ use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::Unit;
-
-/// The right to execute these instructions.
-#[derive(Clone, Copy)]
-pub(crate) struct Avx2(());
-
-impl Avx2 {
-    /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx2> {
-        let available = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
-        available.then_some(Avx2(()))
-    }
-}
 
 impl Unit for Avx2 {
     type Reader = ByBytes;

@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 
 use self::tables::{ACROSS, load_bytes, tabulate};
 use super::avx2::{filter::ranks, prefetch, prefetch_starts};
-use crate::avx512::is_available;
+use crate::avx512::Avx512;
 use crate::halves::buckets::STEP;
 use crate::halves::code::view::{Reader, View};
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
@@ -21,18 +21,7 @@ use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::{Unit, leave_out_from};
 
-/// The right to execute these instructions.
-#[derive(Clone, Copy)]
-pub(crate) struct Avx512(());
-
-impl Avx512 {
-    /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx512> {
-        is_available().then_some(Avx512(()))
-    }
-}
-
-impl Unit for Avx512 {
+impl Unit for Avx512<u32> {
     type Reader = ByVectors;
 
     fn reader(self, view: &View) -> ByVectors {
@@ -57,7 +46,7 @@ impl Unit for Avx512 {
 /// A view in the form that the instructions use.
 pub(crate) struct ByVectors {
     /// The right to read keys.
-    _unit: Avx512,
+    _unit: Avx512<u32>,
     from: [u8; 64],
     used: u64,
     /// The number of bytes of a record.

@@ -17,7 +17,7 @@ use crate::halves::units::Unit;
 use crate::halves::units::neon::Neon;
 use crate::halves::units::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::halves::units::{avx2::Avx2, avx512::Avx512};
+use crate::{avx2::Avx2, avx512::Avx512};
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 struct Random(u64);
@@ -46,7 +46,7 @@ macro_rules! for_every_unit {
             #[cfg(target_arch = "x86_64")]
             {
                 let _ = Avx2::new().map(|unit| $check(unit, chunks));
-                let _ = Avx512::new().map(|unit| $check(unit, chunks));
+                let _ = Avx512::<u32>::new().map(|unit| $check(unit, chunks));
             }
         }
     };
