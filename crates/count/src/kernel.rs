@@ -236,8 +236,8 @@ impl Kernel {
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
     /// Completions are added up in a u64. A search finds at most 10^10 of them a second, a few at a
-    /// time, so it takes more than fifty years to reach 2^64. A join's sum is checked by its
-    /// residue. Multiplications by weights and the additions after them are checked.
+    /// time, so it takes more than fifty years to reach 2^64. A join's sum has
+    /// 128 bits. Multiplications by weights and the additions after them are checked.
     ///
     /// A completion is a way to place queens in all rows that are left. By `halves` it counts as
     /// often as its share says ([`board::halves::Shares`]). Neighbouring tasks of one weight are
@@ -375,6 +375,7 @@ impl Work {
                 let (columns, most_rows) = Ring::size(n, width);
                 Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
+            TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
             TaskKind::Split => Work::Halves(Halves::new(memory, backend, n)?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use crate::halves::code::view;
-use crate::halves::lists::records::Records;
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
@@ -57,12 +56,12 @@ impl Sorter {
         (4 * streams(bits) as u64) << bits
     }
 
-    /// Replaces the contents of `buckets` by the half-boards of `records`.
-    pub(crate) fn sort(&mut self, records: &Records, buckets: &mut Buckets) {
+    /// Replaces the contents of `buckets` by the half-boards with these records.
+    pub(crate) fn sort(&mut self, records: &[u64], buckets: &mut Buckets) {
         if streams(self.bits) == MANY {
-            self.sort_streams::<MANY>(records.as_slice(), buckets);
+            self.sort_streams::<MANY>(records, buckets);
         } else {
-            self.sort_streams::<SOME>(records.as_slice(), buckets);
+            self.sort_streams::<SOME>(records, buckets);
         }
     }
 

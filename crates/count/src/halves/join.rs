@@ -89,7 +89,7 @@ impl BuildSide {
     /// Sorts the ties, if they are joined in blocks.
     pub(crate) fn sort_ties(&mut self, sorter: &mut Sorter) {
         if self.has_many_ties() {
-            sorter.sort(&self.ties, &mut self.sorted_ties);
+            sorter.sort(self.ties.as_slice(), &mut self.sorted_ties);
         }
     }
 }

@@ -238,8 +238,11 @@ impl Lists {
                 let (above, below) = columns.split(choice);
                 if rectangles.may_hold((above.set & *looked_at).count_ones()) {
                     let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
-                    upper.quarters.prefetch_starts(unit, above);
-                    lower.quarters.prefetch_starts(unit, below);
+                    for (first, starts) in
+                        [upper.quarters.starts(above), lower.quarters.starts(below)]
+                    {
+                        unit.prefetch_starts(first, starts);
+                    }
                     batch.sets.push((above, below));
                 }
             }

@@ -73,7 +73,7 @@ impl Kernel {
     /// blocks.
     fn draw(&mut self, wanted: Draws) -> Option<Draws> {
         match &mut self.work {
-            Work::Halves(halves) => halves.draws().map(|draws| std::mem::replace(draws, wanted)),
+            Work::Halves(halves) => Some(std::mem::replace(halves.draws(), wanted)),
             Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
     }

@@ -184,8 +184,8 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let sort = |view: &View, keys: &[u64]| {
             let mut buckets = Buckets::new(bits.sum(), ROOM);
             let mut sorter = Sorter::new(bits.sum());
-            sorter.sort(&list(view, &[0; 7]), &mut buckets);
-            sorter.sort(&list(view, keys), &mut buckets);
+            sorter.sort(list(view, &[0; 7]).as_slice(), &mut buckets);
+            sorter.sort(list(view, keys).as_slice(), &mut buckets);
             buckets
         };
         let expected = [&upper[0], &upper[1]].map(|upper| {
@@ -281,7 +281,7 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
         let merged = len as u32 % 3;
         let mut sorted = Buckets::new(BITS, len);
         let mut filtered = Buckets::new(BITS - merged, ROOM);
-        Sorter::new(BITS).sort(&list, &mut sorted);
+        Sorter::new(BITS).sort(list.as_slice(), &mut sorted);
         // The limit is often an item's own value, and this item passes.
         let limit = keys.last().map_or(0, |key| view::item(*key));
         let filter = Filter {
