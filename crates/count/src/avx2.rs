@@ -211,17 +211,17 @@ fn chosen(a: Vector) -> Mask {
 }
 
 #[inline]
-#[target_feature(enable = "avx2,popcnt")]
-fn load(from: &[u32], at: usize) -> Vector {
-    let from = &from[at..at + LANES];
+#[target_feature(enable = "avx2")]
+pub(crate) fn load<T>(from: &[T], at: usize) -> Vector {
+    let from = &from[at..at + size_of::<Vector>() / size_of::<T>()];
     // SAFETY: the slice is as long as a vector.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
 #[inline]
-#[target_feature(enable = "avx2,popcnt")]
-fn store(to: &mut [u32], at: usize, a: Vector) {
-    let to = &mut to[at..at + LANES];
-    // SAFETY: the slice is as long as a vector.
+#[target_feature(enable = "avx2")]
+pub(crate) fn store<T>(to: &mut [T], at: usize, a: Vector) {
+    let to = &mut to[at..at + size_of::<Vector>() / size_of::<T>()];
+    // SAFETY: the slice is as long as a vector, and any bits are an integer.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), a) }
 }

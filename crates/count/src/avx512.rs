@@ -245,18 +245,18 @@ fn and_neither(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
 }
 
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
-fn load<L>(from: &[L], at: usize) -> __m512i {
+#[target_feature(enable = "avx512f")]
+pub(crate) fn load<L>(from: &[L], at: usize) -> __m512i {
     let from = &from[at..at + lanes::<L>()];
     // SAFETY: the slice is as long as a vector.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
-fn store<L>(to: &mut [L], at: usize, a: __m512i) {
+#[target_feature(enable = "avx512f")]
+pub(crate) fn store<L>(to: &mut [L], at: usize, a: __m512i) {
     let to = &mut to[at..at + lanes::<L>()];
-    // SAFETY: the slice is as long as a vector, and any bits are a u16 or a u32.
+    // SAFETY: the slice is as long as a vector, and any bits are an integer.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }
 

@@ -11,7 +11,7 @@ use board::{Method, PlanIndex, Problem, RangeError, TaskKind, TaskSlice, Tasks, 
 use thiserror::Error;
 
 pub use self::sampled::Sampled;
-use crate::engine::Engine;
+use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
 use crate::halves::{self, Halves};
 use crate::remaining::{Remaining, Row};
@@ -102,9 +102,9 @@ pub struct Kernel {
 /// The way in which tasks are counted.
 enum Work {
     /// Searches the same rows below every task.
-    Rows(Engine, Vec<Row>),
+    Rows(Box<dyn Engine>, Vec<Row>),
     /// Searches the inner rows.
-    Ring(Engine, Ring),
+    Ring(Box<dyn Engine>, Ring),
     /// Joins upper and lower half-boards.
     Halves(Halves),
     /// Searches the rows below the first ones, of problems that are not the total.
@@ -327,7 +327,7 @@ impl Kernel {
             Work::Rows(engine, rows) => {
                 Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
             }
-            Work::Ring(engine, ring) => Ok(ring.completions(engine, tasks)),
+            Work::Ring(engine, ring) => Ok(ring.completions(engine.as_mut(), tasks)),
             Work::Halves(halves) => halves.completions(tasks),
             Work::FirstRows(first) => Ok(first.completions(tasks)),
             Work::SplitSearch => {
@@ -369,11 +369,11 @@ impl Work {
             TaskKind::Prefix { rows } => {
                 let rows_left = n - rows;
                 let rows = vec![Row::OPEN; rows_left as usize];
-                Work::Rows(Engine::new(backend, n, rows_left)?, rows)
+                Work::Rows(engine(backend, n, rows_left)?, rows)
             }
             TaskKind::Preplacement { width } => {
                 let (columns, most_rows) = Ring::size(n, width);
-                Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
+                Work::Ring(engine(backend, columns, most_rows)?, Ring::new(n, width))
             }
             TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
             TaskKind::Split => Work::Halves(Halves::new(memory, backend, n)?),
