@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use queens_board::halves::{HalvesError, SHARED_LISTS_MAX_N, Shares, Slice, Split};
-use queens_board::{Method, PlanIndex, Prefix, Problem, Tasks, full_mask};
+use queens_board::halves::{SHARED_LISTS_MAX_N, Shares, Slice, Split};
+use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks, full_mask};
 
 fn all(n: u32) -> Tasks {
     let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
@@ -238,7 +238,7 @@ fn unpacked(n: u32, tasks: &Tasks, index: usize) -> Split {
 fn boards_out_of_range_are_refused_with_the_range() {
     for n in [0, 3, 30] {
         let error = PlanIndex::new(Problem::Total { n }, Method::Halves).expect_err("is refused");
-        assert_eq!(error, HalvesError::BoardOutOfRange { n }.into());
+        assert_eq!(error, PlanError::NoHalves { n });
         assert!(error.to_string().contains("from 4 to 29"));
     }
 }

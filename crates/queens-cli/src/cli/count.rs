@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use board::rows::RowsError;
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
@@ -195,7 +194,7 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
         ));
     }
     if n > MAX_N {
-        return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
+        return Err(PlanError::BoardTooLarge { n }.into());
     }
     let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
     let threads = args.counting.room.threads();

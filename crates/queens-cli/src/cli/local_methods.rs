@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use board::rows::RowsError;
 use board::{MAX_N, PlanError, Problem};
 use count::Answer;
 use literature::forced::{self, ForcedCount, Looking};
@@ -101,7 +100,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
         }
     }
     if n > MAX_N {
-        return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
+        return Err(PlanError::BoardTooLarge { n }.into());
     }
     let begun = Instant::now();
     let found = match method {
