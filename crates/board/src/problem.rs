@@ -10,8 +10,6 @@ use crate::{Given, GivenError, MAX_N};
 /// This enum is deliberately not `#[non_exhaustive]`: every match on it must be extended for a new
 /// problem before the program compiles again. A new problem is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "problem", rename_all = "lowercase"))]
 pub enum Problem {
     /// All placements of `n` queens on an `n` x `n` board, none attacking another (A000170).
     Total {
