@@ -35,46 +35,25 @@ const ENOUGH_TASKS: usize = 2_000;
 /// The bits of a column.
 const BITS: u32 = 6;
 
-/// The tasks of a problem: the columns of each, and its weight.
-#[derive(Clone, Debug)]
-pub(crate) struct FirstRowsPlan {
-    tasks: Tasks,
-}
-
-impl FirstRowsPlan {
-    /// The ways to fill the first `rows` open rows.
-    pub(crate) fn new(problem: Problem, rows: u32) -> Result<FirstRowsPlan, PlanError> {
-        if is_too_large(problem) {
-            return Err(PlanError::BoardTooLarge { n: problem.n() });
-        }
-        let method = Method::Rows { rows };
-        if !method.cuts(problem) {
-            let most = MAX_ROWS.min(problem.open_rows().len() as u32);
-            return Err(PlanError::Method { problem, method, most });
-        }
-        let mut filling = Filling::new(problem, rows);
-        if !is_hopeless(problem) {
-            filling.fill(0);
-        }
-        let tasks = filling.tasks;
-        if tasks.len() > MAX_TASKS {
-            return Err(PlanError::TooManyTasks { rows });
-        }
-        Ok(FirstRowsPlan { tasks })
+/// The tasks of a problem: the ways to fill its first `rows` open rows.
+pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Tasks, PlanError> {
+    if is_too_large(problem) {
+        return Err(PlanError::BoardTooLarge { n: problem.n() });
     }
-
-    /// The number of tasks.
-    pub(crate) fn len(&self) -> u64 {
-        self.tasks.len() as u64
+    let method = Method::Rows { rows };
+    if !method.cuts(problem) {
+        let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+        return Err(PlanError::Method { problem, method, most });
     }
-
-    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
-    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        for index in range {
-            let (record, weight) = self.tasks.get(index as usize);
-            out.push(record, weight);
-        }
+    let mut filling = Filling::new(problem, rows);
+    if !is_hopeless(problem) {
+        filling.fill(0);
     }
+    let tasks = filling.tasks;
+    if tasks.len() > MAX_TASKS {
+        return Err(PlanError::TooManyTasks { rows });
+    }
+    Ok(tasks)
 }
 
 fn is_too_large(problem: Problem) -> bool {
@@ -99,9 +78,7 @@ pub fn suggested_rows(problem: Problem) -> u32 {
         return 0;
     }
     let most = MAX_ROWS.min(problem.open_rows().len() as u32);
-    let enough = |rows: &u32| {
-        FirstRowsPlan::new(problem, *rows).is_ok_and(|plan| plan.tasks.len() >= ENOUGH_TASKS)
-    };
+    let enough = |rows: &u32| tasks(problem, *rows).is_ok_and(|tasks| tasks.len() >= ENOUGH_TASKS);
     (0..=most).find(enough).unwrap_or(most)
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::first_rows::{FirstRowsPlan, MAX_ROWS};
+use crate::first_rows::{self, MAX_ROWS};
 use crate::halves::{self, HalvesPlan, MIN_N};
 use crate::ring::RingPlan;
 use crate::rows::{Images, RowsPlan};
@@ -35,7 +35,7 @@ enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
     Halves(HalvesPlan),
-    FirstRows(FirstRowsPlan),
+    FirstRows(Tasks),
 }
 
 /// Why a problem cannot be cut by a method.
@@ -159,7 +159,7 @@ impl PlanIndex {
             (true, Method::Ring { width }) => RingPlan::new_unless(n, width, stop)?.map(Plan::Ring),
             (true, Method::Halves) => Some(Plan::Halves(HalvesPlan::new(n)?)),
             (false, Method::Rows { rows }) => {
-                Some(Plan::FirstRows(FirstRowsPlan::new(problem, rows)?))
+                Some(Plan::FirstRows(first_rows::tasks(problem, rows)?))
             }
             (false, Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves) => {
                 return Err(PlanError::Method { problem, method, most: MAX_ROWS });
@@ -175,7 +175,7 @@ impl PlanIndex {
             Plan::Rows(plan) => plan.len(),
             Plan::Ring(plan) => plan.len(),
             Plan::Halves(plan) => plan.len(),
-            Plan::FirstRows(plan) => plan.len(),
+            Plan::FirstRows(tasks) => tasks.len() as u64,
         }
     }
 
@@ -207,7 +207,11 @@ impl PlanIndex {
             Plan::Rows(plan) => plan.fill(range, out),
             Plan::Ring(plan) => plan.fill(range, out),
             Plan::Halves(plan) => plan.fill(range, out),
-            Plan::FirstRows(plan) => plan.fill(range, out),
+            Plan::FirstRows(tasks) => {
+                for (record, weight) in range.map(|ordinal| tasks.get(ordinal as usize)) {
+                    out.push(record, weight);
+                }
+            }
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ impl RowsPlan {
 
     /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).
     pub(crate) fn len(&self) -> u64 {
-        self.index.tasks()
+        self.index.tasks
     }
 
     /// Appends the tasks of `range`, which the plan has, to `out`, in order.
@@ -106,6 +106,6 @@ impl RowsPlan {
             return;
         }
         let (entries, skip) = self.index.seek(range.start);
-        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.index.below());
+        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.index.below);
     }
 }

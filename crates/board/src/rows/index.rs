@@ -31,8 +31,8 @@ pub(super) struct Entry {
 pub(super) struct Index {
     entries: Vec<Entry>,
     /// Number of rows from an entry down to its tasks.
-    below: u32,
-    tasks: u64,
+    pub(super) below: u32,
+    pub(super) tasks: u64,
 }
 
 /// Why there is no index.
@@ -91,16 +91,8 @@ impl Index {
         Ok(Index { entries, below, tasks })
     }
 
-    pub(super) fn tasks(&self) -> u64 {
-        self.tasks
-    }
-
-    pub(super) fn below(&self) -> u32 {
-        self.below
-    }
-
     /// The entries from the one above task `ordinal` on, and how many tasks of this entry come before the
-    /// task. `ordinal` is less than [`tasks`](Index::tasks).
+    /// task. `ordinal` is less than `tasks`.
     pub(super) fn seek(&self, ordinal: u64) -> (&[Entry], u64) {
         let after = self.entries.partition_point(|e| e.start <= ordinal);
         let entries = &self.entries[after - 1..];
@@ -198,10 +190,10 @@ mod tests {
     fn the_limit_counts_the_prefixes_of_all_rows() {
         for rows in [3, 8, 12] {
             let within = |rows, limit| Index::build(12, rows, Images::Left, limit, &|| false);
-            let tasks = |rows| within(rows, u64::MAX).expect("no limit").tasks();
+            let tasks = |rows| within(rows, u64::MAX).expect("no limit").tasks;
             let all_rows = (0..=rows).map(tasks).sum();
             assert!(within(rows, all_rows).is_ok(), "M = {rows}");
-            let refused = within(rows, all_rows - 1).map(|index| index.tasks());
+            let refused = within(rows, all_rows - 1).map(|index| index.tasks);
             assert_eq!(refused, Err(NoIndex::TooManyTasks), "M = {rows}");
         }
     }

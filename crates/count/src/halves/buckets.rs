@@ -11,9 +11,9 @@ use crate::halves::code::view;
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
     /// The start of each bucket, and the end of the last one.
-    first: Vec<u32>,
+    pub(crate) first: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
-    items: Box<[u32]>,
+    pub(crate) items: Box<[u32]>,
 }
 
 /// The half-boards of a list by bucket, in whatever memory they are kept.
@@ -137,16 +137,6 @@ impl Buckets {
     /// All half-boards.
     pub(crate) fn sorted(&self) -> Sorted<'_> {
         Sorted { starts: &self.first, items: &self.items }
-    }
-
-    /// The start of each bucket and the end of the last one, to be replaced.
-    pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
-        &mut self.first
-    }
-
-    /// The room for items, with [`STEP`] more at the end.
-    pub(crate) fn items_mut(&mut self) -> &mut [u32] {
-        &mut self.items
     }
 
     /// The half-boards of neighbouring buckets.

@@ -214,7 +214,7 @@ impl Buckets {
                 }
             }
         }
-        unit.filter(from.groups(), filter, passed, self.items_mut());
-        unit.ranks(from.starts, 1 << filter.merged, passed, self.starts_mut());
+        unit.filter(from.groups(), filter, passed, &mut self.items);
+        unit.ranks(from.starts, 1 << filter.merged, passed, &mut self.first);
     }
 }

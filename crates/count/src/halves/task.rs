@@ -101,7 +101,7 @@ impl<U: Unit> TaskCounter<U> {
         let lists = quarters(lists, work.unit, n, *kept, split.centre, shares);
 
         // 2. The code.
-        let code = match lists.code() {
+        let code = match lists.code {
             Some(code) => code,
             None => last_code.serve(n, split, || choose::of_split(work.unit, n, split, lists)),
         };
@@ -168,7 +168,7 @@ fn quarters<'a, U: Unit>(
     centre: u32,
     shares: &Shares,
 ) -> &'a mut Lists {
-    last.take_if(|last| last.centre() != centre);
+    last.take_if(|last| last.centre != centre);
     last.get_or_insert_with(|| {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
         if by_size::has_common_code(n, kept) {

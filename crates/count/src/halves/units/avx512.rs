@@ -25,8 +25,8 @@ impl Unit for Avx512<u32> {
     type Reader = ByVectors;
 
     fn reader(self, view: &View) -> ByVectors {
-        let bytes = (u64::BITS - view.used().leading_zeros()).div_ceil(8) as usize;
-        ByVectors { _unit: self, from: *view.from(), used: view.used(), bytes }
+        let bytes = (u64::BITS - view.used.leading_zeros()).div_ceil(8) as usize;
+        ByVectors { _unit: self, from: view.from, used: view.used, bytes }
     }
 
     by_functions! {

@@ -275,7 +275,7 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let view = View::new((0..32 + BITS).map(|bit| (bit, bit)));
     // The lists end within a group and at its end. Buckets are closed alone and with others.
     for len in (0..150).chain([ROOM]) {
-        let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used()).collect();
+        let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used).collect();
         let mut list = Records::new(ROOM);
         add(unit, &view, &keys, &mut list);
         let merged = len as u32 % 3;
