@@ -87,4 +87,4 @@ pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
 pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
 pub use machine::machine_memory;
 pub use self_test::{SelfTestError, self_test};
-pub use variant::{UnknownVariant, Variant};
+pub use variant::Variant;
