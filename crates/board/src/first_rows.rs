@@ -37,7 +37,7 @@ const BITS: u32 = 6;
 
 /// The tasks of a problem: the ways to fill its first `rows` open rows.
 pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Tasks, PlanError> {
-    if is_too_large(problem) {
+    if problem.n() > problem.max_n() {
         return Err(PlanError::BoardTooLarge { n: problem.n() });
     }
     let method = Method::Rows { rows };
@@ -56,10 +56,6 @@ pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Tasks, PlanError> {
     Ok(tasks)
 }
 
-fn is_too_large(problem: Problem) -> bool {
-    problem.n() > problem.max_n()
-}
-
 /// A torus has no placement unless its size is prime to 6 (Polya, 1918).
 fn is_hopeless(problem: Problem) -> bool {
     match problem {
@@ -74,7 +70,7 @@ fn is_hopeless(problem: Problem) -> bool {
 /// The M to choose if the user names none: the fewest rows that give enough tasks to share.
 #[must_use]
 pub fn suggested_rows(problem: Problem) -> u32 {
-    if is_too_large(problem) {
+    if problem.n() > problem.max_n() {
         return 0;
     }
     let most = MAX_ROWS.min(problem.open_rows().len() as u32);

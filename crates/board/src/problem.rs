@@ -111,13 +111,7 @@ impl Problem {
     /// The largest board: [`MAX_N`], or with given queens [`Given::MAX_N`].
     #[must_use]
     pub const fn max_n(&self) -> u32 {
-        match self {
-            Problem::Total { .. }
-            | Problem::Fundamental { .. }
-            | Problem::Toroidal { .. }
-            | Problem::Superqueens { .. } => MAX_N,
-            Problem::Completions(_) => Given::MAX_N,
-        }
+        if self.given().is_some() { Given::MAX_N } else { MAX_N }
     }
 
     /// The problem as a word: its name and, after a space, its given queens. Together with the size it

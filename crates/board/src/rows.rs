@@ -36,7 +36,7 @@ mod walk;
 use std::ops::Range;
 
 pub(crate) use self::index::Images;
-use self::index::{Index, NoIndex};
+use self::index::Index;
 use self::walk::Walk;
 use crate::{MAX_N, PlanError, Tasks};
 
@@ -86,13 +86,8 @@ impl RowsPlan {
         if rows > n {
             return Err(PlanError::RowsBeyondBoard { n, rows });
         }
-        match Index::build(n, rows, images, MAX_TASKS, stop) {
-            Ok(index) => Ok(Some(RowsPlan { n, index })),
-            Err(NoIndex::Stopped) => Ok(None),
-            Err(NoIndex::TooManyTasks) => {
-                Err(PlanError::TooManyPrefixes { n, rows, advice: suggested_rows(n) })
-            }
-        }
+        let index = Index::build(n, rows, images, MAX_TASKS, stop)?;
+        Ok(index.map(|index| RowsPlan { n, index }))
     }
 
     /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).

@@ -97,8 +97,7 @@ impl Placement {
     /// The least placement of the orbit, by columns from row 0 on.
     #[must_use]
     pub fn canonical(&self) -> Placement {
-        let [first, others @ ..] = Symmetry::all().map(|symmetry| self.image(symmetry));
-        others.into_iter().fold(first, Placement::min)
+        self.orbit().swap_remove(0)
     }
 
     /// The symmetry of the placement.
