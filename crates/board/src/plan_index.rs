@@ -81,8 +81,7 @@ pub enum PlanError {
         /// The rows that are suggested for this board.
         advice: u32,
     },
-    /// There are more than [`first_rows::MAX_TASKS`](crate::first_rows::MAX_TASKS) tasks, and each would
-    /// have next to nothing to do.
+    /// There are more than [`first_rows::MAX_TASKS`] tasks, and each would have next to nothing to do.
     #[error(
         "with M={rows} there are more than {max} tasks: take fewer rows", max = crate::first_rows::MAX_TASKS
     )]
