@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// The placements of a board by their symmetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Census {
     /// Board size.
@@ -61,28 +60,24 @@ impl Census {
         quarter_turn: u128,
     ) -> Result<Census, CensusError> {
         let wrong = CensusError { n, total, half_turn, quarter_turn };
-        if n < 2 {
-            let only = (total, half_turn, quarter_turn) == (1, 1, 1);
-            return if only { Ok(Census::from_orbits(n, [0, 0, 0, 1])) } else { Err(wrong) };
-        }
         let orbits = |more: u128, fewer: u128, size: u128| {
             let placements = more.checked_sub(fewer).ok_or(wrong)?;
             if placements % size == 0 { Ok(placements / size) } else { Err(wrong) }
         };
-        let of_8 = orbits(total, half_turn, 8)?;
-        let of_4 = orbits(half_turn, quarter_turn, 4)?;
-        let of_2 = orbits(quarter_turn, 0, 2)?;
-        Ok(Census::from_orbits(n, [of_8, of_4, of_2, 0]))
-    }
-
-    /// The census of a board with these numbers of orbits of 8, 4, 2 and 1.
-    fn from_orbits(n: u32, orbits: [u128; 4]) -> Census {
+        let orbits = match (total, half_turn, quarter_turn) {
+            (1, 1, 1) if n < 2 => [0, 0, 0, 1],
+            _ if n < 2 => return Err(wrong),
+            _ => [
+                orbits(total, half_turn, 8)?,
+                orbits(half_turn, quarter_turn, 4)?,
+                orbits(quarter_turn, 0, 2)?,
+                0,
+            ],
+        };
         let [orbits_of_8, orbits_of_4, orbits_of_2, orbits_of_1] = orbits;
-        let quarter_turn = 2 * orbits_of_2 + orbits_of_1;
-        let half_turn = 4 * orbits_of_4 + quarter_turn;
-        Census {
+        Ok(Census {
             n,
-            total: 8 * orbits_of_8 + half_turn,
+            total,
             half_turn,
             quarter_turn,
             orbits_of_8,
@@ -90,7 +85,7 @@ impl Census {
             orbits_of_2,
             orbits_of_1,
             fundamental: orbits.iter().sum(),
-        }
+        })
     }
 }
 

@@ -20,10 +20,8 @@
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 use crate::squares::Square;
-use crate::{MAX_N, Method, Prefix, Problem, Tasks};
+use crate::{Method, PlanError, Prefix, Problem, Tasks};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -37,84 +35,25 @@ const ENOUGH_TASKS: usize = 2_000;
 /// The bits of a column.
 const BITS: u32 = 6;
 
-/// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum FirstRowsError {
-    /// The problem cannot be cut by this method.
-    #[error(
-        "{problem} cannot be cut by {method}: it is counted by the method rows, M up to {most}"
-    )]
-    Method {
-        /// What is to be counted.
-        problem: Problem,
-        /// How it was to be cut.
-        method: Method,
-        /// The most rows.
-        most: u32,
-    },
-    /// The board is too large.
-    #[error("a board of size {n}: this is counted for sizes from 0 to {MAX_N}")]
-    BoardTooLarge {
-        /// Its size.
-        n: u32,
-    },
-    /// There are more than [`MAX_TASKS`] tasks, and each would have next to nothing to do.
-    #[error("with M={rows} there are more than {MAX_TASKS} tasks: take fewer rows")]
-    TooManyTasks {
-        /// M.
-        rows: u32,
-    },
-}
-
-/// The tasks of a problem: the columns of each, and its weight.
-#[derive(Clone, Debug)]
-pub(crate) struct FirstRowsPlan {
-    tasks: Tasks,
-}
-
-impl FirstRowsPlan {
-    /// The ways to fill the first `rows` open rows; `None` soon after `stop` begins to return `true`.
-    pub(crate) fn new_unless(
-        problem: Problem,
-        rows: u32,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Option<FirstRowsPlan>, FirstRowsError> {
-        if is_too_large(problem) {
-            return Err(FirstRowsError::BoardTooLarge { n: problem.n() });
-        }
-        let method = Method::Rows { rows };
-        if !method.cuts(problem) {
-            let most = MAX_ROWS.min(problem.open_rows().len() as u32);
-            return Err(FirstRowsError::Method { problem, method, most });
-        }
-        let mut filling = Filling::new(problem, rows, stop);
-        if !is_hopeless(problem) && !filling.fill(0) {
-            return Ok(None);
-        }
-        let tasks = filling.tasks;
-        if tasks.len() > MAX_TASKS {
-            return Err(FirstRowsError::TooManyTasks { rows });
-        }
-        Ok(Some(FirstRowsPlan { tasks }))
+/// The tasks of a problem: the ways to fill its first `rows` open rows.
+pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Tasks, PlanError> {
+    if problem.n() > problem.max_n() {
+        return Err(PlanError::BoardTooLarge { n: problem.n() });
     }
-
-    /// The number of tasks.
-    pub(crate) fn len(&self) -> u64 {
-        self.tasks.len() as u64
+    let method = Method::Rows { rows };
+    if !method.cuts(problem) {
+        let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+        return Err(PlanError::Method { problem, method, most });
     }
-
-    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
-    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        for index in range {
-            let (record, weight) = self.tasks.get(index as usize);
-            out.push(record, weight);
-        }
+    let mut filling = Filling::new(problem, rows);
+    if !is_hopeless(problem) {
+        filling.fill(0);
     }
-}
-
-fn is_too_large(problem: Problem) -> bool {
-    problem.n() > problem.max_n()
+    let tasks = filling.tasks;
+    if tasks.len() > MAX_TASKS {
+        return Err(PlanError::TooManyTasks { rows });
+    }
+    Ok(tasks)
 }
 
 /// A torus has no placement unless its size is prime to 6 (Polya, 1918).
@@ -131,14 +70,11 @@ fn is_hopeless(problem: Problem) -> bool {
 /// The M to choose if the user names none: the fewest rows that give enough tasks to share.
 #[must_use]
 pub fn suggested_rows(problem: Problem) -> u32 {
-    if is_too_large(problem) {
+    if problem.n() > problem.max_n() {
         return 0;
     }
     let most = MAX_ROWS.min(problem.open_rows().len() as u32);
-    let enough = |rows: &u32| {
-        FirstRowsPlan::new_unless(problem, *rows, &|| false)
-            .is_ok_and(|plan| plan.is_some_and(|plan| plan.tasks.len() >= ENOUGH_TASKS))
-    };
+    let enough = |rows: &u32| tasks(problem, *rows).is_ok_and(|tasks| tasks.len() >= ENOUGH_TASKS);
     (0..=most).find(enough).unwrap_or(most)
 }
 
@@ -176,42 +112,31 @@ fn is_free(problem: &Problem, queens: &[Square], square: Square) -> bool {
 }
 
 /// A walk through all ways to fill the first rows.
-struct Filling<'a> {
-    stop: &'a dyn Fn() -> bool,
+struct Filling {
     problem: Problem,
     rows: Vec<u32>,
     queens: Vec<Square>,
     tasks: Tasks,
 }
 
-impl Filling<'_> {
-    fn new(problem: Problem, rows: u32, stop: &dyn Fn() -> bool) -> Filling<'_> {
+impl Filling {
+    fn new(problem: Problem, rows: u32) -> Filling {
         let mut open = problem.open_rows();
         open.truncate(rows as usize);
-        Filling { stop, problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
+        Filling { problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
     }
 
-    /// Fills the rows from `depth` on. Returns `false` if it was stopped.
-    fn fill(&mut self, depth: usize) -> bool {
-        let Some(&row) = self.rows.get(depth) else {
-            self.push();
-            return true;
-        };
-        if (self.stop)() {
-            return false;
-        }
+    /// Fills the rows from `depth` on, until there are too many tasks.
+    fn fill(&mut self, depth: usize) {
+        let Some(&row) = self.rows.get(depth) else { return self.push() };
         for column in self.columns(depth) {
             let square = Square { column, row };
             if self.tasks.len() <= MAX_TASKS && is_free(&self.problem, &self.queens, square) {
                 self.queens.push(square);
-                let goes_on = self.fill(depth + 1);
+                self.fill(depth + 1);
                 self.queens.pop();
-                if !goes_on {
-                    return false;
-                }
             }
         }
-        true
     }
 
     /// The columns to try in a row: one of each class that symmetry makes equal.

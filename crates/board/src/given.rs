@@ -8,8 +8,6 @@ use crate::squares::{Square, SquaresError, check_queens};
 
 /// Queens that stand on a board already, none attacking another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "Stored", into = "Stored"))]
 pub struct Given {
     n: u32,
     /// Column of each row's queen, or [`NO_QUEEN`].
@@ -84,29 +82,5 @@ impl fmt::Display for Given {
 impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self} of N={}", self.n)
-    }
-}
-
-/// The stored form of given queens.
-#[cfg(feature = "serde")]
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Stored {
-    n: u32,
-    given: Vec<Square>,
-}
-
-#[cfg(feature = "serde")]
-impl From<Given> for Stored {
-    fn from(given: Given) -> Stored {
-        Stored { n: given.n, given: given.queens().collect() }
-    }
-}
-
-#[cfg(feature = "serde")]
-impl TryFrom<Stored> for Given {
-    type Error = GivenError;
-
-    fn try_from(stored: Stored) -> Result<Given, GivenError> {
-        Given::new(stored.n, &stored.given)
     }
 }

@@ -39,12 +39,10 @@ mod splits;
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 pub use self::shares::{Shares, Window};
 pub use self::slices::Slice;
 pub use self::split::Split;
-use crate::{Prefix, Tasks};
+use crate::{PlanError, Prefix, Tasks};
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
@@ -70,18 +68,6 @@ pub const KEPT_QUARTERS_MAX_N: u32 = 23;
 /// half-boards. On larger odd boards they are in the order of the centre row's squares.
 pub const SHARED_LISTS_MAX_N: u32 = 21;
 
-/// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum HalvesError {
-    /// The board is too small to split, or its masks do not fit.
-    #[error("a board of size {n}: the method halves takes sizes from {MIN_N} to {MAX_N}")]
-    BoardOutOfRange {
-        /// The size of the board.
-        n: u32,
-    },
-}
-
 /// The tasks of one board, by ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HalvesPlan {
@@ -91,9 +77,9 @@ pub(crate) struct HalvesPlan {
 
 impl HalvesPlan {
     /// Plans a board of size `n`.
-    pub(crate) fn new(n: u32) -> Result<HalvesPlan, HalvesError> {
+    pub(crate) fn new(n: u32) -> Result<HalvesPlan, PlanError> {
         if !(MIN_N..=MAX_N).contains(&n) {
-            return Err(HalvesError::BoardOutOfRange { n });
+            return Err(PlanError::NoHalves { n });
         }
         let half = n / 2;
         let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };

@@ -26,11 +26,6 @@
 //! deliberately does not know how a task is counted, on which machine, or how tasks are sent. It does no
 //! I/O, and depends on no other crate of the workspace.
 //!
-//! # Features
-//!
-//! `serde`, off by default, implements `Serialize` and `Deserialize` for problems, methods, given queens
-//! and squares.
-//!
 //! # Masks
 //!
 //! A set of columns is a `u32`, in which bit `c` is column `c`; boards therefore have at most [`MAX_N`] = 32
@@ -73,7 +68,7 @@ mod tasks;
 pub use bound::most_per_task;
 pub use census::{Census, CensusError};
 pub use given::{Given, GivenError};
-pub use method::{Locality, Method, MethodChoice};
+pub use method::{Locality, Method, MethodChoice, MethodOf};
 pub use plan_index::{PlanError, PlanIndex, RangeError};
 pub use prefix::{MAX_N, Prefix, full_mask};
 pub use problem::Problem;

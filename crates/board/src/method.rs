@@ -8,34 +8,39 @@ use crate::ring::suggested_width;
 use crate::rows::suggested_rows;
 use crate::{MAX_N, Problem, TaskKind, first_rows};
 
-/// How a problem is cut and counted.
+/// How a problem is cut and counted, with a parameter of type `P`: a [`Method`] or a [`MethodChoice`].
 ///
 /// This enum is deliberately not `#[non_exhaustive]`: every match on it must be extended for a new
 /// method before the program compiles again. A new method is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "method", rename_all = "lowercase"))]
-pub enum Method {
+pub enum MethodOf<P> {
     /// A task is the state after the first `rows` rows; the rest is searched (the seed design).
     Rows {
         /// M, 0 to N.
-        rows: u32,
+        rows: P,
     },
     /// The same with no symmetry removed: each way to fill the first `rows` rows is a task of weight 1.
     Prefixes {
         /// M, 0 to N.
-        rows: u32,
+        rows: P,
     },
     /// A task has all queens of the outermost `width` rows and columns on each side; the rest is
     /// searched, and all eight symmetries are removed.
     Ring {
         /// 1 or 2.
-        width: u32,
+        width: P,
     },
     /// A task has the columns of the upper half's queens; upper and lower half-boards are listed
     /// and joined, and no solution is visited.
     Halves,
 }
+
+/// How a problem is cut and counted.
+pub type Method = MethodOf<u32>;
+
+/// A method as a person asks for it: a parameter that is left out is chosen to suit the board, by
+/// [`suggested_rows`] or [`suggested_width`].
+pub type MethodChoice = MethodOf<Option<u32>>;
 
 /// How many neighbouring tasks of a small odd board take no longer than their share of the whole plan. At N = 21 up to
 /// 1,260 neighbours use the same lists: in runs of 512 each task takes 1.15 times as long, and in runs of 16 four times.
@@ -88,28 +93,30 @@ impl Locality {
     }
 }
 
-impl Method {
+impl<P: Copy> MethodOf<P> {
     /// The method's name in messages, ledgers and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Method::Rows { .. } => "rows",
-            Method::Prefixes { .. } => "prefixes",
-            Method::Ring { .. } => "ring",
-            Method::Halves => "halves",
+            MethodOf::Rows { .. } => "rows",
+            MethodOf::Prefixes { .. } => "prefixes",
+            MethodOf::Ring { .. } => "ring",
+            MethodOf::Halves => "halves",
         }
     }
 
     /// The name and the value of the method's parameter, if it has one: `rows` (M), or `width`.
     #[must_use]
-    pub const fn parameter(self) -> Option<(&'static str, u32)> {
+    pub const fn parameter(self) -> Option<(&'static str, P)> {
         match self {
-            Method::Rows { rows } | Method::Prefixes { rows } => Some(("rows", rows)),
-            Method::Ring { width } => Some(("width", width)),
-            Method::Halves => None,
+            MethodOf::Rows { rows } | MethodOf::Prefixes { rows } => Some(("rows", rows)),
+            MethodOf::Ring { width } => Some(("width", width)),
+            MethodOf::Halves => None,
         }
     }
+}
 
+impl Method {
     /// The version of this method's order of tasks for a board of size `n`. It is part of a plan's
     /// fingerprint: a change to what an ordinal stands for must raise it, so that old partial counts are
     /// never mixed with new ones.
@@ -196,32 +203,6 @@ impl fmt::Display for Method {
     }
 }
 
-/// A method as a person asks for it: a parameter that is left out is chosen to suit the board.
-///
-/// Like [`Method`], it is deliberately not `#[non_exhaustive]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "method", rename_all = "lowercase"))]
-pub enum MethodChoice {
-    /// [`Method::Rows`].
-    Rows {
-        /// M, or [`suggested_rows`] if it is left out.
-        rows: Option<u32>,
-    },
-    /// [`Method::Prefixes`].
-    Prefixes {
-        /// M, or [`suggested_rows`] if it is left out.
-        rows: Option<u32>,
-    },
-    /// [`Method::Ring`].
-    Ring {
-        /// The width, or [`suggested_width`] if it is left out.
-        width: Option<u32>,
-    },
-    /// [`Method::Halves`].
-    Halves,
-}
-
 impl MethodChoice {
     /// Every method, with every parameter left out.
     pub fn all() -> impl Iterator<Item = MethodChoice> {
@@ -232,28 +213,6 @@ impl MethodChoice {
             MethodChoice::Ring { .. } => Some(MethodChoice::Halves),
             MethodChoice::Halves => None,
         })
-    }
-
-    /// The same method with its parameter left out.
-    #[must_use]
-    pub const fn without_parameter(self) -> MethodChoice {
-        match self {
-            MethodChoice::Rows { .. } => MethodChoice::Rows { rows: None },
-            MethodChoice::Prefixes { .. } => MethodChoice::Prefixes { rows: None },
-            MethodChoice::Ring { .. } => MethodChoice::Ring { width: None },
-            MethodChoice::Halves => MethodChoice::Halves,
-        }
-    }
-
-    /// The method's name, which is that of [`Method::name`].
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            MethodChoice::Rows { .. } => Method::Rows { rows: 0 }.name(),
-            MethodChoice::Prefixes { .. } => Method::Prefixes { rows: 0 }.name(),
-            MethodChoice::Ring { .. } => Method::Ring { width: 0 }.name(),
-            MethodChoice::Halves => Method::Halves.name(),
-        }
     }
 
     /// The choice for a problem when nothing is asked for.
@@ -277,12 +236,12 @@ impl MethodChoice {
     pub fn for_problem(self, problem: Problem) -> Method {
         let n = problem.n();
         match self {
-            MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows },
-            MethodChoice::Rows { rows: None } if problem.sums_all_placements() => {
-                Method::Rows { rows: suggested_rows(n) }
-            }
-            MethodChoice::Rows { rows: None } => {
-                Method::Rows { rows: first_rows::suggested_rows(problem) }
+            MethodChoice::Rows { rows } => {
+                let suggested = || match problem.sums_all_placements() {
+                    true => suggested_rows(n),
+                    false => first_rows::suggested_rows(problem),
+                };
+                Method::Rows { rows: rows.unwrap_or_else(suggested) }
             }
             MethodChoice::Prefixes { rows } => {
                 Method::Prefixes { rows: rows.unwrap_or_else(|| suggested_rows(n)) }
@@ -297,13 +256,9 @@ impl MethodChoice {
     /// Whether `method` is one that was asked for.
     #[must_use]
     pub fn allows(self, method: Method) -> bool {
-        let parameter = match self {
-            MethodChoice::Rows { rows } | MethodChoice::Prefixes { rows } => rows,
-            MethodChoice::Ring { width } => width,
-            MethodChoice::Halves => None,
-        };
+        let asked = self.parameter().and_then(|(_, asked)| asked);
         let made = method.parameter().map(|(_, made)| made);
-        self.name() == method.name() && parameter.is_none_or(|asked| made == Some(asked))
+        self.name() == method.name() && asked.is_none_or(|asked| made == Some(asked))
     }
 }
 

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS};
-use crate::halves::{HalvesError, HalvesPlan};
-use crate::ring::{RingError, RingPlan};
-use crate::rows::{Images, RowsError, RowsPlan};
-use crate::{Method, Problem, Tasks};
+use crate::first_rows::{self, MAX_ROWS};
+use crate::halves::{self, HalvesPlan, MIN_N};
+use crate::ring::RingPlan;
+use crate::rows::{Images, RowsPlan};
+use crate::{MAX_N, Method, Problem, Tasks};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
@@ -35,22 +35,80 @@ enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
     Halves(HalvesPlan),
-    FirstRows(FirstRowsPlan),
+    FirstRows(Tasks),
 }
 
 /// Why a problem cannot be cut by a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[error(transparent)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// It cannot be cut into prefixes.
-    Rows(#[from] RowsError),
-    /// It cannot be cut into preplacements.
-    Ring(#[from] RingError),
-    /// It cannot be cut into splits.
-    Halves(#[from] HalvesError),
-    /// It cannot be cut by its first rows.
-    FirstRows(#[from] FirstRowsError),
+    /// The masks cannot hold a row of this board.
+    #[error("a board of size {n}: give a size of at most {MAX_N}")]
+    BoardTooLarge {
+        /// The size of the board.
+        n: u32,
+    },
+    /// The method does not cut the problem, or not with this parameter.
+    #[error(
+        "{problem} cannot be cut by {method}: it is counted by the method rows, M up to {most}"
+    )]
+    Method {
+        /// What is to be counted.
+        problem: Problem,
+        /// How it was to be cut.
+        method: Method,
+        /// The most rows.
+        most: u32,
+    },
+    /// The board has fewer rows than were to be placed.
+    #[error("a board of size {n} has no {rows} rows: place at most {n}")]
+    RowsBeyondBoard {
+        /// The size of the board.
+        n: u32,
+        /// The rows to be placed.
+        rows: u32,
+    },
+    /// The rows hold more than [`rows::MAX_TASKS`](crate::rows::MAX_TASKS) prefixes.
+    #[error(
+        "the first {rows} rows of a board of size {n} hold more than {max} prefixes: place {advice} \
+         rows", max = crate::rows::MAX_TASKS
+    )]
+    TooManyPrefixes {
+        /// The size of the board.
+        n: u32,
+        /// The rows to be placed.
+        rows: u32,
+        /// The rows that are suggested for this board.
+        advice: u32,
+    },
+    /// There are more than [`first_rows::MAX_TASKS`] tasks, and each would have next to nothing to do.
+    #[error(
+        "with M={rows} there are more than {max} tasks: take fewer rows", max = crate::first_rows::MAX_TASKS
+    )]
+    TooManyTasks {
+        /// M.
+        rows: u32,
+    },
+    /// Opposite sides of the ring would share lines.
+    #[error("a board of size {n} has no ring of width {width}: count it by the method rows")]
+    NoRing {
+        /// The size of the board.
+        n: u32,
+        /// The width of the ring.
+        width: u32,
+    },
+    /// Only one or two outer rings are placed.
+    #[error("there is no ring of width {width}: the width is 1 or 2")]
+    NoSuchWidth {
+        /// The width of the ring.
+        width: u32,
+    },
+    /// The board is too small to split, or its masks do not fit.
+    #[error("a board of size {n}: the method halves takes sizes from {MIN_N} to {max}", max = halves::MAX_N)]
+    NoHalves {
+        /// The size of the board.
+        n: u32,
+    },
 }
 
 /// A range of ordinals that a plan does not have.
@@ -64,14 +122,6 @@ pub struct RangeError {
     pub end: u64,
     /// The number of tasks of the plan.
     pub tasks: u64,
-}
-
-impl RangeError {
-    /// Fails if `ordinals` passes the end of a plan of `tasks` tasks, or starts after its own end.
-    pub(crate) fn check(ordinals: &Range<u64>, tasks: u64) -> Result<(), RangeError> {
-        let Range { start, end } = *ordinals;
-        if start <= end && end <= tasks { Ok(()) } else { Err(RangeError { start, end, tasks }) }
-    }
 }
 
 impl PlanIndex {
@@ -108,10 +158,10 @@ impl PlanIndex {
             (true, Method::Ring { width }) => RingPlan::new_unless(n, width, stop)?.map(Plan::Ring),
             (true, Method::Halves) => Some(Plan::Halves(HalvesPlan::new(n)?)),
             (false, Method::Rows { rows }) => {
-                FirstRowsPlan::new_unless(problem, rows, stop)?.map(Plan::FirstRows)
+                Some(Plan::FirstRows(first_rows::tasks(problem, rows)?))
             }
             (false, Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves) => {
-                return Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into());
+                return Err(PlanError::Method { problem, method, most: MAX_ROWS });
             }
         };
         Ok(plan.map(|plan| PlanIndex { plan }))
@@ -124,7 +174,7 @@ impl PlanIndex {
             Plan::Rows(plan) => plan.len(),
             Plan::Ring(plan) => plan.len(),
             Plan::Halves(plan) => plan.len(),
-            Plan::FirstRows(plan) => plan.len(),
+            Plan::FirstRows(tasks) => tasks.len() as u64,
         }
     }
 
@@ -140,7 +190,8 @@ impl PlanIndex {
     ///
     /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end.
     pub fn check(&self, range: &Range<u64>) -> Result<(), RangeError> {
-        RangeError::check(range, self.len())
+        let (Range { start, end }, tasks) = (range.clone(), self.len());
+        if start <= end && end <= tasks { Ok(()) } else { Err(RangeError { start, end, tasks }) }
     }
 
     /// Appends the tasks whose ordinals are in `range` to `out`, in order.
@@ -152,10 +203,14 @@ impl PlanIndex {
     pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
         self.check(&range)?;
         match &self.plan {
-            Plan::Rows(plan) => return plan.fill(range, out),
+            Plan::Rows(plan) => plan.fill(range, out),
             Plan::Ring(plan) => plan.fill(range, out),
             Plan::Halves(plan) => plan.fill(range, out),
-            Plan::FirstRows(plan) => plan.fill(range, out),
+            Plan::FirstRows(tasks) => {
+                for (record, weight) in range.map(|ordinal| tasks.get(ordinal as usize)) {
+                    out.push(record, weight);
+                }
+            }
         }
         Ok(())
     }
@@ -164,7 +219,7 @@ impl PlanIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Given, MAX_N, MethodChoice};
+    use crate::{Given, MethodChoice};
 
     #[test]
     fn what_suits_a_board_can_be_cut_and_nothing_else() {
@@ -190,11 +245,9 @@ mod tests {
 
     #[test]
     fn a_cut_that_is_stopped_is_given_up_soon() {
-        let given = Given::new(64, &[]).expect("an empty board");
         for (problem, method) in [
             (Problem::Total { n: 32 }, Method::Rows { rows: 6 }),
             (Problem::Fundamental { n: 32 }, Method::Ring { width: 2 }),
-            (Problem::Completions(given), Method::Rows { rows: 3 }),
         ] {
             let asked = std::cell::Cell::new(0);
             let stop = || {

@@ -10,8 +10,6 @@ use crate::{Given, GivenError, MAX_N};
 /// This enum is deliberately not `#[non_exhaustive]`: every match on it must be extended for a new
 /// problem before the program compiles again. A new problem is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "problem", rename_all = "lowercase"))]
 pub enum Problem {
     /// All placements of `n` queens on an `n` x `n` board, none attacking another (A000170).
     Total {
@@ -113,13 +111,7 @@ impl Problem {
     /// The largest board: [`MAX_N`], or with given queens [`Given::MAX_N`].
     #[must_use]
     pub const fn max_n(&self) -> u32 {
-        match self {
-            Problem::Total { .. }
-            | Problem::Fundamental { .. }
-            | Problem::Toroidal { .. }
-            | Problem::Superqueens { .. } => MAX_N,
-            Problem::Completions(_) => Given::MAX_N,
-        }
+        if self.given().is_some() { Given::MAX_N } else { MAX_N }
     }
 
     /// The problem as a word: its name and, after a space, its given queens. Together with the size it

@@ -55,38 +55,10 @@ mod sides;
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 use self::opening::Opening;
 pub use self::preplacement::Preplacement;
 use self::sides::{Sides, list};
-use crate::{MAX_N, Tasks};
-
-/// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum RingError {
-    /// The masks cannot hold a row of this board.
-    #[error("a board of size {n}: give a size of at most {MAX_N}")]
-    BoardTooLarge {
-        /// The size of the board.
-        n: u32,
-    },
-    /// Opposite sides would share lines.
-    #[error("a board of size {n} has no ring of width {width}: count it by the method rows")]
-    BoardTooSmall {
-        /// The size of the board.
-        n: u32,
-        /// The width of the ring.
-        width: u32,
-    },
-    /// Only one or two outer rings are placed.
-    #[error("there is no ring of width {width}: the width is 1 or 2")]
-    NoSuchWidth {
-        /// The width of the ring.
-        width: u32,
-    },
-}
+use crate::{MAX_N, PlanError, Tasks};
 
 /// The width to choose if the user names none: 1 up to N = 22, 2 above.
 ///
@@ -123,7 +95,7 @@ impl RingPlan {
         n: u32,
         width: u32,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<RingPlan>, RingError> {
+    ) -> Result<Option<RingPlan>, PlanError> {
         check(n, width)?;
         let sides = Sides::new(n, width, list(n, width));
         let mut index = vec![];
@@ -161,13 +133,13 @@ impl RingPlan {
 }
 
 /// Whether a board has rings of this width.
-fn check(n: u32, width: u32) -> Result<(), RingError> {
+fn check(n: u32, width: u32) -> Result<(), PlanError> {
     if !(1..=2).contains(&width) {
-        Err(RingError::NoSuchWidth { width })
+        Err(PlanError::NoSuchWidth { width })
     } else if n > MAX_N {
-        Err(RingError::BoardTooLarge { n })
+        Err(PlanError::BoardTooLarge { n })
     } else if n < 2 * width {
-        Err(RingError::BoardTooSmall { n, width })
+        Err(PlanError::NoRing { n, width })
     } else {
         Ok(())
     }

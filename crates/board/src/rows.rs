@@ -35,53 +35,16 @@ mod walk;
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 pub(crate) use self::index::Images;
-use self::index::{Index, NoIndex};
+use self::index::Index;
 use self::walk::Walk;
-use crate::{MAX_N, RangeError, Tasks};
+use crate::{MAX_N, PlanError, Tasks};
 
 /// The most prefixes that the first M rows of a plan may hold, all those rows together.
 ///
-/// It bounds the number of tasks, and also the time of [`RowsPlan::new`], which counts the prefixes above
+/// It bounds the number of tasks, and also the time to make a plan, which counts the prefixes above
 /// the last two rows one at a time.
 pub const MAX_TASKS: u64 = 1_000_000_000;
-
-/// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum RowsError {
-    /// The masks cannot hold a row of this board.
-    #[error("a board of size {n}: give a size of at most {MAX_N}")]
-    BoardTooLarge {
-        /// The size of the board.
-        n: u32,
-    },
-    /// The board has fewer rows than were to be placed.
-    #[error("a board of size {n} has no {rows} rows: place at most {n}")]
-    RowsBeyondBoard {
-        /// The size of the board.
-        n: u32,
-        /// The rows to be placed.
-        rows: u32,
-    },
-    /// The rows hold more than [`MAX_TASKS`] prefixes.
-    #[error(
-        "the first {rows} rows of a board of size {n} hold more than {limit} prefixes: place {advice} \
-         rows"
-    )]
-    TooManyTasks {
-        /// The size of the board.
-        n: u32,
-        /// The rows to be placed.
-        rows: u32,
-        /// [`MAX_TASKS`].
-        limit: u64,
-        /// [`suggested_rows`] of this board.
-        advice: u32,
-    },
-}
 
 /// The number of placed rows to choose if the user names none: a quarter of the rows, at most 6, and 3 for N = 14 to 17.
 ///
@@ -103,68 +66,41 @@ pub const fn suggested_rows(n: u32) -> u32 {
 ///
 /// It takes at most 2 MB for any number of tasks.
 #[derive(Clone, Debug)]
-pub struct RowsPlan {
+pub(crate) struct RowsPlan {
     n: u32,
     index: Index,
 }
 
 impl RowsPlan {
-    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`).
-    ///
-    /// # Errors
-    ///
-    /// [`RowsError`], if the board is too large, has fewer rows, or if its first `rows` rows hold
-    /// more than [`MAX_TASKS`] prefixes.
-    pub fn new(n: u32, rows: u32) -> Result<RowsPlan, RowsError> {
-        let plan = RowsPlan::new_unless(n, rows, Images::Left, &|| false)?;
-        Ok(plan.expect("it is made unless it is stopped"))
-    }
-
-    /// Plans like [`new`](RowsPlan::new), with one or both of two mirror images, but returns `None` soon after
-    /// `stop` begins to return `true`.
+    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both of two
+    /// mirror images; `None` soon after `stop` begins to return `true`.
     pub(crate) fn new_unless(
         n: u32,
         rows: u32,
         images: Images,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<RowsPlan>, RowsError> {
+    ) -> Result<Option<RowsPlan>, PlanError> {
         if n > MAX_N {
-            return Err(RowsError::BoardTooLarge { n });
+            return Err(PlanError::BoardTooLarge { n });
         }
         if rows > n {
-            return Err(RowsError::RowsBeyondBoard { n, rows });
+            return Err(PlanError::RowsBeyondBoard { n, rows });
         }
-        match Index::build(n, rows, images, MAX_TASKS, stop) {
-            Ok(index) => Ok(Some(RowsPlan { n, index })),
-            Err(NoIndex::Stopped) => Ok(None),
-            Err(NoIndex::TooManyTasks) => Err(RowsError::TooManyTasks {
-                n,
-                rows,
-                limit: MAX_TASKS,
-                advice: suggested_rows(n),
-            }),
-        }
+        let index = Index::build(n, rows, images, MAX_TASKS, stop)?;
+        Ok(index.map(|index| RowsPlan { n, index }))
     }
 
     /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).
-    #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a plan is made for its tasks")]
-    pub fn len(&self) -> u64 {
-        self.index.tasks()
+    pub(crate) fn len(&self) -> u64 {
+        self.index.tasks
     }
 
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`RangeError`], if `range` passes [`len`](RowsPlan::len) or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
-        RangeError::check(&range, self.len())?;
+    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
         if range.is_empty() {
-            return Ok(());
+            return;
         }
         let (entries, skip) = self.index.seek(range.start);
-        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.index.below());
-        Ok(())
+        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.index.below);
     }
 }

@@ -110,21 +110,6 @@ impl FromStr for Square {
     }
 }
 
-#[cfg(feature = "serde")]
-impl serde::Serialize for Square {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-#[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for Square {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Square, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        name.parse().map_err(serde::de::Error::custom)
-    }
-}
-
 /// Reads squares between commas, spaces or line ends; what follows a `#` in its line is a comment.
 ///
 /// # Errors
@@ -231,22 +216,16 @@ fn queens_of(rows: &[(&str, usize)]) -> Result<Drawn, SquaresError> {
 ///
 /// The first queen in the given order that breaks this, with the one that it attacks.
 pub fn check_queens(n: u32, queens: &[Square]) -> Result<(), SquaresError> {
-    let mut rows = HashMap::new();
-    let mut columns = HashMap::new();
-    let mut sums = HashMap::new();
-    let mut differences = HashMap::new();
+    // Rows, columns and diagonals, each as its direction and its number.
+    let mut lines = HashMap::new();
     for &square in queens {
         let Square { column, row } = square;
         if column >= n || row >= n {
             return Err(SquaresError::OffBoard { square, n });
         }
         let (x, y) = (i64::from(column), i64::from(row));
-        let attacked = [
-            rows.insert(row, square),
-            columns.insert(column, square),
-            sums.insert(x + y, square),
-            differences.insert(x - y, square),
-        ];
+        let attacked =
+            [(0, y), (1, x), (2, x + y), (3, x - y)].map(|line| lines.insert(line, square));
         if let Some(other) = attacked.into_iter().flatten().next() {
             return Err(if other == square {
                 SquaresError::Twice(square)

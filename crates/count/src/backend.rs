@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::engine::Engine;
+use crate::engine::engine;
 
 /// An implementation of the counting loop.
 ///
@@ -47,7 +47,7 @@ impl Backend {
     /// Whether this processor has the backend.
     #[must_use]
     pub fn is_available(self) -> bool {
-        Engine::new(self, 0, 0).is_some()
+        engine(self, 0, 0).is_some()
     }
 
     /// Returns the backend if this processor has it.

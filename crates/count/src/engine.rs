@@ -15,76 +15,46 @@ use crate::reference::Reference;
 use crate::remaining::Remaining;
 
 /// A counting loop, with its buffers.
-pub(crate) enum Engine {
-    Reference(Reference),
-    Portable(Portable),
-    #[cfg(target_arch = "x86_64")]
-    Avx2(Levels<Avx2>),
-    /// For at most 16 columns.
-    #[cfg(target_arch = "x86_64")]
-    Avx512Narrow(Levels<Avx512<u16>>),
-    #[cfg(target_arch = "x86_64")]
-    Avx512Wide(Levels<Avx512<u32>>),
-}
-
-impl Engine {
-    /// A loop for boards with at most this many columns and rows left. `None` if the processor
-    /// lacks the backend.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(unused_variables, reason = "only AVX-512 has lanes for boards of few columns")
-    )]
-    pub(crate) fn new(backend: Backend, columns: u32, most_rows: u32) -> Option<Engine> {
-        let most_rows = most_rows as usize;
-        match backend {
-            Backend::Reference => Some(Engine::Reference(Reference)),
-            Backend::Portable => Some(Engine::Portable(Portable::new(most_rows))),
-            // The compiler uses the instructions of NEON for the portable loop.
-            Backend::Neon => {
-                cfg!(target_arch = "aarch64").then(|| Engine::Portable(Portable::new(most_rows)))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Some(Engine::Avx2(Levels::new(Avx2::new()?, most_rows))),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 if columns <= u16::BITS => {
-                Some(Engine::Avx512Narrow(Levels::new(Avx512::new()?, most_rows)))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Some(Engine::Avx512Wide(Levels::new(Avx512::new()?, most_rows))),
-            #[cfg(not(target_arch = "x86_64"))]
-            Backend::Avx2 | Backend::Avx512 => None,
-        }
-    }
-
+pub(crate) trait Engine: Send + Sync {
     /// The number of completions of all `tasks`, without weights. The tasks are states of the first
     /// row of `remaining`.
-    pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
-        match self {
-            Engine::Reference(reference) => reference.completions(remaining, tasks),
-            Engine::Portable(portable) => portable.completions(remaining, tasks),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(levels) => levels.completions(remaining, tasks),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(levels) => levels.completions(remaining, tasks),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(levels) => levels.completions(remaining, tasks),
-        }
-    }
+    ///
+    /// # Panics
+    ///
+    /// Panics if more rows are left than the loop was made for.
+    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64;
 
     /// The number of states stored so far, without those of tasks. `None` for the reference, which
     /// stores none.
-    pub(crate) fn nodes(&self) -> Option<u64> {
-        match self {
-            Engine::Reference(_) => None,
-            Engine::Portable(portable) => Some(portable.nodes()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(levels) => Some(levels.nodes()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(levels) => Some(levels.nodes()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(levels) => Some(levels.nodes()),
+    fn nodes(&self) -> Option<u64>;
+}
+
+/// A loop for boards with at most this many columns and rows left. `None` if the processor lacks
+/// the backend.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, reason = "only AVX-512 has lanes for boards of few columns")
+)]
+pub(crate) fn engine(backend: Backend, columns: u32, most_rows: u32) -> Option<Box<dyn Engine>> {
+    let most_rows = most_rows as usize;
+    let engine: Box<dyn Engine> = match backend {
+        Backend::Reference => Box::new(Reference),
+        Backend::Portable => Box::new(Portable::new(most_rows)),
+        // The compiler uses the instructions of NEON for the portable loop.
+        Backend::Neon if cfg!(target_arch = "aarch64") => Box::new(Portable::new(most_rows)),
+        Backend::Neon => return None,
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2 => Box::new(Levels::new(Avx2::new()?, most_rows)),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 if columns <= u16::BITS => {
+            Box::new(Levels::new(Avx512::<u16>::new()?, most_rows))
         }
-    }
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 => Box::new(Levels::new(Avx512::<u32>::new()?, most_rows)),
+        #[cfg(not(target_arch = "x86_64"))]
+        Backend::Avx2 | Backend::Avx512 => return None,
+    };
+    Some(engine)
 }
 
 #[cfg(test)]
@@ -129,7 +99,7 @@ mod tests {
             states.iter().for_each(|state| tasks.push(*state, 1));
             let size = u32::BITS - columns.leading_zeros() + 1;
             let count = |backend| {
-                let mut engine = Engine::new(backend, size, rows.len() as u32)?;
+                let mut engine = engine(backend, size, rows.len() as u32)?;
                 Some(engine.completions(remaining, tasks.as_slice()))
             };
             let expected = count(Backend::Reference);

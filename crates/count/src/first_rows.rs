@@ -42,13 +42,6 @@ enum Search {
     Open(Given),
 }
 
-/// A row to fill, in a search that keeps a mask for each row.
-#[derive(Clone, Copy, Default)]
-struct OpenRow {
-    row: u32,
-    free: u64,
-}
-
 impl FirstRows {
     /// A loop for the tasks of a problem that is not the total. `None` if the processor lacks the
     /// backend.

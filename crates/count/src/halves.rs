@@ -15,12 +15,14 @@
 //!   buckets     half-boards by number
 //!   shared      lists that serve several tasks of an odd board up to 21
 //!   join        the lower half-boards are looked up in tables of 1,024 upper ones
+//!   workspace   the lists of a task, and how they are sorted and joined
 //!   units       the inner loops of all steps, for each instruction set
 //!
 //!   memory      what a thread takes
 //!   draws       blocks of a join that stand for all of them
-//!   reference   the definition
 //! ```
+//!
+//! The reference of the method is [`split_search`](crate::split_search).
 //!
 //! `code::diagonals` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares)
 //! how often a pair counts. The join instead of a search, the use of transposing in it, and the
@@ -46,11 +48,10 @@ mod join;
 mod lists;
 mod memory;
 mod quarters;
-mod reference;
 mod shared;
-mod sum;
 mod task;
 mod units;
+mod workspace;
 
 use board::TaskSlice;
 use board::halves::Split;
@@ -60,17 +61,13 @@ pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
 pub(crate) use self::draws::Draws;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
-use self::reference::Reference;
-use self::sum::Sum;
-use self::task::TaskCounter;
-#[cfg(target_arch = "x86_64")]
-use self::units::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use self::units::avx512::Avx512;
+use self::task::{CountTasks, TaskCounter};
 #[cfg(target_arch = "aarch64")]
 use self::units::neon::Neon;
 use self::units::portable::Portable;
 use crate::{Backend, CountError};
+#[cfg(target_arch = "x86_64")]
+use crate::{avx2::Avx2, avx512::Avx512};
 
 /// The method for one board size, with its tables and buffers.
 ///
@@ -82,23 +79,14 @@ pub(crate) struct Halves {
     tasks: Box<dyn CountTasks>,
 }
 
-/// Counts tasks of one board with the instructions of one backend.
-trait CountTasks: Send + Sync {
-    /// Adds the shares of the boards of one task to `sum`.
-    fn count(&mut self, split: Split, sum: &mut Sum);
-
-    /// The choice of blocks that are joined. The reference has no blocks.
-    fn draws(&mut self) -> Option<&mut Draws>;
-}
-
 impl Halves {
     /// The method for boards of size `n`. It takes at most `memory` bytes, but at least what it
-    /// [`needs`]. The reference takes as much as its lists need. `None` if the processor lacks the
-    /// backend.
+    /// [`needs`]. `None` if the processor lacks the backend, and for the reference, which joins
+    /// nothing.
     pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
         let room = Room::within(memory, n);
         let tasks: Box<dyn CountTasks> = match backend {
-            Backend::Reference => Box::new(Reference { n }),
+            Backend::Reference => return None,
             Backend::Portable => Box::new(TaskCounter::new(Portable, n, room)),
             #[cfg(target_arch = "aarch64")]
             Backend::Neon => Box::new(TaskCounter::new(Neon::new()?, n, room)),
@@ -107,7 +95,7 @@ impl Halves {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Box::new(TaskCounter::new(Avx2::new()?, n, room)),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Box::new(TaskCounter::new(Avx512::new()?, n, room)),
+            Backend::Avx512 => Box::new(TaskCounter::new(Avx512::<u32>::new()?, n, room)),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => return None,
         };
@@ -117,16 +105,16 @@ impl Halves {
     /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task
     /// of this board.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
-        let mut sum = Sum::default();
+        let mut sum = 0;
         for index in 0..tasks.len() {
             let split = Split::unpack(self.n, tasks.get(index).0).expect("each is a task");
             self.tasks.count(split, &mut sum);
         }
-        sum.get().ok_or(CountError::Overflow)
+        u64::try_from(sum).map_err(|_| CountError::Overflow)
     }
 
-    /// The choice of blocks that are joined. The reference has no blocks.
-    pub(crate) fn draws(&mut self) -> Option<&mut Draws> {
+    /// The choice of blocks that are joined.
+    pub(crate) fn draws(&mut self) -> &mut Draws {
         self.tasks.draws()
     }
 }

@@ -11,7 +11,7 @@ use board::{Method, PlanIndex, Problem, RangeError, TaskKind, TaskSlice, Tasks, 
 use thiserror::Error;
 
 pub use self::sampled::Sampled;
-use crate::engine::Engine;
+use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
 use crate::halves::{self, Halves};
 use crate::remaining::{Remaining, Row};
@@ -102,9 +102,9 @@ pub struct Kernel {
 /// The way in which tasks are counted.
 enum Work {
     /// Searches the same rows below every task.
-    Rows(Engine, Vec<Row>),
+    Rows(Box<dyn Engine>, Vec<Row>),
     /// Searches the inner rows.
-    Ring(Engine, Ring),
+    Ring(Box<dyn Engine>, Ring),
     /// Joins upper and lower half-boards.
     Halves(Halves),
     /// Searches the rows below the first ones, of problems that are not the total.
@@ -236,8 +236,8 @@ impl Kernel {
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
     /// Completions are added up in a u64. A search finds at most 10^10 of them a second, a few at a
-    /// time, so it takes more than fifty years to reach 2^64. A join's sum is checked by its
-    /// residue. Multiplications by weights and the additions after them are checked.
+    /// time, so it takes more than fifty years to reach 2^64. A join's sum has
+    /// 128 bits. Multiplications by weights and the additions after them are checked.
     ///
     /// A completion is a way to place queens in all rows that are left. By `halves` it counts as
     /// often as its share says ([`board::halves::Shares`]). Neighbouring tasks of one weight are
@@ -327,7 +327,7 @@ impl Kernel {
             Work::Rows(engine, rows) => {
                 Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
             }
-            Work::Ring(engine, ring) => Ok(ring.completions(engine, tasks)),
+            Work::Ring(engine, ring) => Ok(ring.completions(engine.as_mut(), tasks)),
             Work::Halves(halves) => halves.completions(tasks),
             Work::FirstRows(first) => Ok(first.completions(tasks)),
             Work::SplitSearch => {
@@ -369,12 +369,13 @@ impl Work {
             TaskKind::Prefix { rows } => {
                 let rows_left = n - rows;
                 let rows = vec![Row::OPEN; rows_left as usize];
-                Work::Rows(Engine::new(backend, n, rows_left)?, rows)
+                Work::Rows(engine(backend, n, rows_left)?, rows)
             }
             TaskKind::Preplacement { width } => {
                 let (columns, most_rows) = Ring::size(n, width);
-                Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
+                Work::Ring(engine(backend, columns, most_rows)?, Ring::new(n, width))
             }
+            TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
             TaskKind::Split => Work::Halves(Halves::new(memory, backend, n)?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)

@@ -38,8 +38,12 @@
 //! columns as rows left, and therefore at most as many children. A buffer is empty before the
 //! search returns to the row above.
 
+mod search;
+
 use board::TaskSlice;
 
+pub(crate) use self::search::search;
+use crate::engine::Engine;
 use crate::portable::Portable;
 use crate::remaining::{Remaining, Row};
 
@@ -57,9 +61,9 @@ const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
 ///
 /// Blocks are the states of `parents` from `start` on. [`LANES`](Unit::LANES) states without a
 /// column follow them. Lanes that are refilled from there stay empty.
-pub(crate) trait Unit {
+pub(crate) trait Unit: Send + Sync {
     /// The integer that holds a mask.
-    type Lane: Copy + Default + TryFrom<u32>;
+    type Lane: Copy + Default + TryFrom<u32> + Send + Sync;
 
     /// The number of lanes of one vector.
     const LANES: usize;
@@ -125,13 +129,10 @@ impl<U: Unit> Levels<U> {
             .collect();
         Levels { unit, levels, few_rows: Portable::new(FEWEST_ROWS - 1), nodes: 0 }
     }
+}
 
-    /// The number of completions of all `tasks`.
-    ///
-    /// # Panics
-    ///
-    /// Panics if more rows are left than there are levels for.
-    pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
+impl<U: Unit> Engine for Levels<U> {
+    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         let Levels { unit, levels, few_rows, nodes } = self;
         let rows_left = remaining.rows.len();
         if rows_left < FEWEST_ROWS {
@@ -150,9 +151,8 @@ impl<U: Unit> Levels<U> {
             .sum()
     }
 
-    /// The number of states stored so far, without those of tasks.
-    pub(crate) fn nodes(&self) -> u64 {
-        self.nodes + self.few_rows.nodes()
+    fn nodes(&self) -> Option<u64> {
+        Some(self.nodes + self.few_rows.nodes)
     }
 }
 

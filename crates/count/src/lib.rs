@@ -38,10 +38,6 @@
 //! One [`Variant`] can check the count of another. It counts the mirror images of the tasks on
 //! another backend. For `halves`, it joins with other instructions, or searches.
 //!
-//! # Features
-//!
-//! `serde`, off by default, implements `Serialize` and `Deserialize` for the types of [`board`].
-//!
 //! # Unsafe code
 //!
 //! Unsafe code is allowed only in the files of the instruction sets, for two purposes: to load a
@@ -91,4 +87,4 @@ pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
 pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
 pub use machine::machine_memory;
 pub use self_test::{SelfTestError, self_test};
-pub use variant::{UnknownVariant, Variant};
+pub use variant::Variant;

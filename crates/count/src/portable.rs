@@ -35,6 +35,7 @@ use std::ops::Range;
 
 use board::TaskSlice;
 
+use crate::engine::Engine;
 use crate::remaining::{Remaining, Row};
 
 /// The largest number of states that a step takes.
@@ -51,7 +52,8 @@ pub(crate) struct Portable {
     /// The buffers, from the one with the most rows left to the one with three.
     levels: Vec<States<CAPACITY>>,
     children: Box<States<BLOCK>>,
-    nodes: u64,
+    /// The number of states stored so far, without those of tasks.
+    pub(crate) nodes: u64,
 }
 
 /// States as a structure of arrays. The first `len` are in use.
@@ -90,13 +92,10 @@ impl Portable {
             nodes: 0,
         }
     }
+}
 
-    /// The number of completions of all `tasks`.
-    ///
-    /// # Panics
-    ///
-    /// Panics if more rows are left than there are levels for.
-    pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
+impl Engine for Portable {
+    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         match *remaining.rows {
             [] => tasks.len() as u64,
             [row] => one_row(remaining.columns, row, tasks),
@@ -118,9 +117,8 @@ impl Portable {
         }
     }
 
-    /// The number of states stored so far, without those of tasks.
-    pub(crate) fn nodes(&self) -> u64 {
-        self.nodes
+    fn nodes(&self) -> Option<u64> {
+        Some(self.nodes)
     }
 }
 

@@ -3,14 +3,14 @@
 
 use board::{Prefix, TaskSlice};
 
+use crate::engine::Engine;
 use crate::remaining::Remaining;
 
 /// The recursion, which needs no buffers.
 pub(crate) struct Reference;
 
-impl Reference {
-    /// The number of completions of all `tasks`.
-    pub(crate) fn completions(&self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
+impl Engine for Reference {
+    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         let states = (0..tasks.len()).map(|i| tasks.get(i).0);
         if remaining.is_plain() {
             let (n, rows_left) = (remaining.columns.count_ones(), remaining.rows.len());
@@ -18,6 +18,9 @@ impl Reference {
         } else {
             states.map(|state| completions_of(remaining, state)).sum()
         }
+    }
+    fn nodes(&self) -> Option<u64> {
+        None
     }
 }
 

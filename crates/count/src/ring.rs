@@ -57,7 +57,7 @@ impl Ring {
     }
 
     /// The number of completions of all `tasks`. Each task must be one of this board.
-    pub(crate) fn completions(&mut self, engine: &mut Engine, tasks: TaskSlice<'_>) -> u64 {
+    pub(crate) fn completions(&mut self, engine: &mut dyn Engine, tasks: TaskSlice<'_>) -> u64 {
         let Ring { n, width, .. } = *self;
         let sides = |i: usize| [tasks.left[i], tasks.right[i], tasks.down[i] >> 16];
         let columns = full_mask(n - 2 * width) << (width - 1);

@@ -1,5 +1,5 @@
-//! A search that counts the tasks of `halves`. It shares no code with the joins, so it can check
-//! them.
+//! A search that counts the tasks of `halves`: its reference. It shares no code with the joins, so
+//! it can check them.
 //!
 //! The search places the queens of each board of a split from the top row to the bottom row, each
 //! in the columns of its half. It counts each complete board as often as the [`Shares`] say. The

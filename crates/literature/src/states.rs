@@ -42,29 +42,25 @@ pub struct RowStats {
 
 /// The reason why there is no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(transparent)]
 #[non_exhaustive]
 pub enum StatesError {
-    /// The states do not fit into the memory.
-    Memory(#[from] TooLittleMemory),
+    /// The states do not fit into the allowed memory.
+    #[error(
+        "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
+    )]
+    Memory {
+        /// Board size.
+        n: u32,
+        /// The row that could not be finished, counted from 1.
+        row: u32,
+        /// The bytes that this row needs before it can continue. Later rows can need more.
+        needed: u64,
+        /// The bytes that were allowed.
+        given: u64,
+    },
     /// The board is too large.
+    #[error(transparent)]
     Board(#[from] BoardTooLarge),
-}
-
-/// The error of states that do not fit into the allowed memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
-)]
-pub struct TooLittleMemory {
-    /// Board size.
-    pub n: u32,
-    /// The row that could not be finished, counted from 1.
-    pub row: u32,
-    /// The bytes that this row needs before it can continue. Later rows can need more.
-    pub needed: u64,
-    /// The bytes that were allowed.
-    pub given: u64,
 }
 
 /// The words of a state: left, down, right.
@@ -111,7 +107,8 @@ fn counted(
     for row in 1..=n {
         let before = states.capacity() as u64 * ENTRY;
         let mut next = Arrivals::within(memory.saturating_sub(before));
-        let refuse = |needed| TooLittleMemory { n, row, needed: before + needed, given: memory };
+        let refuse =
+            |needed| StatesError::Memory { n, row, needed: before + needed, given: memory };
         for &Entry { state: [left, down, right], times } in &states {
             let mut free = all & !(left | down | right);
             while free != 0 {

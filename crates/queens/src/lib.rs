@@ -54,11 +54,6 @@
 //! of the machine's. [`Counting::threads`] and [`Counting::memory`] ask for less. Everything else runs on the caller's
 //! thread, and so does a count on one thread, so that it runs where there are no threads, as in WebAssembly.
 //!
-//! # Features
-//!
-//! `serde`, off by default, implements `Serialize` and `Deserialize` for placements, problems, given queens and
-//! squares.
-//!
 //! # Rust versions
 //!
 //! Rust 1.89 or newer. A newer Rust is required only with a new minor version.
@@ -76,9 +71,9 @@ pub use count::{
     MissingBackend, Progress, SelfTestError, UnknownBackend, count,
 };
 pub use solve::{
-    Completion, ConstructError, Construction, Notation, NotationError, Placement, PlacementSquares,
-    Rules, Solutions, Start, Symmetry, SymmetryClass, attack, complete, complete_until,
-    is_placement, random_placement, read_queens, solutions, solve,
+    Completion, ConstructError, Construction, Notation, NotationError, Placement, Rules, Solutions,
+    Start, Symmetry, SymmetryClass, attack, complete, complete_until, is_placement,
+    random_placement, read_queens, solutions, solve,
 };
 
 #[cfg(doctest)]

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!(
             "{squares}  {}, orbit of {}",
             placement.symmetry_class().name(),
-            placement.orbit_size()
+            placement.orbit().len()
         );
     }
     Ok(())

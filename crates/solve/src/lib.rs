@@ -22,11 +22,6 @@
 //!
 //! This crate knows how queens are placed on a board of any size. It deliberately knows nothing of
 //! tasks and weights, of who counts, or of files and terminals.
-//!
-//! # Features
-//!
-//! `serde`, off by default, implements `Serialize` and `Deserialize` for [`Placement`] and for the types
-//! of [`board`].
 
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
@@ -52,7 +47,7 @@ pub use board_size::BoardTooLarge;
 pub use check::{Rules, attack, is_placement};
 pub use construct::{ConstructError, Construction, solve};
 pub use notation::Notation;
-pub use placement::{Placement, PlacementSquares};
+pub use placement::Placement;
 pub use reading::{NotationError, boards, read_queens, read_ranks};
 pub use search::{
     Completion, Effort, Opening, Start, complete, complete_until, complete_within, random_placement,

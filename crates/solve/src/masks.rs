@@ -21,7 +21,7 @@ pub(crate) struct Masks {
     rules: Rules,
     levels: Vec<Level>,
     /// Column of each row's queen; rows below `row` have old values.
-    columns: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
     /// The row whose next column is tried.
     row: usize,
     is_over: bool,
@@ -87,11 +87,6 @@ impl Masks {
             first.free = masks.allowed[0];
         }
         masks
-    }
-
-    /// The columns of the way that [`advance`](Masks::advance) has come to.
-    pub(crate) fn columns(&self) -> &[u32] {
-        &self.columns
     }
 
     /// Goes to the next way to fill the rows, if there is one.

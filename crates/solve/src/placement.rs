@@ -23,8 +23,6 @@ use crate::{Notation, NotationError, is_placement, read_queens};
 /// # Ok::<(), queens_solve::board::SquaresError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "Vec<u32>", into = "Vec<u32>"))]
 pub struct Placement {
     columns: Vec<u32>,
 }
@@ -62,60 +60,9 @@ impl Placement {
     }
 
     /// The queens' squares, row by row.
-    pub fn squares(&self) -> PlacementSquares<'_> {
-        PlacementSquares { columns: self.columns.iter().enumerate() }
-    }
-}
-
-/// The squares of a placement's queens, row by row.
-#[derive(Clone, Debug)]
-pub struct PlacementSquares<'a> {
-    columns: std::iter::Enumerate<std::slice::Iter<'a, u32>>,
-}
-
-impl Iterator for PlacementSquares<'_> {
-    type Item = Square;
-
-    fn next(&mut self) -> Option<Square> {
-        self.columns.next().map(|(row, &column)| Square { column, row: row as u32 })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.columns.size_hint()
-    }
-}
-
-impl ExactSizeIterator for PlacementSquares<'_> {}
-
-impl std::iter::FusedIterator for PlacementSquares<'_> {}
-
-impl<'a> IntoIterator for &'a Placement {
-    type Item = Square;
-    type IntoIter = PlacementSquares<'a>;
-
-    fn into_iter(self) -> PlacementSquares<'a> {
-        self.squares()
-    }
-}
-
-impl AsRef<[u32]> for Placement {
-    /// The column of each row's queen.
-    fn as_ref(&self) -> &[u32] {
-        &self.columns
-    }
-}
-
-impl From<Placement> for Vec<u32> {
-    fn from(placement: Placement) -> Vec<u32> {
-        placement.columns
-    }
-}
-
-impl TryFrom<Vec<u32>> for Placement {
-    type Error = SquaresError;
-
-    fn try_from(columns: Vec<u32>) -> Result<Placement, SquaresError> {
-        Placement::new(columns)
+    pub fn squares(&self) -> impl ExactSizeIterator<Item = Square> + Clone {
+        let rows = self.columns.iter().enumerate();
+        rows.map(|(row, &column)| Square { column, row: row as u32 })
     }
 }
 

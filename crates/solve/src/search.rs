@@ -212,7 +212,7 @@ pub fn complete_within(
         }
         let mut budget = Budget::new(work, &mut stop);
         match exact::search(given, &mut random, &mut effort, &mut budget) {
-            Completion::Undecided if budget.is_stopped() => return (Completion::Undecided, effort),
+            Completion::Undecided if budget.stopped => return (Completion::Undecided, effort),
             Completion::Undecided => work = work.saturating_mul(2),
             decided => return (decided, effort),
         }

@@ -121,11 +121,11 @@ impl Search {
 
     fn placement(&self) -> Placement {
         let columns = match self {
-            Search::Masks(masks) => masks.columns(),
-            Search::Arrays(arrays) => arrays.columns(),
-            Search::Orbits(orbits) => orbits.columns(),
+            Search::Masks(masks) => &masks.columns,
+            Search::Arrays(arrays) => &arrays.columns,
+            Search::Orbits(orbits) => &orbits.board,
         };
-        Placement::trusted(columns.to_vec())
+        Placement::trusted(columns.clone())
     }
 }
 
@@ -214,5 +214,5 @@ pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
 pub fn first_rows(n: u32, rows: u32) -> impl Iterator<Item = Vec<u32>> {
     assert!(n <= MASKS_MAX, "the rows of a board of size {n} do not fit a word");
     let mut masks = Masks::new(&Start::from(n), rows.min(n));
-    std::iter::from_fn(move || masks.advance().then(|| masks.columns().to_vec()))
+    std::iter::from_fn(move || masks.advance().then(|| masks.columns.clone()))
 }

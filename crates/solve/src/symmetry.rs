@@ -44,15 +44,10 @@ impl SymmetryClass {
 }
 
 impl Symmetry {
-    /// A turn by 90 degrees.
-    pub const QUARTER_TURN: Symmetry = Symmetry { reflected: false, quarter_turns: 1 };
-    /// A turn by 180 degrees.
-    pub const HALF_TURN: Symmetry = Symmetry { reflected: false, quarter_turns: 2 };
-
     /// The reflection in the diagonal from a1, which exchanges files and ranks.
     pub const TRANSPOSITION: Symmetry = Symmetry { reflected: true, quarter_turns: 0 };
 
-    /// All eight, the identity first.
+    /// All eight, the identity first, then the turns by 90, 180 and 270 degrees.
     #[must_use]
     pub fn all() -> [Symmetry; 8] {
         std::array::from_fn(|i| Symmetry { reflected: i >= 4, quarter_turns: (i % 4) as u8 })
@@ -90,13 +85,6 @@ impl Placement {
         Placement::trusted(columns)
     }
 
-    /// The symmetries that fix the placement, the identity first.
-    #[must_use]
-    pub fn stabiliser(&self) -> Vec<Symmetry> {
-        let fixes = |&symmetry: &Symmetry| self.image(symmetry) == *self;
-        Symmetry::all().into_iter().filter(fixes).collect()
-    }
-
     /// The placements that are essentially the same as this one, each once, in lexicographic order of columns.
     #[must_use]
     pub fn orbit(&self) -> Vec<Placement> {
@@ -106,34 +94,19 @@ impl Placement {
         orbit
     }
 
-    /// The size of the [orbit](Placement::orbit): 8, 4 or 2, and 1 for N below 2.
-    #[must_use]
-    pub fn orbit_size(&self) -> usize {
-        8 / self.stabiliser().len()
-    }
-
     /// The least placement of the orbit, by columns from row 0 on.
     #[must_use]
     pub fn canonical(&self) -> Placement {
-        let [first, others @ ..] = Symmetry::all().map(|symmetry| self.image(symmetry));
-        others.into_iter().fold(first, Placement::min)
-    }
-
-    /// Whether it is the least of its orbit.
-    #[must_use]
-    pub fn is_canonical(&self) -> bool {
-        Symmetry::all().into_iter().all(|symmetry| *self <= self.image(symmetry))
+        self.orbit().swap_remove(0)
     }
 
     /// The symmetry of the placement.
     #[must_use]
     pub fn symmetry_class(&self) -> SymmetryClass {
-        if self.image(Symmetry::QUARTER_TURN) == *self {
-            SymmetryClass::QuarterTurn
-        } else if self.image(Symmetry::HALF_TURN) == *self {
-            SymmetryClass::HalfTurn
-        } else {
-            SymmetryClass::Asymmetric
+        match self.orbit().len() {
+            8 => SymmetryClass::Asymmetric,
+            4 => SymmetryClass::HalfTurn,
+            _ => SymmetryClass::QuarterTurn,
         }
     }
 }
@@ -149,23 +122,23 @@ mod tests {
     #[test]
     fn the_eight_are_a_group_and_all_different() {
         let skew = placement([1, 5, 8, 6, 3, 7, 2, 4]);
-        assert_eq!((skew.orbit().len(), skew.orbit_size()), (8, 8));
+        assert_eq!(skew.orbit().len(), 8);
         for symmetry in Symmetry::all() {
             let image = skew.image(symmetry);
             assert_eq!(Placement::new(image.columns().to_vec()), Ok(image.clone()));
             assert_eq!(image.orbit(), skew.orbit());
             assert_eq!(image.canonical(), skew.orbit()[0]);
-            assert_eq!(image.is_canonical(), image == skew.orbit()[0]);
         }
-        let turned = skew.image(Symmetry::QUARTER_TURN).image(Symmetry::QUARTER_TURN);
-        assert_eq!(turned, skew.image(Symmetry::HALF_TURN));
+        let [_, quarter, half, ..] = Symmetry::all();
+        let turned = skew.image(quarter).image(quarter);
+        assert_eq!(turned, skew.image(half));
         assert_eq!(turned.columns(), [4, 6, 1, 5, 2, 0, 3, 7]);
     }
 
     #[test]
     #[should_panic(expected = "i1 is off the board of size 8")]
     fn a_square_off_the_board_has_no_image() {
-        let _ = Symmetry::HALF_TURN.image(8, Square::new(8, 0));
+        let _ = Symmetry::TRANSPOSITION.image(8, Square::new(8, 0));
     }
 
     #[test]
@@ -178,8 +151,7 @@ mod tests {
             (placement([]), SymmetryClass::QuarterTurn, 1),
         ];
         for (placement, class, size) in classes {
-            assert_eq!((placement.symmetry_class(), placement.orbit_size()), (class, size));
-            assert_eq!(placement.orbit().len(), size);
+            assert_eq!((placement.symmetry_class(), placement.orbit().len()), (class, size));
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn census(n: u32) -> Result<Census, BoardTooLarge> {
 pub(crate) struct Orbits {
     n: u32,
     /// Column of each row's queen; rows that are not filled yet have old values.
-    board: Vec<u32>,
+    pub(crate) board: Vec<u32>,
     /// The column in row 0, or in row 1 if that of row 0 is 0.
     first: u32,
     levels: Vec<Level>,
@@ -108,11 +108,6 @@ impl Orbits {
             next: Opening::Corner { second: 2 }.or_later(n),
             is_tiny: n < 2,
         }
-    }
-
-    /// The columns of the placement that [`advance`](Orbits::advance) has come to.
-    pub(crate) fn columns(&self) -> &[u32] {
-        &self.board
     }
 
     /// Goes to the next placement, and returns the size of its orbit: 8, 4 or 2, and 1 for N below 2.

@@ -121,11 +121,4 @@ impl Shares {
         };
         Shares { columns: lines, upper, lower, times }
     }
-
-    /// How often a board counts if its halves have these numbers.
-    #[must_use]
-    pub fn of_board(&self, upper: u32, lower: u32) -> u64 {
-        let ties = self.upper.tie(upper).zip(self.lower.tie(lower));
-        ties.map_or(0, |(upper, lower)| self.times[usize::from(upper)][usize::from(lower)])
-    }
 }

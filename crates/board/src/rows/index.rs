@@ -4,7 +4,8 @@
 //! order, each with the ordinal of the first task below it. A task is reached by binary search and a walk
 //! below one entry.
 
-use crate::{Prefix, full_mask};
+use super::suggested_rows;
+use crate::{PlanError, Prefix, full_mask};
 
 /// The most entries of an index: 24 bytes each, 1.5 MiB.
 const MAX_ENTRIES: u64 = 1 << 16;
@@ -31,26 +32,16 @@ pub(super) struct Entry {
 pub(super) struct Index {
     entries: Vec<Entry>,
     /// Number of rows from an entry down to its tasks.
-    below: u32,
-    tasks: u64,
-}
-
-/// Why there is no index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoIndex {
-    /// The rows hold more prefixes than the limit.
-    TooManyTasks,
-    /// The caller does not want it any more.
-    Stopped,
+    pub(super) below: u32,
+    pub(super) tasks: u64,
 }
 
 impl Index {
-    /// Counts the tasks below each entry.
+    /// Counts the tasks below each entry; `None` soon after `stop` begins to return `true`.
     ///
     /// # Errors
     ///
-    /// [`NoIndex`], if the first `rows` rows hold more than `limit` prefixes, or soon after `stop` begins to
-    /// return `true`.
+    /// [`PlanError::TooManyPrefixes`], if the first `rows` rows hold more than `limit` prefixes.
     ///
     /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
     /// is refused before the search has gone deep.
@@ -60,7 +51,7 @@ impl Index {
         images: Images,
         limit: u64,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Index, NoIndex> {
+    ) -> Result<Option<Index>, PlanError> {
         let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
         let mut depth = 0;
         let mut prefixes_above = 0;
@@ -79,28 +70,21 @@ impl Index {
                 entry.start = tally.tasks;
                 tally.add(n, entry.prefix, deep);
                 if prefixes_above + tally.parents + tally.tasks > limit {
-                    return Err(NoIndex::TooManyTasks);
+                    let advice = suggested_rows(n);
+                    return Err(PlanError::TooManyPrefixes { n, rows, advice });
                 }
                 if stop() {
-                    return Err(NoIndex::Stopped);
+                    return Ok(None);
                 }
             }
             prefixes_above += tally.parents + tally.tasks;
             tasks = tally.tasks;
         }
-        Ok(Index { entries, below, tasks })
-    }
-
-    pub(super) fn tasks(&self) -> u64 {
-        self.tasks
-    }
-
-    pub(super) fn below(&self) -> u32 {
-        self.below
+        Ok(Some(Index { entries, below, tasks }))
     }
 
     /// The entries from the one above task `ordinal` on, and how many tasks of this entry come before the
-    /// task. `ordinal` is less than [`tasks`](Index::tasks).
+    /// task. `ordinal` is less than `tasks`.
     pub(super) fn seek(&self, ordinal: u64) -> (&[Entry], u64) {
         let after = self.entries.partition_point(|e| e.start <= ordinal);
         let entries = &self.entries[after - 1..];
@@ -182,13 +166,13 @@ pub(super) fn two_rows(n: u32, prefix: Prefix) -> u64 {
 mod tests {
     use super::*;
     use crate::MAX_N;
-    use crate::rows::{MAX_TASKS, suggested_rows};
+    use crate::rows::MAX_TASKS;
 
     #[test]
     fn the_index_is_bounded_and_its_entries_start_in_order() {
         for n in 0..=MAX_N {
             let index = Index::build(n, suggested_rows(n), Images::Left, MAX_TASKS, &|| false);
-            let index = index.expect("is within the limit");
+            let index = index.expect("is within the limit").expect("is not stopped");
             assert!(index.entries.len() as u64 <= MAX_ENTRIES, "N = {n}");
             assert!(index.entries.is_sorted_by_key(|entry| entry.start));
         }
@@ -198,11 +182,10 @@ mod tests {
     fn the_limit_counts_the_prefixes_of_all_rows() {
         for rows in [3, 8, 12] {
             let within = |rows, limit| Index::build(12, rows, Images::Left, limit, &|| false);
-            let tasks = |rows| within(rows, u64::MAX).expect("no limit").tasks();
+            let tasks = |rows| within(rows, u64::MAX).expect("no limit").expect("no stop").tasks;
             let all_rows = (0..=rows).map(tasks).sum();
             assert!(within(rows, all_rows).is_ok(), "M = {rows}");
-            let refused = within(rows, all_rows - 1).map(|index| index.tasks());
-            assert_eq!(refused, Err(NoIndex::TooManyTasks), "M = {rows}");
+            assert!(within(rows, all_rows - 1).is_err(), "M = {rows}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Tests of the tasks of problems that are divided by their first rows.
 
-use queens_board::first_rows::{FirstRowsError, MAX_ROWS, queens, suggested_rows};
+use queens_board::first_rows::{MAX_ROWS, queens, suggested_rows};
 use queens_board::squares::parse_squares;
-use queens_board::{Given, Method, PlanIndex, Problem, Tasks};
+use queens_board::{Given, Method, PlanError, PlanIndex, Problem, Tasks};
 
 fn completions(n: u32, squares: &str) -> Problem {
     let queens = parse_squares(squares).expect("they are squares");
@@ -93,12 +93,12 @@ fn impossible_plans_are_refused() {
     let refused =
         |problem, rows| PlanIndex::new(problem, Method::Rows { rows }).expect_err("it is refused");
     let too_large = Problem::Superqueens { n: u32::MAX };
-    assert_eq!(refused(too_large, 2), FirstRowsError::BoardTooLarge { n: u32::MAX }.into());
+    assert_eq!(refused(too_large, 2), PlanError::BoardTooLarge { n: u32::MAX });
     assert_eq!(suggested_rows(too_large), 0);
     assert_eq!(
         refused(completions(4, "b1,d2"), 3).to_string(),
         "completions N=4 (2 given) cannot be cut by rows M=3: it is counted by the method rows, M up \
          to 2"
     );
-    assert_eq!(refused(completions(64, ""), 5), FirstRowsError::TooManyTasks { rows: 5 }.into());
+    assert_eq!(refused(completions(64, ""), 5), PlanError::TooManyTasks { rows: 5 });
 }

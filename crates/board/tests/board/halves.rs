@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use queens_board::halves::{HalvesError, SHARED_LISTS_MAX_N, Shares, Slice, Split};
-use queens_board::{Method, PlanIndex, Prefix, Problem, Tasks, full_mask};
+use queens_board::halves::{SHARED_LISTS_MAX_N, Shares, Slice, Split};
+use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks, full_mask};
 
 fn all(n: u32) -> Tasks {
     let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
@@ -65,6 +65,12 @@ fn number(columns: u32, queens: impl Iterator<Item = u32>) -> u32 {
     queens.fold(0, |number, column| number << 1 | (columns >> column & 1))
 }
 
+/// How often a board counts if its halves have these numbers.
+fn times(shares: &Shares, upper: u32, lower: u32) -> u64 {
+    let ties = shares.upper.tie(upper).zip(shares.lower.tie(lower));
+    ties.map_or(0, |(upper, lower)| shares.times[usize::from(upper)][usize::from(lower)])
+}
+
 /// The number of times that a board counts in the sum over all tasks.
 fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
     let (n, half) = (queens.len(), queens.len() / 2);
@@ -74,7 +80,7 @@ fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
     let shares = Shares::new(n as u32, split);
     let upper = number(shares.columns, queens[..half].iter().copied());
     let lower = number(shares.columns, queens[n - half..].iter().rev().copied());
-    u64::from(*weight) * shares.of_board(upper, lower)
+    u64::from(*weight) * times(&shares, upper, lower)
 }
 
 fn weights(n: u32) -> BTreeMap<(u32, u32), u8> {
@@ -238,7 +244,7 @@ fn unpacked(n: u32, tasks: &Tasks, index: usize) -> Split {
 fn boards_out_of_range_are_refused_with_the_range() {
     for n in [0, 3, 30] {
         let error = PlanIndex::new(Problem::Total { n }, Method::Halves).expect_err("is refused");
-        assert_eq!(error, HalvesError::BoardOutOfRange { n }.into());
+        assert_eq!(error, PlanError::NoHalves { n });
         assert!(error.to_string().contains("from 4 to 29"));
     }
 }

@@ -4,5 +4,3 @@ mod first_rows;
 mod halves;
 mod ring;
 mod rows;
-#[cfg(feature = "serde")]
-mod serde;

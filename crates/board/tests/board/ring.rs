@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use proptest::prelude::*;
-use queens_board::ring::{Preplacement, RingError, suggested_width};
+use queens_board::ring::{Preplacement, suggested_width};
 use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks};
 
 fn plan(n: u32, width: u32) -> PlanIndex {
@@ -247,14 +247,14 @@ fn refusals_name_the_thing_and_the_way_out() {
     let refused = |n, width| {
         PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect_err("is refused")
     };
-    assert_eq!(refused(8, 3), PlanError::Ring(RingError::NoSuchWidth { width: 3 }));
+    assert_eq!(refused(8, 3), PlanError::NoSuchWidth { width: 3 });
     assert_eq!(refused(8, 0).to_string(), "there is no ring of width 0: the width is 1 or 2");
     assert_eq!(refused(33, 2).to_string(), "a board of size 33: give a size of at most 32");
     assert_eq!(
         refused(3, 2).to_string(),
         "a board of size 3 has no ring of width 2: count it by the method rows"
     );
-    assert_eq!(refused(1, 1), PlanError::Ring(RingError::BoardTooSmall { n: 1, width: 1 }));
+    assert_eq!(refused(1, 1), PlanError::NoRing { n: 1, width: 1 });
 }
 
 proptest! {

@@ -1,20 +1,24 @@
 //! Compares the `rows` plan with closed forms, with another enumeration, and with ranges of itself.
 
 use proptest::prelude::*;
-use queens_board::rows::{MAX_TASKS, RowsError, RowsPlan, suggested_rows};
-use queens_board::{Method, PlanIndex, Prefix, Problem, Tasks};
+use queens_board::rows::{MAX_TASKS, suggested_rows};
+use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks};
 
-fn plan(n: u32, rows: u32) -> RowsPlan {
-    RowsPlan::new(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
+fn cut(n: u32, rows: u32) -> Result<PlanIndex, PlanError> {
+    PlanIndex::new(Problem::Total { n }, Method::Rows { rows })
 }
 
-fn filled(plan: &RowsPlan, range: std::ops::Range<u64>) -> Tasks {
+fn plan(n: u32, rows: u32) -> PlanIndex {
+    cut(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
+}
+
+fn filled(plan: &PlanIndex, range: std::ops::Range<u64>) -> Tasks {
     let mut tasks = Tasks::new();
     plan.fill(range, &mut tasks).expect("the plan has the range");
     tasks
 }
 
-fn all(plan: &RowsPlan) -> Vec<(Prefix, u8)> {
+fn all(plan: &PlanIndex) -> Vec<(Prefix, u8)> {
     let tasks = filled(plan, 0..plan.len());
     (0..tasks.len()).map(|i| tasks.get(i)).collect()
 }
@@ -189,7 +193,7 @@ fn a_plan_is_refused_where_closed_forms_pass_the_limit() {
         for rows in 0..=7 {
             let prefixes = vectors::prefixes(n, rows).expect("closed forms are valid from N = 23");
             both_mirror_images += prefixes;
-            match RowsPlan::new(n, rows) {
+            match cut(n, rows) {
                 Ok(plan) => {
                     assert!(both_mirror_images / 2 <= u128::from(MAX_TASKS));
                     if rows >= 2 {
@@ -231,7 +235,7 @@ fn the_suggested_rows_make_a_plan_of_the_promised_size() {
 
 #[test]
 fn refusals_name_the_thing_the_limit_and_the_way_out() {
-    let message = |n, rows| RowsPlan::new(n, rows).expect_err("is refused").to_string();
+    let message = |n, rows| cut(n, rows).expect_err("is refused").to_string();
     assert_eq!(message(33, 4), "a board of size 33: give a size of at most 32");
     assert_eq!(message(3, 5), "a board of size 3 has no 5 rows: place at most 3");
     assert_eq!(
@@ -240,8 +244,8 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
          place 6 rows"
     );
     assert_eq!(
-        RowsPlan::new(27, 9).expect_err("is refused"),
-        RowsError::TooManyTasks { n: 27, rows: 9, limit: MAX_TASKS, advice: 6 }
+        cut(27, 9).expect_err("is refused"),
+        PlanError::TooManyPrefixes { n: 27, rows: 9, advice: 6 }
     );
 }
 

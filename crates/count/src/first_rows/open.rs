@@ -2,7 +2,12 @@
 
 use board::{Given, Square};
 
-use super::OpenRow;
+/// A row to fill, in a search that keeps a mask for each row.
+#[derive(Clone, Copy, Default)]
+pub(super) struct OpenRow {
+    pub(super) row: u32,
+    pub(super) free: u64,
+}
 
 /// The rows to fill, each with its free squares.
 #[derive(Clone, Copy)]

@@ -3,12 +3,12 @@
 use board::{Given, Prefix, Square, Tasks, full_mask};
 
 use crate::Backend;
-use crate::engine::Engine;
+use crate::engine::{Engine, engine};
 use crate::remaining::{Remaining, Row};
 
 /// The search of the rows that tasks leave open.
 pub(super) struct RemainingSearch {
-    engine: Engine,
+    engine: Box<dyn Engine>,
     given: Given,
     rows: Vec<Row>,
     /// The tasks, as the first of these rows sees them.
@@ -33,7 +33,7 @@ impl RemainingSearch {
             Row { closed, step }
         });
         let rows: Vec<Row> = rows.collect();
-        let engine = Engine::new(backend, n, rows.len() as u32)?;
+        let engine = engine(backend, n, rows.len() as u32)?;
         Some(RemainingSearch { engine, given, rows, states: Tasks::new() })
     }
 

@@ -2,7 +2,7 @@
 
 use board::{MAX_N, Square, full_mask};
 
-use super::OpenRow;
+use super::open::OpenRow;
 
 /// The rows of a torus to fill. Every row, column and diagonal has exactly one queen. So a line
 /// without a free square ends the search, and a line with a single free square leaves no choice.

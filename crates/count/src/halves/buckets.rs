@@ -7,14 +7,13 @@
 use std::ops::Range;
 
 use crate::halves::code::view;
-use crate::halves::lists::records::Records;
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
     /// The start of each bucket, and the end of the last one.
-    first: Vec<u32>,
+    pub(crate) first: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
-    items: Box<[u32]>,
+    pub(crate) items: Box<[u32]>,
 }
 
 /// The half-boards of a list by bucket, in whatever memory they are kept.
@@ -57,12 +56,12 @@ impl Sorter {
         (4 * streams(bits) as u64) << bits
     }
 
-    /// Replaces the contents of `buckets` by the half-boards of `records`.
-    pub(crate) fn sort(&mut self, records: &Records, buckets: &mut Buckets) {
+    /// Replaces the contents of `buckets` by the half-boards with these records.
+    pub(crate) fn sort(&mut self, records: &[u64], buckets: &mut Buckets) {
         if streams(self.bits) == MANY {
-            self.sort_streams::<MANY>(records.as_slice(), buckets);
+            self.sort_streams::<MANY>(records, buckets);
         } else {
-            self.sort_streams::<SOME>(records.as_slice(), buckets);
+            self.sort_streams::<SOME>(records, buckets);
         }
     }
 
@@ -138,16 +137,6 @@ impl Buckets {
     /// All half-boards.
     pub(crate) fn sorted(&self) -> Sorted<'_> {
         Sorted { starts: &self.first, items: &self.items }
-    }
-
-    /// The start of each bucket and the end of the last one, to be replaced.
-    pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
-        &mut self.first
-    }
-
-    /// The room for items, with [`STEP`] more at the end.
-    pub(crate) fn items_mut(&mut self) -> &mut [u32] {
-        &mut self.items
     }
 
     /// The half-boards of neighbouring buckets.

@@ -48,17 +48,21 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
-    /// The number of sets of columns whose quarters are kept.
+    /// The number of sets of columns whose quarters are kept. If not all of them are, the quarters
+    /// of both halves are needed twice, for a sample and for the list. From N = 28 on they are
+    /// needed for several tasks. At N = 26 and 27 placing them again takes a twentieth of the time,
+    /// and keeping them would take a tenth of the memory.
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
-            Kept::All => 1,
-            Kept::OfList => kept_sets(n),
+            Kept::OfList if !matches!(n, 26..=27) => 2,
+            Kept::All | Kept::OfList => 1,
         }
     }
 
-    /// Whether quarters are placed only once, with room for them until they are counted.
+    /// Whether quarters are placed only once, with room for them until they are counted. On boards
+    /// whose tasks take seconds, nothing is gained.
     pub(crate) fn places_once(self, n: u32) -> bool {
-        self == Kept::OfList && places_once(n)
+        self == Kept::OfList && n <= 27
     }
 }
 
@@ -150,20 +154,6 @@ pub(crate) fn kept_at_least(n: u32) -> Kept {
 /// The quarters that are kept with as much memory as is useful.
 pub(crate) fn kept_at_most(n: u32) -> Kept {
     if n <= KEPT_QUARTERS_MAX_N { Kept::All } else { Kept::OfList }
-}
-
-/// The number of sets of columns whose quarters are kept, if not all of them are. The quarters of
-/// both halves are needed twice, for a sample and for the list. From N = 28 on they are needed for
-/// several tasks. At N = 26 and 27 placing them again takes a twentieth of the time, and keeping
-/// them would take a tenth of the memory.
-pub(crate) fn kept_sets(n: u32) -> usize {
-    if matches!(n, 26..=27) { 1 } else { 2 }
-}
-
-/// Whether quarters that are placed for each list are placed only once, with room for them until
-/// they are counted. On larger boards, whose tasks take seconds, nothing is gained.
-pub(crate) fn places_once(n: u32) -> bool {
-    n <= 27
 }
 
 /// The number of choices of columns whose quarters are looked up before they are paired. On a large

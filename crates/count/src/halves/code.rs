@@ -133,11 +133,11 @@ mod tests {
                     (0..64).for_each(|place| found[place] += (common >> place & 1) as u32);
                 }
             }
-            assert_eq!(upper.used(), lower.used());
+            assert_eq!(upper.used, lower.used);
             let expected =
                 meetings(n, split, others).filter(|(bit, _)| centre >> (bit % 32) & 1 == 0);
             let mut expected: Vec<u32> = expected.map(|(_, meetings)| meetings).collect();
-            let places = (0..64).filter(|place| upper.used() >> place & 1 == 1);
+            let places = (0..64).filter(|place| upper.used >> place & 1 == 1);
             let mut in_order: Vec<u32> = places.map(|place: usize| found[place]).collect();
             in_order.sort_unstable();
             expected.sort_unstable();
@@ -158,7 +158,7 @@ mod tests {
                 assert_eq!(view::bucket(above).count_ones(), view::bucket(below).count_ones());
                 seen |= below;
             }
-            assert_eq!(seen, lower.used());
+            assert_eq!(seen, lower.used);
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
                 for centre in squares.map(|column| (n % 2) << column) {
                     let diagonals = diagonals::diagonals(n, centre, split & !centre);
                     let code = Code::new(n, &diagonals);
-                    let item = u32::BITS - (code.upper.used() as u32).leading_zeros();
+                    let item = u32::BITS - (code.upper.used as u32).leading_zeros();
                     assert_eq!(code.chunks, Chunks::of_bits(item), "N = {n}");
                     assert!(n == 28 || code.chunks == Chunks::Six, "N = {n}, {centre:b}");
                 }
@@ -217,7 +217,7 @@ mod tests {
             let CodeBits { low, high } = by_size::code_bits(n);
             let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
             let view = Code::new(n, &diagonals::diagonals(n, 0, split)).upper;
-            let at = |place: u32| meetings[&u32::from(view.from()[(CODE + place) as usize])];
+            let at = |place: u32| meetings[&u32::from(view.from[(CODE + place) as usize])];
             let low_part = (0..low).rev().map(at);
             let order: Vec<u32> = low_part.chain((low..low + high).rev().map(at)).collect();
             assert!(order.is_sorted_by(|a, b| a >= b), "N = {n}: {order:?}");

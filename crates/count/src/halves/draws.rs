@@ -14,16 +14,17 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
     /// One of this many blocks is drawn.
-    every: u64,
+    pub(crate) every: u64,
     /// The number of blocks before the next one that is drawn.
     until: u64,
-    block: Drawn,
+    /// The treatment of the present block.
+    pub(crate) block: Drawn,
     /// The time at which the present block began.
     begun: Option<Instant>,
     /// The time of all blocks that were drawn.
-    took: Duration,
+    pub(crate) took: Duration,
     /// The time of all blocks that were joined only to warm up the caches.
-    warmed_up: Duration,
+    pub(crate) warmed_up: Duration,
 }
 
 /// The treatment of a block.
@@ -54,21 +55,6 @@ impl Draws {
         Draws { every: every.into(), until: first.into(), ..Draws::ALL }
     }
 
-    /// One of this many blocks is drawn.
-    pub(crate) fn every(&self) -> u64 {
-        self.every
-    }
-
-    /// The time of all blocks that were drawn.
-    pub(crate) fn took(&self) -> Duration {
-        self.took
-    }
-
-    /// The time of all blocks that were joined only to warm up the caches.
-    pub(crate) fn warmed_up(&self) -> Duration {
-        self.warmed_up
-    }
-
     /// Begins a block.
     pub(crate) fn begin(&mut self) {
         if self.every == 1 {
@@ -84,12 +70,6 @@ impl Draws {
         }
         self.until -= 1;
         self.begun = (self.block != Drawn::No).then(Instant::now);
-    }
-
-    /// The treatment of the present block.
-    #[inline]
-    pub(crate) fn block(&self) -> Drawn {
-        self.block
     }
 
     /// Ends a block.
@@ -113,7 +93,7 @@ mod tests {
                 let mut draws = Draws::new(every, first);
                 for times in &mut drawn {
                     draws.begin();
-                    *times += u32::from(draws.block() == Drawn::Yes);
+                    *times += u32::from(draws.block == Drawn::Yes);
                     draws.end();
                 }
             }

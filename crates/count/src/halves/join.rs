@@ -89,7 +89,7 @@ impl BuildSide {
     /// Sorts the ties, if they are joined in blocks.
     pub(crate) fn sort_ties(&mut self, sorter: &mut Sorter) {
         if self.has_many_ties() {
-            sorter.sort(&self.ties, &mut self.sorted_ties);
+            sorter.sort(self.ties.as_slice(), &mut self.sorted_ties);
         }
     }
 }
@@ -161,7 +161,7 @@ impl<U: Unit> Join<U> {
                 self.end_block(low, probe, &mut fits, draws);
             }
         }
-        fits.map(|fits| fits * draws.every())
+        fits.map(|fits| fits * draws.every)
     }
 
     /// Fills lanes of the block with the upper halves at these places, if the block is drawn. There
@@ -170,7 +170,7 @@ impl<U: Unit> Join<U> {
         if self.block.len == 0 {
             draws.begin();
         }
-        match draws.block() {
+        match draws.block {
             Drawn::Yes | Drawn::WarmsUp => self.block.fill(build, places, high),
             Drawn::No => self.block.len += places.len(),
         }
@@ -178,7 +178,7 @@ impl<U: Unit> Join<U> {
 
     /// Joins the block if it is drawn, and empties it.
     fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], draws: &mut Draws) {
-        match draws.block() {
+        match draws.block {
             Drawn::Yes => self.join_block(low, probe, fits),
             Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2]),
             Drawn::No => self.block.empty(),

@@ -34,7 +34,7 @@ pub(crate) struct Lists {
     kept: Kept,
     /// The centre row's square, as a bit. Half-boards that attack it are left out. If it is 0,
     /// half-boards of an odd board have marks instead.
-    centre: u32,
+    pub(crate) centre: u32,
     /// The columns that decide about a half-board's number.
     looked_at: u32,
     /// The quarters of some columns. The next field says which of them are replaced next.
@@ -47,7 +47,7 @@ pub(crate) struct Lists {
     /// The choices of the slice that was listed last.
     sliced: (Slice, Vec<u32>),
     /// The code by which the quarters' keys were read, if they were.
-    code: Option<Code>,
+    pub(crate) code: Option<Code>,
 }
 
 /// The quarters of a half-board whose queens take some columns.
@@ -122,16 +122,6 @@ impl Lists {
             placed.lower.quarters.read(&upper, &lower);
         }
         self.code = Some(code);
-    }
-
-    /// The centre row's square, as a bit, or 0.
-    pub(crate) fn centre(&self) -> u32 {
-        self.centre
-    }
-
-    /// The code by which the keys of all quarters were read, if they were.
-    pub(crate) fn code(&self) -> Option<Code> {
-        self.code
     }
 
     /// Places the quarters in the columns `set`, unless they are there already. Returns their place
@@ -238,8 +228,11 @@ impl Lists {
                 let (above, below) = columns.split(choice);
                 if rectangles.may_hold((above.set & *looked_at).count_ones()) {
                     let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
-                    upper.quarters.prefetch_starts(unit, above);
-                    lower.quarters.prefetch_starts(unit, below);
+                    for (first, starts) in
+                        [upper.quarters.starts(above), lower.quarters.starts(below)]
+                    {
+                        unit.prefetch_starts(first, starts);
+                    }
                     batch.sets.push((above, below));
                 }
             }

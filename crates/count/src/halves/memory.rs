@@ -74,8 +74,7 @@ impl Room {
     }
 }
 
-/// The bytes that a thread needs for a board of size `n` (4 to 29). They are upper bounds for every
-/// backend but the reference, which takes what its lists take.
+/// The bytes that a thread needs for a board of size `n` (4 to 29). They are upper bounds.
 ///
 /// With less than `most`, odd boards up to 21 make lists anew that tasks could share, boards of
 /// sizes 22 and 23 place their quarters anew for each list, and larger boards join lists in more

@@ -30,7 +30,6 @@ use crate::halves::code::diagonals::key;
 use crate::halves::code::view::Reader;
 use crate::halves::quarters::numbering::{Columns, Numbering};
 use crate::halves::shared::marks::marks;
-use crate::halves::units::Unit;
 
 /// The number of keys beyond a list's end that may be loaded as part of a vector.
 pub(crate) const PADDING: usize = 8;
@@ -219,10 +218,10 @@ impl Quarters {
         lower.read(&mut self.lower_records[..len]);
     }
 
-    /// Prefetches where the quarters with the `columns`-th set of columns start.
+    /// Where the quarters with the `columns`-th set of columns start, and those after them.
     #[inline]
-    pub(crate) fn prefetch_starts<U: Unit>(&self, unit: U, columns: usize) {
-        unit.prefetch_starts(&self.first[columns..], &self.starts[columns * self.stride..]);
+    pub(crate) fn starts(&self, columns: usize) -> (&[u32], &[u16]) {
+        (&self.first[columns..], &self.starts[columns * self.stride..])
     }
 
     /// The quarters with the `columns`-th set of columns, for lists of a half.

@@ -26,7 +26,7 @@ pub(crate) mod marks;
 use board::full_mask;
 use board::halves::{Slice, Split, Window};
 
-use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::buckets::{Buckets, Sorted, Sorter};
 use crate::halves::by_size;
 use crate::halves::code::choose;
 use crate::halves::code::diagonals::key;
@@ -39,8 +39,8 @@ use crate::halves::quarters::Half;
 use crate::halves::shared::arena::{Arena, TooLong};
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::shared::marks::CLOSED_COLUMNS;
-use crate::halves::task::Workspace;
 use crate::halves::units::Unit;
+use crate::halves::workspace::Workspace;
 
 /// The lists that are shared by tasks whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
@@ -120,14 +120,14 @@ impl Shared {
             let bound = 1 << (n / 2 - 1 - columns.trailing_ones());
             let window = Window { below: -1, above: bound };
             list(n, Half::Upper, columns, window, above, lists, work)?;
-            sorter.sort(&work.records, upper);
+            sorter.sort(work.records.as_slice(), upper);
             block.upper = Some(columns);
         }
         if lower.get(others).is_none() {
             let all = Window { below: -1, above: 1 << (n / 2) };
             list(n, Half::Lower, others, all, below, lists, work)?;
             let sorted = &mut work.probe.whole;
-            work.sorter.sort(&work.records, sorted);
+            work.sorter.sort(work.records.as_slice(), sorted);
             lower.add(others, sorted.sorted())?;
         }
         let above = upper_filter(n, centre, above, item_diagonals);
@@ -191,5 +191,30 @@ fn lower_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
         most: u32::MAX,
         keep: (1 << diagonals) - 1,
         merged: 0,
+    }
+}
+
+impl Buckets {
+    /// Replaces the contents by the items of `from` that pass a filter. There is room for all of
+    /// them.
+    pub(crate) fn filter<U: Unit>(
+        &mut self,
+        unit: U,
+        from: Sorted<'_>,
+        filter: Filter,
+        passed: &mut Passed,
+    ) {
+        passed.start(from.len());
+        // Neighbouring buckets are closed together if only higher bits of their numbers decide.
+        let neighbours = filter.numbers & filter.numbers.wrapping_neg();
+        if neighbours > 0 {
+            for first in (0..from.numbers()).step_by(neighbours as usize) {
+                if first & filter.numbers != 0 {
+                    passed.close(from.places(first..first + neighbours));
+                }
+            }
+        }
+        unit.filter(from.groups(), filter, passed, &mut self.items);
+        unit.ranks(from.starts, 1 << filter.merged, passed, &mut self.first);
     }
 }

@@ -8,7 +8,7 @@
 //!     4 buckets     records are sorted: the upper half-boards into    buckets
 //!                   the build side, the lower ones into the probe side
 //!     5 join        the pairs that fit are counted                    join
-//!     6 sum         each counts as often as its share says            sum
+//!     6 sum         each counts as often as its share says
 //! ```
 //!
 //! Later tasks use what an earlier one has made:
@@ -25,22 +25,26 @@
 
 use board::halves::{Shares, Slice, Split};
 
-use crate::halves::CountTasks;
-use crate::halves::buckets::{Buckets, Sorter};
-use crate::halves::by_size;
-use crate::halves::by_size::{CodeBits, Kept};
+use crate::halves::by_size::{self, Kept};
 use crate::halves::code::Code;
 use crate::halves::code::choose::{self, LastCode};
 use crate::halves::draws::Draws;
 use crate::halves::join::probe::Chunks;
-use crate::halves::join::{BuildSide, Join, ProbeSide};
-use crate::halves::lists::records::Records;
 use crate::halves::lists::{Lists, Wanted};
 use crate::halves::memory::Room;
 use crate::halves::quarters::Half;
 use crate::halves::shared::Shared;
-use crate::halves::sum::Sum;
 use crate::halves::units::Unit;
+use crate::halves::workspace::Workspace;
+
+/// Counts tasks of one board with the instructions of one backend.
+pub(crate) trait CountTasks: Send + Sync {
+    /// Adds the shares of the boards of one task to `sum`.
+    fn count(&mut self, split: Split, sum: &mut u128);
+
+    /// The choice of blocks that are joined.
+    fn draws(&mut self) -> &mut Draws;
+}
 
 /// Counts tasks with the instructions of one unit.
 pub(crate) struct TaskCounter<U: Unit> {
@@ -90,14 +94,14 @@ impl<U: Unit> TaskCounter<U> {
     }
 
     /// Runs steps 1 to 6 with lists of the task's own.
-    fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut Sum) {
+    fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut u128) {
         let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
         let n = *n;
         // 1. Quarters.
         let lists = quarters(lists, work.unit, n, *kept, split.centre, shares);
 
         // 2. The code.
-        let code = match lists.code() {
+        let code = match lists.code {
             Some(code) => code,
             None => last_code.serve(n, split, || choose::of_split(work.unit, n, split, lists)),
         };
@@ -140,7 +144,7 @@ impl<U: Unit> TaskCounter<U> {
 }
 
 impl<U: Unit> CountTasks for TaskCounter<U> {
-    fn count(&mut self, split: Split, sum: &mut Sum) {
+    fn count(&mut self, split: Split, sum: &mut u128) {
         let shares = Shares::new(self.n, split);
         match self.share(split, &shares) {
             Some(chunks) => self.work.join(chunks, &shares, sum),
@@ -148,8 +152,8 @@ impl<U: Unit> CountTasks for TaskCounter<U> {
         }
     }
 
-    fn draws(&mut self) -> Option<&mut Draws> {
-        Some(&mut self.work.draws)
+    fn draws(&mut self) -> &mut Draws {
+        &mut self.work.draws
     }
 }
 
@@ -164,7 +168,7 @@ fn quarters<'a, U: Unit>(
     centre: u32,
     shares: &Shares,
 ) -> &'a mut Lists {
-    last.take_if(|last| last.centre() != centre);
+    last.take_if(|last| last.centre != centre);
     last.get_or_insert_with(|| {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
         if by_size::has_common_code(n, kept) {
@@ -173,79 +177,6 @@ fn quarters<'a, U: Unit>(
         }
         lists
     })
-}
-
-/// The lists of a task, or parts of them, and the room to make and join them.
-pub(crate) struct Workspace<U: Unit> {
-    pub(crate) unit: U,
-    /// The half-boards that were listed last, and the ties among lower ones.
-    pub(crate) records: Records,
-    pub(crate) ties: Records,
-    pub(crate) sorter: Sorter,
-    /// The upper half-boards.
-    pub(crate) build: BuildSide,
-    /// The lower half-boards.
-    pub(crate) probe: ProbeSide,
-    join: Join<U>,
-    /// The choice of blocks that are joined.
-    draws: Draws,
-}
-
-impl<U: Unit> Workspace<U> {
-    /// Empty lists, for which there is `room`, with a code of this many bits.
-    pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
-        let buckets = |room| Buckets::new(bits.sum(), room);
-        Workspace {
-            unit,
-            records: Records::new(room.whole),
-            ties: Records::new(room.ties),
-            sorter: Sorter::new(bits.sum()),
-            build: BuildSide {
-                whole: buckets(room.whole),
-                ties: Records::new(room.ties),
-                sorted_ties: buckets(room.ties),
-            },
-            probe: ProbeSide { whole: buckets(room.whole), ties: buckets(room.ties) },
-            join: Join::new(unit, bits),
-            draws: Draws::ALL,
-        }
-    }
-
-    /// Removes the ties of both sides.
-    fn clear_ties(&mut self) {
-        self.ties.clear();
-        self.build.ties.clear();
-        self.probe.ties.clear();
-    }
-
-    /// Steps 3 and 4 for the build side: lists and sorts upper half-boards, beginning with the
-    /// choice `from`, as far as there is room. Returns the first choice that is left.
-    fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
-        let Workspace { unit, records, sorter, build, .. } = self;
-        let rest = lists.list(*unit, wanted, from, records, &mut build.ties);
-        sorter.sort(records, &mut build.whole);
-        build.sort_ties(sorter);
-        rest
-    }
-
-    /// Steps 3 and 4 for the probe side, like [`list_upper`](Workspace::list_upper).
-    fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
-        let Workspace { unit, records, ties, sorter, probe, .. } = self;
-        let rest = lists.list(*unit, wanted, from, records, ties);
-        sorter.sort(records, &mut probe.whole);
-        sorter.sort(ties, &mut probe.ties);
-        rest
-    }
-
-    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The number of
-    /// pairs of each kind that fit must be less than 2^64.
-    fn join(&mut self, chunks: Chunks, shares: &Shares, sum: &mut Sum) {
-        let Workspace { build, probe, join, draws, .. } = self;
-        let fits = join.count(build, probe, chunks, draws);
-        for (fits, share) in fits.as_flattened().iter().zip(shares.times.as_flattened()) {
-            sum.add(fits * share);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -274,9 +205,9 @@ mod tests {
                 for task in (0..tasks.len()).map(|index| tasks.get(index).0) {
                     let split = Split::unpack(n, task).expect("it is a task");
                     let count = |counter: &mut TaskCounter<Portable>| {
-                        let mut sum = Sum::default();
+                        let mut sum = 0;
                         counter.count(split, &mut sum);
-                        sum.get().expect("it is small")
+                        sum
                     };
                     let (shared, expected) = (count(&mut together), count(&mut alone));
                     assert_eq!(shared, expected, "N = {n}, {split:?}");
@@ -298,9 +229,9 @@ mod tests {
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
                 let mut counter = TaskCounter::new(Portable, n, room);
-                let mut sum = Sum::default();
+                let mut sum = 0;
                 counter.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
-                (sum.get().expect("it is small"), counter.work.records.len())
+                (sum, counter.work.records.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));
             let (in_parts, last) =

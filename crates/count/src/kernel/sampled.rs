@@ -61,8 +61,7 @@ impl Kernel {
         let count = self.count(tasks);
         let took = begun.elapsed();
         let draws = self.draw(Draws::ALL);
-        let [drawn, warmed_up] =
-            draws.map_or([Duration::ZERO; 2], |it| [it.took(), it.warmed_up()]);
+        let [drawn, warmed_up] = draws.map_or([Duration::ZERO; 2], |it| [it.took, it.warmed_up]);
         let sampled_seconds = f64::from(every.get()) * drawn.as_secs_f64();
         let beside = took.saturating_sub(drawn + warmed_up);
         let seconds = beside.as_secs_f64() + sampled_seconds;
@@ -73,7 +72,7 @@ impl Kernel {
     /// blocks.
     fn draw(&mut self, wanted: Draws) -> Option<Draws> {
         match &mut self.work {
-            Work::Halves(halves) => halves.draws().map(|draws| std::mem::replace(draws, wanted)),
+            Work::Halves(halves) => Some(std::mem::replace(halves.draws(), wanted)),
             Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
     }

@@ -2,12 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use board::rows::RowsPlan;
-use board::{Method, Prefix, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Tasks};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
 use super::{Random, total};
+
+fn rows_plan(n: u32, rows: u32) -> PlanIndex {
+    PlanIndex::new(Problem::Total { n }, Method::Rows { rows }).expect("it is within the limit")
+}
 
 fn totals_are_known(backend: Backend, n: u32, rows: impl Iterator<Item = u32>) {
     for rows in rows {
@@ -53,7 +56,7 @@ fn but_the_reference() -> impl Iterator<Item = Backend> {
 #[test]
 fn backends_agree_on_every_prefix_of_small_boards() {
     for (n, rows) in (0..=8).flat_map(|n| (0..=n).map(move |rows| (n, rows))) {
-        let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
+        let plan = rows_plan(n, rows);
         let mut tasks = Tasks::new();
         plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
         let mut reference = Kernel::new(Backend::Reference, n, Method::Rows { rows })
@@ -187,7 +190,7 @@ fn tasks_that_are_no_state_of_the_board_are_refused() {
 
 #[test]
 fn weights_of_all_kinds_are_applied_task_by_task() {
-    let plan = RowsPlan::new(9, 2).expect("the plan is within the limit");
+    let plan = rows_plan(9, 2);
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
     for (i, weight) in tasks.weight.iter_mut().enumerate() {
@@ -217,7 +220,7 @@ proptest! {
         at in any::<u64>(),
         cut in any::<usize>(),
     ) {
-        let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
+        let plan = rows_plan(n, rows);
         let start = at % plan.len();
         let mut tasks = Tasks::new();
         plan.fill(start..plan.len().min(start + 1500), &mut tasks).expect("the plan has the range");

@@ -56,6 +56,12 @@ fn the_fastest_backend_counts_boards_of_16() {
     assert_eq!(total(Backend::detect(), 16), vectors::total(16));
 }
 
+/// How often a board counts if its halves have these numbers.
+fn times(shares: &Shares, upper: u32, lower: u32) -> u64 {
+    let ties = shares.upper.tie(upper).zip(shares.lower.tie(lower));
+    ties.map_or(0, |(upper, lower)| shares.times[usize::from(upper)][usize::from(lower)])
+}
+
 /// The count of one task, found by a search row by row for all its boards.
 fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
     let split = Split::unpack(n, task).expect("it is a task");
@@ -76,7 +82,7 @@ impl Search {
         let Search { n, task, shares } = self;
         let half = n / 2;
         if row == *n {
-            return shares.of_board(upper, lower);
+            return times(shares, upper, lower);
         }
         let columns = match row {
             _ if row < half => task.down,

@@ -136,7 +136,7 @@ impl Algorithm {
             Forced => by_looking(Looking::ColumnsAndRows)?,
             States => {
                 let found = match states::count(n, memory) {
-                    Err(StatesError::Memory(_)) => return Ok(Err(Why::Memory)),
+                    Err(StatesError::Memory { .. }) => return Ok(Err(Why::Memory)),
                     found => found?,
                 };
                 let nodes = found.rows.iter().map(|row| row.states).sum();

@@ -7,12 +7,12 @@ use board::Method;
 use board::squares::{Square, check_queens};
 use solve::first_rows;
 
-use super::{Counted, Picture, block};
+use super::{Counted, picture};
 
 /// The half-boards with queens in rows 0 to N/2 - 1, by the set of their columns.
 type Halves = BTreeMap<u32, Vec<Vec<Square>>>;
 
-pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> {
+pub(super) fn section(n: u32, total: u64) -> anyhow::Result<String> {
     let lower = halves(n);
     let fitting = |columns: u32| -> Vec<(&[Square], Vec<Square>)> {
         let others = !columns & board::full_mask(n);
@@ -52,7 +52,7 @@ pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<St
         names(columns),
         count(columns),
         count(others),
-        block(&picture(n, &[half, upper.as_slice()].concat(), false)),
+        picture(n, [half, upper.as_slice()].concat(), false),
         count(columns) * count(others),
         pairs.len(),
         tasks.tasks.len(),

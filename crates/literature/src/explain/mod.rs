@@ -12,19 +12,17 @@ use board::ring::Preplacement;
 use board::squares::Square;
 use board::{Method, PlanIndex, Prefix, Problem, Tasks};
 use count::{Backend, Kernel};
+use solve::draw::{Diagram, text};
 use solve::{first_rows, solutions};
 
 use crate::classical::masks;
-
-/// Draws a board of a size with queens as text, if asked with the squares that they attack.
-pub type Picture = fn(u32, &[Square], bool) -> String;
 
 /// The whole text about an even board of size `n`, from 6 to 10.
 ///
 /// # Errors
 ///
 /// Two ways of counting differ.
-pub fn page(n: u32, picture: Picture) -> anyhow::Result<String> {
+pub fn page(n: u32) -> anyhow::Result<String> {
     let searched = masks::count(n)?;
     let total = searched.total;
     let mut page = format!(
@@ -33,14 +31,14 @@ pub fn page(n: u32, picture: Picture) -> anyhow::Result<String> {
          There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. Each \
          section counts them in another way.\n\n",
     );
-    page += &masks_section(n, searched.nodes, picture)?;
+    page += &masks_section(n, searched.nodes)?;
     page += &rows_section(n, total)?;
-    page += &ring_section(n, total, picture)?;
-    page += &halves::section(n, total, picture)?;
+    page += &ring_section(n, total)?;
+    page += &halves::section(n, total)?;
     Ok(page)
 }
 
-fn masks_section(n: u32, nodes: u64, picture: Picture) -> anyhow::Result<String> {
+fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
     let Some(first) = solutions(n).next() else {
         anyhow::bail!("there is no placement of {n} queens")
     };
@@ -66,7 +64,7 @@ fn masks_section(n: u32, nodes: u64, picture: Picture) -> anyhow::Result<String>
          ```\n\n\
          For the next row, the new queen is added to all three words. Then the first word moves one column to \
          the left, and the third one to the right. The whole search places {nodes} queens.\n\n",
-        block(&picture(n, &queens, true)),
+        picture(n, queens, true),
         row(right),
         row(down),
         row(left),
@@ -96,7 +94,7 @@ fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
     ))
 }
 
-fn ring_section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> {
+fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
     let method = Method::Ring { width: 1 };
     let tasks = Counted::all(n, method)?;
     ensure!(tasks.sum() == total, "ring counts {}, and there are {total}", tasks.sum());
@@ -117,7 +115,7 @@ fn ring_section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> 
          Ways to fill its inner squares: {}. Placements that it stands for: {}. All rings by weight:\n\n\
          | weight | rings | placements that they stand for |\n|---|---|---|\n",
         tasks.tasks.len(),
-        block(&picture(n, &queens, true)),
+        picture(n, queens, true),
         tasks.counts[shown] / u64::from(weight),
         tasks.counts[shown],
     );
@@ -162,7 +160,7 @@ impl Counted {
     }
 }
 
-/// A drawn board in a block of its own.
-fn block(board: &str) -> String {
-    format!("```text\n{board}\n```\n")
+/// A board with these queens in a block of its own, if asked with the squares that they attack.
+fn picture(n: u32, queens: Vec<Square>, attacks: bool) -> String {
+    format!("```text\n{}\n```\n", text(&Diagram { n, queens }, attacks))
 }

@@ -1,7 +1,7 @@
 //! Tests the algorithm over distinct states: its counts, the figures of each row, and its limit of
 //! memory.
 
-use literature::states::{StatesCount, StatesError, TooLittleMemory, count, count_plain};
+use literature::states::{StatesCount, StatesError, count, count_plain};
 
 const ENOUGH: u64 = 64 << 20;
 
@@ -48,9 +48,7 @@ fn too_little_memory_is_an_error_that_says_what_is_needed() {
     assert_eq!(count(10, needed), Ok(counted(10)), "exactly this memory is enough");
 
     let refused = count(10, needed - 1).expect_err("one byte less is not");
-    let StatesError::Memory(TooLittleMemory { n, row, needed: least, given }) = refused else {
-        panic!("{refused}")
-    };
+    let StatesError::Memory { n, row, needed: least, given } = refused else { panic!("{refused}") };
     assert_eq!((n, least, given), (10, needed, needed - 1));
     assert!((1..=10).contains(&row));
 

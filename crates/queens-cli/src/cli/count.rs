@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use board::rows::RowsError;
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::Args;
 use count::{Answering, Counting, Variant};
@@ -194,7 +193,7 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
 async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     if n > MAX_N {
-        return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
+        return Err(PlanError::BoardTooLarge { n }.into());
     }
     let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
     let threads = args.counting.room.threads();

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use literature::explain;
-use solve::draw::{Diagram, text};
 
 use crate::failure::Failure;
 use crate::output;
@@ -16,8 +15,5 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let n = args.n.parse().map_err(anyhow::Error::from)?;
-    let page = explain::page(n, |n, queens, attacks| {
-        text(&Diagram { n, queens: queens.to_vec() }, attacks)
-    })?;
-    output::print(page.trim_end())
+    output::print(explain::page(n)?.trim_end())
 }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use board::rows::RowsError;
 use board::{MAX_N, PlanError, Problem};
 use clap::ValueEnum;
 use count::Answer;
@@ -77,7 +76,7 @@ pub(super) fn run(method: MethodName, args: &LocalArgs) -> Result<Took, Failure>
         }
     }
     if n > MAX_N {
-        return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
+        return Err(PlanError::BoardTooLarge { n }.into());
     }
     let begun = Instant::now();
     let found = match method {

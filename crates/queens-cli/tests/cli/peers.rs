@@ -2,8 +2,7 @@
 
 use std::net::TcpListener;
 
-use board::Tasks;
-use board::rows::RowsPlan;
+use board::{PlanIndex, Tasks};
 use farm::{LeaseKind, LeaseToken, Method, Plan, Problem};
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
@@ -147,9 +146,10 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
 #[test]
 fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     // Given a recount in three blocks, followed by a message that ends any worker
-    let enumeration = RowsPlan::new(12, 3).expect("such a plan exists");
+    let (problem, method) = (Problem::Total { n: 12 }, Method::Rows { rows: 3 });
+    let enumeration = PlanIndex::new(problem, method).expect("such a plan exists");
     let tasks = enumeration.len();
-    let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Rows { rows: 3 }, tasks };
+    let plan = Plan { problem, method, tasks };
     let range = Some(v1::OrdinalRange { start: 0, end: tasks });
     let again = Some(v1::Recount { unlike: "portable".into(), by_search: false });
     let recount = v1::Lease { plan: Some((&plan).into()), range, recount: again, ..lease() };

@@ -5,7 +5,8 @@ pub(super) struct Budget<'a> {
     left: u64,
     until_asked: u64,
     stop: &'a mut dyn FnMut() -> bool,
-    stopped: bool,
+    /// Whether `stop` has ended the search.
+    pub(super) stopped: bool,
 }
 
 /// The work between two calls of `stop`.
@@ -25,10 +26,5 @@ impl<'a> Budget<'a> {
         }
         self.left = self.left.saturating_sub(work);
         self.left > 0 && !self.stopped
-    }
-
-    /// Whether `stop` has ended the search.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stopped
     }
 }

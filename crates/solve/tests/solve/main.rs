@@ -3,7 +3,5 @@
 
 mod complete;
 mod listing;
-#[cfg(feature = "serde")]
-mod serde;
 mod symmetry;
 mod unique_jobs;

@@ -191,7 +191,7 @@ mod tests {
         let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
         assert!(upper.len().min(lower.len()) > 500, "{} and {}", upper.len(), lower.len());
         [by_meetings(split), sampled(split, &mut lists)].map(|code| {
-            let (from, used) = (code.upper.from(), code.upper.used());
+            let (from, used) = (code.upper.from, code.upper.used);
             let places = (CODE..u64::BITS).filter(|place| used >> place & 1 == 1);
             let code: Vec<u32> = places.map(|place| u32::from(from[place as usize])).collect();
             Conflicts::sample(20_000, &upper, &lower, |key| as_upper(n, key)).left(&code)

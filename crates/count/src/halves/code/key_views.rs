@@ -58,7 +58,7 @@ pub fn key_views(
         let (low_at, high_at) = if half == build { (0, bits.low) } else { (bits.high, 0) };
         let from = order.iter().map(|&bit| if half == 0 { bit } else { in_other_half(n, bit) });
         let moves = from.zip(bits.places(low_at, high_at));
-        ByBytes::new(&View::new(moves)).into_tables()
+        ByBytes::new(&View::new(moves)).0
     })
 }
 

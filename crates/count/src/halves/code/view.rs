@@ -9,9 +9,9 @@ pub(crate) const CODE: u32 = u32::BITS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     /// The bit of the key for each bit of a record that is used.
-    from: [u8; 64],
+    pub(crate) from: [u8; 64],
     /// The bits of a record that are used. The others are 0.
-    used: u64,
+    pub(crate) used: u64,
 }
 
 impl View {
@@ -23,18 +23,6 @@ impl View {
             view.used |= 1 << place;
         }
         view
-    }
-
-    /// The bit of the key for each bit of a record that is [used](View::used).
-    #[cfg(any(test, target_arch = "x86_64"))]
-    pub(crate) fn from(&self) -> &[u8; 64] {
-        &self.from
-    }
-
-    /// The bits of a record that are used. The others are 0.
-    #[cfg(any(test, target_arch = "x86_64"))]
-    pub(crate) fn used(&self) -> u64 {
-        self.used
     }
 
     /// The record of a key, bit by bit.
@@ -61,7 +49,7 @@ pub(crate) trait Reader {
 }
 
 /// A view as eight tables, which have the record of each byte of a key.
-pub(crate) struct ByBytes(Box<[[u64; 256]; 8]>);
+pub(crate) struct ByBytes(pub(crate) Box<[[u64; 256]; 8]>);
 
 impl ByBytes {
     pub(crate) fn new(view: &View) -> ByBytes {
@@ -79,11 +67,6 @@ impl ByBytes {
             }
         }
         ByBytes(tables)
-    }
-
-    /// The record for each byte of a key.
-    pub(crate) fn into_tables(self) -> Box<[[u64; 256]; 8]> {
-        self.0
     }
 
     #[inline]

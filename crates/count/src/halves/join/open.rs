@@ -204,7 +204,7 @@ mod tests {
         let mut records = Records::new(codes.len());
         records.add_records(codes.iter().map(|code| u64::from(*code) << 32));
         let mut sorted = Buckets::new(bits.sum(), records.len());
-        Sorter::new(bits.sum()).sort(&records, &mut sorted);
+        Sorter::new(bits.sum()).sort(records.as_slice(), &mut sorted);
         (sorted, codes)
     }
 

@@ -91,7 +91,7 @@ mod tests {
         let mut records = Records::new(half_boards.len());
         records.add_records(half_boards.iter().map(|(code, item)| code << 32 | item));
         let mut sorted = Buckets::new(BITS, half_boards.len());
-        Sorter::new(BITS).sort(&records, &mut sorted);
+        Sorter::new(BITS).sort(records.as_slice(), &mut sorted);
         sorted
     }
 

@@ -14,8 +14,7 @@
 
 use std::ops::Range;
 
-use crate::halves::buckets::{Buckets, STEP, Sorted};
-use crate::halves::units::Unit;
+use crate::halves::buckets::STEP;
 
 /// The half-boards of a sorted list that pass, and the bits of their items that are kept.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +59,7 @@ impl Passed {
     }
 
     /// Excludes the items at these places.
-    fn close(&mut self, Range { start, end }: Range<usize>) {
+    pub(super) fn close(&mut self, Range { start, end }: Range<usize>) {
         if start == end {
             return;
         }
@@ -88,31 +87,6 @@ impl Passed {
     fn rank(&self, place: u32) -> u32 {
         let (group, before_place) = (place as usize / STEP, (1 << (place as usize % STEP)) - 1);
         self.before[group] + (self.through[group] & before_place).count_ones()
-    }
-}
-
-impl Buckets {
-    /// Replaces the contents by the items of `from` that pass a filter. There is room for all of
-    /// them.
-    pub(crate) fn filter<U: Unit>(
-        &mut self,
-        unit: U,
-        from: Sorted<'_>,
-        filter: Filter,
-        passed: &mut Passed,
-    ) {
-        passed.start(from.len());
-        // Neighbouring buckets are closed together if only higher bits of their numbers decide.
-        let neighbours = filter.numbers & filter.numbers.wrapping_neg();
-        if neighbours > 0 {
-            for first in (0..from.numbers()).step_by(neighbours as usize) {
-                if first & filter.numbers != 0 {
-                    passed.close(from.places(first..first + neighbours));
-                }
-            }
-        }
-        unit.filter(from.groups(), filter, passed, self.items_mut());
-        unit.ranks(from.starts, 1 << filter.merged, passed, self.starts_mut());
     }
 }
 

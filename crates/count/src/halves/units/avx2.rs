@@ -5,6 +5,7 @@ pub(super) mod filter;
 use std::arch::x86_64::*;
 
 use self::filter::{filter, leave_out, ranks};
+use crate::avx2::{Avx2, load, store};
 use crate::halves::buckets::STEP;
 use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, LANES, Tables};
@@ -13,18 +14,6 @@ use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::Unit;
-
-/// The right to execute these instructions.
-#[derive(Clone, Copy)]
-pub(crate) struct Avx2(());
-
-impl Avx2 {
-    /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx2> {
-        let available = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
-        available.then_some(Avx2(()))
-    }
-}
 
 impl Unit for Avx2 {
     type Reader = ByBytes;
@@ -58,8 +47,7 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     let (whole, rest) = items.as_chunks::<8>();
     let mut sums = _mm256_setzero_si256();
     for some in whole {
-        // SAFETY: the array is as long as a vector.
-        let some = unsafe { _mm256_loadu_si256(some.as_ptr().cast()) };
+        let some = load(some, 0);
         let apart = _mm256_cmpeq_epi32(_mm256_and_si256(some, same), _mm256_setzero_si256());
         // All ones are -1. There are fewer than 2^32 items in a list.
         sums = _mm256_sub_epi32(sums, apart);
@@ -304,22 +292,6 @@ static PACK: [[u64; KEYS]; 1 << KEYS] = {
     }
     table
 };
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load(from: &[u64], at: usize) -> __m256i {
-    let from = &from[at..at + KEYS];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store(to: &mut [u64], at: usize, a: __m256i) {
-    let to = &mut to[at..at + KEYS];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), a) }
-}
 
 #[inline]
 #[target_feature(enable = "avx2")]

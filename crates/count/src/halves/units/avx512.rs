@@ -9,9 +9,9 @@ mod tables;
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use self::tables::{ACROSS, load_bytes, tabulate};
+use self::tables::{ACROSS, tabulate};
 use super::avx2::{filter::ranks, prefetch, prefetch_starts};
-use crate::avx512::is_available;
+use crate::avx512::{Avx512, load, store};
 use crate::halves::buckets::STEP;
 use crate::halves::code::view::{Reader, View};
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
@@ -21,23 +21,12 @@ use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::{Unit, leave_out_from};
 
-/// The right to execute these instructions.
-#[derive(Clone, Copy)]
-pub(crate) struct Avx512(());
-
-impl Avx512 {
-    /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx512> {
-        is_available().then_some(Avx512(()))
-    }
-}
-
-impl Unit for Avx512 {
+impl Unit for Avx512<u32> {
     type Reader = ByVectors;
 
     fn reader(self, view: &View) -> ByVectors {
-        let bytes = (u64::BITS - view.used().leading_zeros()).div_ceil(8) as usize;
-        ByVectors { _unit: self, from: *view.from(), used: view.used(), bytes }
+        let bytes = (u64::BITS - view.used.leading_zeros()).div_ceil(8) as usize;
+        ByVectors { _unit: self, from: view.from, used: view.used, bytes }
     }
 
     by_functions! {
@@ -57,7 +46,7 @@ impl Unit for Avx512 {
 /// A view in the form that the instructions use.
 pub(crate) struct ByVectors {
     /// The right to read keys.
-    _unit: Avx512,
+    _unit: Avx512<u32>,
     from: [u8; 64],
     used: u64,
     /// The number of bytes of a record.
@@ -98,8 +87,8 @@ fn pair_held<const VECTORS: usize>(
     let mut meet = [_mm512_setzero_si512(); VECTORS];
     let mut far = meet;
     for i in 0..VECTORS {
-        meet[i] = load_keys(lower.meet, start + i * KEYS);
-        far[i] = load_keys(lower.far, start + i * KEYS);
+        meet[i] = load(lower.meet, start + i * KEYS);
+        far[i] = load(lower.far, start + i * KEYS);
     }
     let mut len = 0;
     for (&upper_meet, &upper_far) in upper.meet[..upper.len].iter().zip(upper.far) {
@@ -143,7 +132,7 @@ const BATCH: usize = 16 * KEYS;
 
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
 fn read_batch(keys: &mut [u64; BATCH], reader: &ByVectors) {
-    let across = load_bytes(&ACROSS);
+    let across = load(&ACROSS, 0);
     let used = _mm512_set1_epi64(reader.used as i64);
     let bytes = reader.from.as_chunks().0;
     let from: [__m512i; 8] =
@@ -151,14 +140,14 @@ fn read_batch(keys: &mut [u64; BATCH], reader: &ByVectors) {
     // Probe `i` of a vector has byte `i` of each record.
     let mut batch = [[0; 8]; BATCH / KEYS];
     for (i, bytes) in batch.iter_mut().enumerate() {
-        let some = load_keys(keys, KEYS * i);
+        let some = load(keys, KEYS * i);
         for (bytes, from) in bytes[..reader.bytes].iter_mut().zip(from) {
             *bytes = _mm512_bitshuffle_epi64_mask(some, from);
         }
     }
     for (i, bytes) in batch.iter().enumerate() {
-        let records = _mm512_permutexvar_epi8(across, load_keys(bytes, 0));
-        store_keys(keys, KEYS * i, _mm512_and_si512(records, used));
+        let records = _mm512_permutexvar_epi8(across, load(bytes, 0));
+        store(keys, KEYS * i, _mm512_and_si512(records, used));
     }
 }
 
@@ -168,7 +157,7 @@ fn leave_out(keys: &mut [u64], closed: u64) -> usize {
     let mut len = 0;
     let whole = keys.len() - keys.len() % KEYS;
     for start in (0..whole).step_by(KEYS) {
-        let some = load_keys(keys, start);
+        let some = load(keys, start);
         let stay = _mm512_cmpneq_epi64_mask(_mm512_and_si512(some, closed_lanes), closed_lanes);
         // SAFETY: `len` is at most `start`, and there is a whole vector from `start` on. The
         // overwritten keys were loaded already.
@@ -190,7 +179,7 @@ fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u
     assert!(groups.len() * STEP <= to.len(), "room for all and a group");
     let mut len = 0;
     for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {
-        let some = load_items(items, 0);
+        let some = load(items, 0);
         let passes = _mm512_mask_testn_epi32_mask(*through, some, bits);
         let passes = _mm512_mask_cmple_epu32_mask(passes, some, most);
         let some = _mm512_maskz_compress_epi32(passes, _mm512_and_si512(some, keep));
@@ -214,7 +203,7 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     let (whole, rest) = items.as_chunks::<16>();
     let mut sum = 0;
     for some in whole {
-        sum += u64::from(_mm512_testn_epi32_mask(item, load_items(some, 0)).count_ones());
+        sum += u64::from(_mm512_testn_epi32_mask(item, load(some, 0)).count_ones());
     }
     let there = (1 << rest.len()) - 1;
     // SAFETY: lanes beyond the slice's end are not loaded.
@@ -229,20 +218,20 @@ fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) ->
     let (mut first, mut second) = (zero, zero);
     for run in runs.with(BOTH) {
         let open = &runs.open(run).0;
-        let open = [load_keys(open, 0), load_keys(open, KEYS)];
+        let open = [load(open, 0), load(open, KEYS)];
         for &probe in &probes[run.probes()] {
             first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open[0], probe));
             second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open[1], probe));
         }
     }
     for run in runs.with(1) {
-        let open = load_keys(&runs.open(run).0, 0);
+        let open = load(&runs.open(run).0, 0);
         for &probe in &probes[run.probes()] {
             first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open, probe));
         }
     }
     for run in runs.with(1 << 1) {
-        let open = load_keys(&runs.open(run).0, KEYS);
+        let open = load(&runs.open(run).0, KEYS);
         for &probe in &probes[run.probes()] {
             second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open, probe));
         }
@@ -300,28 +289,4 @@ fn entry<const CHUNK: usize, const HALF: usize>(tables: &Tables, probe: Probe) -
 #[target_feature(enable = "avx512f")]
 fn and(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0x80>(a, b, c)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_keys(from: &[u64], at: usize) -> __m512i {
-    let from = &from[at..at + KEYS];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_items(from: &[u32], at: usize) -> __m512i {
-    let from = &from[at..at + 16];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_keys(to: &mut [u64], at: usize, a: __m512i) {
-    let to = &mut to[at..at + KEYS];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }

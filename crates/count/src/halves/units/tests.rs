@@ -17,7 +17,7 @@ use crate::halves::units::Unit;
 use crate::halves::units::neon::Neon;
 use crate::halves::units::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::halves::units::{avx2::Avx2, avx512::Avx512};
+use crate::{avx2::Avx2, avx512::Avx512};
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 struct Random(u64);
@@ -46,7 +46,7 @@ macro_rules! for_every_unit {
             #[cfg(target_arch = "x86_64")]
             {
                 let _ = Avx2::new().map(|unit| $check(unit, chunks));
-                let _ = Avx512::new().map(|unit| $check(unit, chunks));
+                let _ = Avx512::<u32>::new().map(|unit| $check(unit, chunks));
             }
         }
     };
@@ -184,8 +184,8 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let sort = |view: &View, keys: &[u64]| {
             let mut buckets = Buckets::new(bits.sum(), ROOM);
             let mut sorter = Sorter::new(bits.sum());
-            sorter.sort(&list(view, &[0; 7]), &mut buckets);
-            sorter.sort(&list(view, keys), &mut buckets);
+            sorter.sort(list(view, &[0; 7]).as_slice(), &mut buckets);
+            sorter.sort(list(view, keys).as_slice(), &mut buckets);
             buckets
         };
         let expected = [&upper[0], &upper[1]].map(|upper| {
@@ -275,13 +275,13 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let view = View::new((0..32 + BITS).map(|bit| (bit, bit)));
     // The lists end within a group and at its end. Buckets are closed alone and with others.
     for len in (0..150).chain([ROOM]) {
-        let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used()).collect();
+        let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used).collect();
         let mut list = Records::new(ROOM);
         add(unit, &view, &keys, &mut list);
         let merged = len as u32 % 3;
         let mut sorted = Buckets::new(BITS, len);
         let mut filtered = Buckets::new(BITS - merged, ROOM);
-        Sorter::new(BITS).sort(&list, &mut sorted);
+        Sorter::new(BITS).sort(list.as_slice(), &mut sorted);
         // The limit is often an item's own value, and this item passes.
         let limit = keys.last().map_or(0, |key| view::item(*key));
         let filter = Filter {

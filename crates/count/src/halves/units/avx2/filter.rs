@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{KEYS, PACK, load, store};
+use super::{KEYS, PACK};
+use crate::avx2::{load, store};
 use crate::halves::buckets::STEP;
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::leave_out_from;
@@ -35,18 +36,16 @@ pub(super) fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, 
         *before = len as u32;
         let may = std::mem::take(through);
         for (half, items) in items.as_chunks::<ITEMS>().0.iter().enumerate() {
-            // SAFETY: the array is as long as a vector.
-            let some = unsafe { _mm256_loadu_si256(items.as_ptr().cast()) };
+            let some = load(items, 0);
             let apart = _mm256_cmpeq_epi32(_mm256_and_si256(some, bits), _mm256_setzero_si256());
             let below = _mm256_cmpeq_epi32(_mm256_min_epu32(some, most), some);
             let passes = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(apart, below)));
             let passes = passes as usize & usize::from(may >> (half * ITEMS)) & 0xff;
             let kept = _mm256_and_si256(some, keep);
-            // SAFETY: an entry is as long as a vector. `len` is at most the number of items before,
-            // and there is room for these and for the rest of this group.
+            let packed = _mm256_permutevar8x32_epi32(kept, load(&PACK_ITEMS[passes], 0));
+            // SAFETY: `len` is at most the number of items before, and there is room for these and
+            // for the rest of this group.
             unsafe {
-                let order = _mm256_loadu_si256(PACK_ITEMS[passes].as_ptr().cast());
-                let packed = _mm256_permutevar8x32_epi32(kept, order);
                 _mm256_storeu_si256(to.as_mut_ptr().add(len).cast(), packed);
             }
             *through |= (passes as u16) << (half * ITEMS);

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::load_items;
-use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
+use crate::avx512::{load, store};
+use crate::halves::join::build::{ENTRY_LANES, LANES, Table, Tables};
 use crate::halves::join::probe::{CHUNK_BITS, CHUNKS, Chunks};
 
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
@@ -44,7 +44,7 @@ fn fill(table: &mut Table, having: &[__m512i; CHUNK_BITS as usize]) {
         }
     }
     for (to, entry) in table.0.iter_mut().zip(entries) {
-        store(to, entry);
+        store(to, 0, entry);
     }
 }
 
@@ -52,9 +52,9 @@ fn fill(table: &mut Table, having: &[__m512i; CHUNK_BITS as usize]) {
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
 fn bits_of(items: &[u32; 64]) -> [__m512i; 4] {
-    let order = load_bytes(&BYTES_OF_SIXTEEN);
+    let order = load(&BYTES_OF_SIXTEEN, 0);
     // Each quarter of these holds one byte of sixteen items.
-    let sixteen = |at| _mm512_permutexvar_epi8(order, load_items(items, at));
+    let sixteen = |at| _mm512_permutexvar_epi8(order, load(items, at));
     let (a, b, c, d) = (sixteen(0), sixteen(16), sixteen(32), sixteen(48));
     let (ab_01, ab_23) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
     let (cd_01, cd_23) = (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
@@ -76,7 +76,7 @@ fn bits_of_bytes(bytes: __m512i) -> __m512i {
     // Byte `k` of a word of eight items gets bit `k` of each of them, with the last item as the
     // highest bit.
     let bits = _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes);
-    _mm512_permutexvar_epi8(load_bytes(&ACROSS), bits)
+    _mm512_permutexvar_epi8(load(&ACROSS, 0), bits)
 }
 
 /// Exchanges rows and columns of a square of eight by eight words.
@@ -127,17 +127,3 @@ pub(super) static ACROSS: [u8; 64] = {
     }
     order
 };
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn load_bytes(from: &[u8; 64]) -> __m512i {
-    // SAFETY: the array is as long as a vector.
-    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store(to: &mut Entry, a: __m512i) {
-    // SAFETY: an entry is as long as a vector.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
-}
