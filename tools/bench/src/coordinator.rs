@@ -39,7 +39,11 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let server = match args.join_file {
         None => {
             let open_to_all = Credentials::new(None, Vec::new());
-            tokio::spawn(serve(listener.connections(None), serving(open_to_all, handle)))
+            tokio::spawn(serve(
+                listener.connections(None),
+                serving(open_to_all, handle),
+                Limits::default(),
+            ))
         }
         Some(join_file) => {
             let authority = Authority::read_or_make(&keys)?;
@@ -48,7 +52,11 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
             JoinFile { path: join_file, address, pin }.write(&token)?;
             let credentials = Credentials::new(Some((token, OwnFiles::default())), Vec::new());
             let phases = serving(credentials, handle);
-            tokio::spawn(serve(listener.connections(Some(authority.acceptor())), phases))
+            tokio::spawn(serve(
+                listener.connections(Some(authority.acceptor())),
+                phases,
+                Limits::default(),
+            ))
         }
     };
     tokio::select! {

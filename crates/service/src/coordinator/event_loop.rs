@@ -9,8 +9,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
-    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId, Restored,
-    SessionId,
+    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId, SessionId,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -18,7 +17,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::job_api::known;
 use super::metrics::Meters;
 use crate::error::{CoordinatorGone, ServiceError};
-use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
+use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerRequest, unix_ms};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;

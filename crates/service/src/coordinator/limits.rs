@@ -5,7 +5,7 @@
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown; how many others come until then |
-//! | an owner | requests a second; what is beyond them waits |
+//! | an owner | requests a second; what is beyond them waits; sessions of workers at a time |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
 //! (`queens token revoke`).
@@ -15,10 +15,11 @@ mod listen;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ratelimit::{Ratelimiter, TryWaitError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
@@ -51,6 +52,8 @@ pub struct Limits {
     /// How long a connection may take until one of its requests is admitted, its handshake
     /// included.
     pub admission: Duration,
+    /// Number of sessions of one owner's workers at the same time; further ones are refused.
+    pub workers_per_owner: usize,
 }
 
 impl Default for Limits {
@@ -60,6 +63,7 @@ impl Default for Limits {
             visits: 16_384,
             strangers: 16_384,
             admission: Duration::from_secs(10),
+            workers_per_owner: 24_576,
         }
     }
 }
@@ -100,6 +104,27 @@ pub(super) fn asker(identity: &Identity, admission: &Admission) -> String {
     match identity.credential.is_none() {
         true => machine(admission.peer()).to_string(),
         false => identity.owner.clone(),
+    }
+}
+
+/// The places of each owner's workers. Clones share them.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    most: usize,
+    owners: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
+
+impl Places {
+    /// At most `most` places for each owner.
+    pub(super) fn new(most: usize) -> Places {
+        Places { most, owners: Arc::default() }
+    }
+
+    /// Takes a place for the owner, until the value is dropped. `None` if all of the owner's places are taken.
+    pub(super) fn take(&self, owner: &str) -> Option<OwnedSemaphorePermit> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = owners.entry(owner.into()).or_insert_with(|| Semaphore::new(self.most).into());
+        places.clone().try_acquire_owned().ok()
     }
 }
 

@@ -33,7 +33,7 @@ use super::credentials::{Gate, admit, identity};
 use super::downloads::{Answers, Downloads};
 use super::http::{is_grpc, only_grpc};
 use super::job_api::JobApi;
-use super::limits::{self, Connection};
+use super::limits::{self, Connection, Limits, Places};
 use super::session::Peer;
 use super::{Credentials, FarmHandle, Plans, Right, host};
 use crate::error::{CoordinatorGone, ServiceError};
@@ -46,6 +46,7 @@ const OUTGOING: usize = 8;
 pub async fn serve(
     connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
+    limits: Limits,
 ) -> Result<(), ServiceError> {
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -63,7 +64,7 @@ pub async fn serve(
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, farm) = &phase {
-                late.get_or_init(|| routes_of(credentials.clone(), farm.clone()));
+                late.get_or_init(|| routes_of(credentials.clone(), farm.clone(), limits));
                 farm.open();
             }
             if phases.changed().await.is_err() {
@@ -79,7 +80,7 @@ pub async fn serve(
 }
 
 /// Everything that needs a credential: the gRPC services, and what is read over HTTP.
-fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
+fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
@@ -91,8 +92,12 @@ fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
         downloads,
     };
     let pages = super::http::routes(gate.clone(), jobs.clone());
-    let workers =
-        Workers { farm: farm.clone(), plans: plans.clone(), credentials: credentials.clone() };
+    let workers = Workers {
+        farm: farm.clone(),
+        plans: plans.clone(),
+        credentials: credentials.clone(),
+        sessions: Places::new(limits.workers_per_owner),
+    };
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -109,6 +114,7 @@ struct Workers {
     farm: FarmHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
+    sessions: Places,
 }
 
 #[tonic::async_trait]
@@ -121,6 +127,10 @@ impl FarmService for Workers {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Count)?;
+        let place = self.sessions.take(&identity.owner).ok_or_else(|| {
+            let owner = &identity.owner;
+            Status::resource_exhausted(format!("{owner} has as many workers as an owner may"))
+        })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -128,7 +138,11 @@ impl FarmService for Workers {
         let credentials = self.credentials.clone();
         let ended = Box::pin(async move { credentials.ended(&identity).await });
         let peer = Peer { owner, is_trusted, messages: Box::pin(messages), ended };
-        let session = tokio::spawn(host(self.farm.clone(), self.plans.clone(), peer, out));
+        let (farm, plans) = (self.farm.clone(), self.plans.clone());
+        let session = tokio::spawn(async move {
+            let _place = place;
+            host(farm, plans, peer, out).await
+        });
         let last_word = async move {
             match session.await {
                 Ok(Ok(())) => None,
@@ -239,7 +253,7 @@ mod tests {
         let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
         let url = format!("http://{}", listener.addresses().expect("it is bound")[0]);
         let (phase, phases) = watch::channel(Phase::Starting);
-        let mut server = tokio::spawn(serve(listener.connections(None), phases));
+        let mut server = tokio::spawn(serve(listener.connections(None), phases, Limits::default()));
         let endpoint = Channel::from_shared(url).expect("it is a URL");
         let channel = endpoint.connect().await.expect("it listens");
         assert_eq!(seen(&channel).await, ([false, false, true], Code::Unavailable));

@@ -284,8 +284,7 @@ impl Show {
 /// own jobs.
 fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
-        let mut provenances =
-            snapshot.overview.workers.iter().map(|worker| &worker.provenance);
+        let mut provenances = snapshot.overview.workers.iter().map(|worker| &worker.provenance);
         provenances.any(|provenance| is_it(&provenance.principal, &provenance.worker))
     };
     credits.as_ref().is_some_and(|credits| !credits.is_empty())

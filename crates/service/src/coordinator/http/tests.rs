@@ -70,7 +70,7 @@ async fn serving_ledger(
     let (phase, phases) = watch::channel(Phase::Serving(credentials.clone(), handle.clone()));
     let pin = authority.as_ref().map(Authority::pin);
     let tls = authority.map(|authority| authority.acceptor());
-    tokio::spawn(serve(listener.connections(tls), phases));
+    tokio::spawn(serve(listener.connections(tls), phases, Limits::default()));
     // The phase stays what it is for as long as the process lives.
     std::mem::forget(phase);
     Served { address, pin, credentials, farm: handle }
