@@ -268,7 +268,7 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("solve 8 --blocked a1-h1", 1, &["no such placement"]);
     refused("solve 8 --blocked a1 --construction pauls", 2, &["cannot be used with"]);
     refused("solve 12 --problem toroidal --given a1", 1, &["everything was searched"]);
-    refused("count 40 --problem toroidal", 3, &["size 40", "0 to 32"]);
+    refused("count 40 --problem toroidal", 3, &["size 40", "a size of at most 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
     refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);
     refused("count 8 --problem superqueens --method states", 2, &["total alone"]);
