@@ -8,8 +8,10 @@
 //! ```
 //!
 //! If a bundle reports the count of each task of a range, each of these tasks is one unit. Any
-//! other range is one unit. What a draw has hit is counted again as a whole. Even draws are points of the claimed total, so a unit is hit more often
-//! if its count is overstated. Odd draws are tasks, so a range is hit even if it claims nothing.
+//! other range is one unit. What a draw has hit is counted again as a whole.
+//!
+//! Even draws are points of the claimed total, so a unit is hit more often if its count is
+//! overstated. Odd draws are tasks, so a range is hit even if it claims nothing.
 //! Neither depends on how the prover has cut tasks into ranges. Auditors of accounts draw in the
 //! same way, where each unit of money is equally likely (T. W. McRae, "Statistical Sampling for
 //! Audit and Control", 1974, "monetary unit sampling").

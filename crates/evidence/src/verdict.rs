@@ -35,7 +35,13 @@ impl Verdict {
         let done = alike.len() - unknown.iter().sum::<usize>();
         let [wrong_of_total, wrong_of_tasks] =
             [0, 1].map(|of| if is_exact { 0.0 } else { at_most(draws[of], unknown[of], RISK) });
-        let missed = if is_exact { 0.0 } else { (1.0 - drawn.least_share).powf(done as f64) };
+        // Draws of one kind alone may not hit a wrong unit, and what takes too long is missed whenever it is hit.
+        let fair = if counted == 0 { draws[1] } else { 2 * draws[0].min(draws[1]) };
+        let missed = match () {
+            () if is_exact => 0.0,
+            () if unknown != [0; 2] => 1.0,
+            () => (1.0 - drawn.least_share).powf(fair as f64),
+        };
         Verdict { is_exact, draws: done, wrong_of_total, wrong_of_tasks, missed }
     }
 }

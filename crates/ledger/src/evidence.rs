@@ -1,10 +1,9 @@
 //! Reading a ledger as evidence, while its coordinator goes on.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Party, Plan, RestoredJob};
+use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TrustChange};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
@@ -48,10 +47,13 @@ impl Evidence {
         }
     }
 
-    /// All parties that were distrusted once, also those that are trusted again.
-    pub(crate) fn ever_distrusted(&self) -> Result<BTreeSet<Party>, LedgerFault> {
-        let changes = SqlStore(&self.0.db).trust_changes()?.into_iter();
-        Ok(changes.filter(|change| !change.trusted).map(|change| change.party).collect())
+    /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
+    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
+        let mut changes = SqlStore(&self.0.db).trust_changes()?;
+        for change in &mut changes {
+            change.proof = change.proof.map(|(_, range)| (job, range));
+        }
+        Ok(changes)
     }
 
     /// Lets SQLite check the structure of the whole file.

@@ -35,8 +35,8 @@ pub enum LedgerFault {
     /// The file is not the one any more that was opened.
     #[error("{0}")]
     Gone(&'static str),
-    /// It has another count of the same tasks than the ledgers that are joined with it.
-    #[error("the tasks {range} are counted as {here} before, and as {there} there")]
+    /// It has a different count of the same tasks than the ledgers that are joined with it.
+    #[error("it counts {there} for the tasks {range}, and the ledgers before it {here}")]
     Conflict {
         /// The tasks.
         range: Range,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Distrusted, IntervalSet, JobId, JobSpec, JobState, LedgerCommand, Origin, Party, Plan,
-    RestoredJob, Slice,
+    Distrusted, IntervalSet, JobId, JobSpec, JobState, LedgerCommand, Origin, Plan, RestoredJob,
+    Slice, TrustChange,
 };
 
 use crate::backup::Unfinished;
@@ -152,11 +152,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         spec: JobSpec { origin, plan, slice, priority: 0 },
         audit: None,
     })?;
-    let mut distrusted = BTreeSet::new();
-    for (path, evidence, _) in parts {
-        distrusted.extend(evidence.ever_distrusted().map_err(|fault| fault.at(Some(path)))?);
-    }
-    note(ledger, &distrusted, parts).map_err(|fault| fault.at(ledger.path()))?;
+    let verdicts = verdicts(parts)?;
+    note(ledger, &verdicts, parts).map_err(|fault| fault.at(ledger.path()))?;
     // Where the ranges of two parts begin and end within each other, those of the first one stay, so complete parts come
     // first, and then those with more tasks.
     let mut in_order: Vec<&Part<'_>> = parts.iter().collect();
@@ -167,9 +164,10 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     });
     let mut absorbed = Vec::new();
     for (path, evidence, job) in in_order {
-        let own = evidence.ever_distrusted().map_err(|fault| fault.at(Some(path)))?;
-        // This part still has what these have counted, because it does not know of them.
-        let wrong = Distrusted(distrusted.difference(&own).cloned().collect());
+        let own = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
+        // This part still has what these have counted, because it does not know of the verdict.
+        let unknown = verdicts.iter().filter(|verdict| !own.contains(verdict));
+        let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
         let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &wrong));
         absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
     }
@@ -200,21 +198,33 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     })
 }
 
-/// Notes whom a part has distrusted, so that a later merge knows of them. A party that all parts trust again is trusted.
-fn note(
-    ledger: &Ledger,
-    distrusted: &BTreeSet<Party>,
-    parts: &[Part<'_>],
-) -> Result<(), LedgerFault> {
-    let why = "in ledgers merged here";
-    ledger.in_one_go(|| {
-        let mut store = SqlStore(&ledger.db);
-        for party in distrusted {
-            store.change_trust(party, false, None, why)?;
-            if !parts.iter().any(|(_, part, _)| part.distrusted().0.contains(party)) {
-                store.change_trust(party, true, None, why)?;
+/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
+/// without the verdict still has what that party counted.
+fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
+    let mut verdicts = Vec::new();
+    for (path, evidence, _) in parts {
+        let changes = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
+        for change in changes.into_iter().filter(|change| !change.trusted) {
+            if !verdicts.contains(&change) {
+                verdicts.push(change);
             }
         }
-        Ok(())
+    }
+    Ok(verdicts)
+}
+
+/// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
+/// trusted.
+fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
+    let is_trusted = |verdict: &&TrustChange| {
+        !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
+    };
+    let reinstatements: BTreeSet<_> =
+        verdicts.iter().filter(is_trusted).map(|it| &it.party).collect();
+    ledger.in_one_go(|| {
+        let mut store = SqlStore(&ledger.db);
+        verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;
+        let why = "in all ledgers merged here";
+        reinstatements.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))
     })
 }

@@ -197,13 +197,13 @@ const INCIDENTS: &str = "
             WHEN 'suspended' THEN 'suspended: its total contradicts what is known of it'
             ELSE coalesce(state, 'given the priority ' || priority)
         END, asked_by
-        FROM changes WHERE job = ?1
+        FROM (SELECT * FROM changes WHERE job = ?1 ORDER BY rowid DESC LIMIT ?2)
         UNION ALL
         SELECT 4, noted_at, printf(
             'the count of [%d, %d) by %s (%s/%s) is kept as evidence: it contradicts another, or is distrusted',
             first, past, worker, owner, machine
         ), ''
-        FROM disputes WHERE job = ?1
+        FROM (SELECT * FROM disputes WHERE job = ?1 ORDER BY rowid DESC LIMIT ?2)
         UNION ALL
         SELECT 5, noted_at, owner || coalesce('/' || machine, '') || ' was proven wrong, and is distrusted', ''
         FROM trust WHERE job = ?1 AND NOT trusted

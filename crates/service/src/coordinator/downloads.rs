@@ -34,12 +34,14 @@ use crate::os::{folder_of, free_space};
 
 /// Bytes of a bundle's text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
+/// The most bundles that wait for their turn, are written or are sent at a time. Each may have a file.
+const PLACES: usize = 16;
 /// Bytes on the disk of the ledger that bundles leave free.
 const RESERVE: u64 = 256 << 20;
 /// Bytes of a copy in one answer.
 const PIECE: usize = 256 << 10;
-/// How long the network may take to accept an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the network may take to accept an answer. Tests on a busy machine take longer.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3_600 } else { 60 });
 
 /// A stream of answers.
 pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -56,6 +58,16 @@ impl<T> Client<T> {
     pub(super) async fn send(&self, answer: T) -> Result<(), Status> {
         let sent = self.0.send_timeout(Ok(answer), PATIENCE).await;
         sent.map_err(|_| Status::deadline_exceeded("nobody takes the answers"))
+    }
+
+    /// Waits until the next answer has room, for as long as the client stays. A person may pause what reads the answers.
+    ///
+    /// # Errors
+    ///
+    /// A status, if the client is gone.
+    pub(super) async fn send_patiently(&self, answer: T) -> Result<(), Status> {
+        let sent = self.0.send(Ok(answer)).await;
+        sent.map_err(|_| Status::cancelled("nobody takes the answers"))
     }
 }
 
@@ -87,6 +99,9 @@ where
 #[derive(Clone)]
 pub(super) struct Downloads {
     ledger: Option<Arc<Path>>,
+    /// The places of bundles.
+    bundles: Arc<Semaphore>,
+    /// The turn to write a bundle.
     bundle: Arc<Semaphore>,
     copy: Arc<Semaphore>,
     /// When the last copy was sent whole, in seconds since 1970.
@@ -96,8 +111,8 @@ pub(super) struct Downloads {
 impl Downloads {
     /// Those of this ledger, if it is in a file; `copied_at` is set after each copy.
     pub(super) fn of(ledger: Option<Arc<Path>>, copied_at: Gauge) -> Downloads {
-        let [bundle, copy] = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
-        Downloads { ledger, bundle, copy, copied_at }
+        let [bundles, bundle, copy] = [PLACES, 1, 1].map(|places| Arc::new(Semaphore::new(places)));
+        Downloads { ledger, bundles, bundle, copy, copied_at }
     }
 
     fn ledger(&self) -> Result<Arc<Path>, Status> {
@@ -112,27 +127,38 @@ impl Downloads {
     ///
     /// # Errors
     ///
-    /// A status, if there is no ledger or no such job, or if a file fails.
+    /// A status, if there is no ledger or no such job, if too many bundles are on their way, or if a file fails.
     pub(super) async fn bundle(
         self,
         job: JobId,
         client: Client<v1::ExportResponse>,
     ) -> Result<(), Status> {
         let ledger = self.ledger()?;
+        let _place = self.bundles.try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted(format!(
+                "{PLACES} bundles are being exported already; try again when one of them is done"
+            ))
+        })?;
         let turn = self.bundle.acquire_owned().await.map_err(internal)?;
         let listener = client.0.clone();
         let written = spawn_blocking(move || {
             let _turn = turn;
             write(&ledger, job, RESERVE, &|| listener.is_closed())
         });
-        let failed = |error: anyhow::Error| match error.downcast::<Status>() {
-            Ok(status) => status,
-            Err(error) => {
-                tracing::warn!("a bundle cannot be written beside the ledger: {error:#}");
-                Status::internal(format!(
-                    "the bundle cannot be written beside the coordinator's ledger: {error:#}"
-                ))
-            }
+        let failed = |error: anyhow::Error| {
+            let reason = match error.downcast::<Status>() {
+                Ok(status) => return status,
+                Err(error) if error.is::<LedgerFault>() => {
+                    format!("the ledger cannot be read: {error:#}")
+                }
+                Err(error) => {
+                    format!(
+                        "the bundle cannot be written beside the coordinator's ledger: {error:#}"
+                    )
+                }
+            };
+            tracing::warn!(reason, "no bundle was made");
+            Status::internal(reason)
         };
         let (file, blocks) = written.await.map_err(internal)?.map_err(failed)?;
         let mut file = tokio::fs::File::from_std(file);
@@ -298,7 +324,7 @@ mod tests {
         let downloads = Downloads::of(Some(path.as_path().into()), Gauge::default());
 
         // Given clients that take no more than the first answers
-        let mut begun = [(); 15].map(|()| begin(&downloads));
+        let mut begun = [(); PLACES - 1].map(|()| begin(&downloads));
         for bundle in &mut begun {
             assert!(!next(bundle).await.is_last);
         }
@@ -311,12 +337,44 @@ mod tests {
         (0..4).for_each(|_| grow(&ledger, 8 << 20));
         assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
 
-        // And somebody else gets a bundle, whole, and what was begun goes on, as it was.
-        let [rest, ..] = &mut begun;
-        for bundle in [&mut begin(&downloads), rest] {
-            while !next(bundle).await.is_last {}
-            assert!(bundle.next().await.is_none());
-        }
+        // And somebody else gets a bundle, whole, and then has the last place until it is taken to its end.
+        let mut bundle = begin(&downloads);
+        while !next(&mut bundle).await.is_last {}
+        assert!(bundle.next().await.is_none());
+        let mut last = begin(&downloads);
+        next(&mut last).await;
+        let refused = begin(&downloads).next().await.expect("it says why");
+        let refused = refused.expect_err("it has no place");
+        assert_eq!(refused.code(), Code::ResourceExhausted);
+        assert!(refused.message().contains("16 bundles are being exported already"), "{refused}");
+
+        // And what was begun goes on, as it was, and makes room with its end.
+        let [rest, other, ..] = &mut begun;
+        while !next(rest).await.is_last {}
+        assert!(rest.next().await.is_none());
+        let mut again = begin(&downloads);
+        next(&mut again).await;
+        // A client that goes makes room too.
+        drop(last);
+        let makes_room = async {
+            while begin(&downloads).next().await.expect("it says why").is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(300), makes_room).await;
+        in_time.expect("its place is free again");
+        assert!(!next(other).await.is_last);
+        while !next(&mut again).await.is_last {}
+    }
+
+    #[tokio::test]
+    async fn a_ledger_that_cannot_be_read_is_named_as_what_fails() {
+        let (_folder, path, ledger) = ledger();
+        drop(ledger);
+        fs::write(&path, "no ledger").expect("it can be written");
+        let mut bundle = begin(&Downloads::of(Some(path.as_path().into()), Gauge::default()));
+        let refused = bundle.next().await.expect("it says why").expect_err("it is no ledger");
+        assert!(refused.message().starts_with("the ledger cannot be read: "), "{refused}");
     }
 
     #[tokio::test]
@@ -364,6 +422,19 @@ mod tests {
         let closed = tokio::time::timeout(PATIENCE, client.0.closed()).await;
         closed.expect("it is told in time");
         assert!(maker.recv().await.is_none(), "nobody makes it any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_is_sent_to_patiently_may_pause_for_long() {
+        let (mut maker, mut sent) = made(1);
+        let client = maker.recv().await.expect("it makes the next");
+        // The first one has taken the room.
+        let second = tokio::spawn(async move { client.send_patiently(8).await });
+        tokio::time::sleep(100 * PATIENCE).await;
+        for expected in [7, 8] {
+            assert_eq!(sent.next().await.expect("there is one").expect("no error"), expected);
+        }
+        second.await.expect("it does not panic").expect("the client stays");
     }
 
     #[tokio::test(start_paused = true)]

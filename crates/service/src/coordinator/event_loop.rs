@@ -162,26 +162,42 @@ impl EventLoop {
 
     async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
         let mut events = VecDeque::from([event]);
-        while let Some(event) = events.pop_front() {
-            for effect in self.farm.step(self.now(), event) {
-                let dismissed = self.carry_out(effect).await;
-                events.extend(dismissed.map(|session| Event::Left { session }));
+        while !events.is_empty() {
+            while let Some(event) = events.pop_front() {
+                for effect in self.farm.step(self.now(), event) {
+                    let dismissed = self.carry_out(effect).await;
+                    events.extend(dismissed.map(|session| Event::Left { session }));
+                }
             }
+            let dismissed = self.send_pace();
+            events.extend(dismissed.into_iter().map(|session| Event::Left { session }));
         }
-        self.send_pace();
         Ok(())
     }
 
-    /// Tells all workers how often to report, if that has changed.
-    fn send_pace(&mut self) {
+    /// Tells all workers how often to report, if that has changed. Returns the sessions that had to be dismissed.
+    fn send_pace(&mut self) -> Vec<SessionId> {
         let pace = self.farm.pace();
-        if std::mem::replace(&mut self.pace, pace) != pace {
-            tracing::debug!(report_ms = pace.report_ms(), "workers report at another interval");
-            for outbox in self.outboxes.values() {
-                // Where it has no room, the worker is about to be dismissed.
-                let _ = outbox.try_send(Ok(CoordinatorMessage::Pace(pace)));
-            }
+        if std::mem::replace(&mut self.pace, pace) == pace {
+            return Vec::new();
         }
+        tracing::debug!(report_ms = pace.report_ms(), "workers report at another interval");
+        let sessions: Vec<SessionId> = self.outboxes.keys().copied().collect();
+        let send = |session| self.send(session, CoordinatorMessage::Pace(pace));
+        sessions.into_iter().filter_map(send).collect()
+    }
+
+    /// Sends a worker an order. It never waits: a worker that does not take its orders is dismissed, by closing its outbox.
+    /// Returns the session if it was dismissed.
+    fn send(&mut self, session: SessionId, order: CoordinatorMessage) -> Option<SessionId> {
+        let sent = self.outboxes.get(&session)?.try_send(Ok(order));
+        if let Err(mpsc::error::TrySendError::Full(_)) = sent {
+            tracing::warn!(%session, "dismissed: the worker does not take its orders");
+            self.meters.dismissed("slow");
+            self.outboxes.remove(&session);
+            return Some(session);
+        }
+        None
     }
 
     /// Returns a session that had to be dismissed.
@@ -226,16 +242,7 @@ impl EventLoop {
                     let _ = outbox.try_send(Err(reason));
                 }
             }
-            Effect::Tell { session, order } => {
-                // It never waits: a worker that does not take its orders is dismissed, by closing its outbox.
-                let sent = self.outboxes.get(&session)?.try_send(Ok(order));
-                if let Err(mpsc::error::TrySendError::Full(_)) = sent {
-                    tracing::warn!(%session, "dismissed: the worker does not take its orders");
-                    self.meters.dismissed("slow");
-                    self.outboxes.remove(&session);
-                    return Some(session);
-                }
-            }
+            Effect::Tell { session, order } => return self.send(session, order),
         }
         None
     }

@@ -208,7 +208,7 @@ impl ClientService for JobApi {
         let jobs = self.clone();
         Ok(answers(identity, self.credentials.clone(), |client| async move {
             loop {
-                client.send(job.clone().into()).await?;
+                client.send_patiently(job.clone().into()).await?;
                 if job.state.is_over() {
                     return Ok(());
                 }

@@ -1,8 +1,8 @@
 //! A cache of cuts, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few submitted plans
-//! are indexed at a time, and a submission whose plan is not there in time is refused. Sessions do not wait for submissions of
-//! other plans. All who want one plan wait for one index.
+//! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few plans are
+//! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that
+//! they do not wait for submissions of other plans. All who want one plan wait for one index.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,14 +17,16 @@ use tonic::Status;
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
 /// answer.
 const PLANNING_TIME: Duration = Duration::from_secs(20);
-/// The number of submitted plans that are indexed at a time.
+/// Numbers of plans that are indexed at a time.
 const SUBMISSIONS: usize = 4;
+const SESSIONS: usize = 2;
 
 /// The cuts of the plans that were used most recently.
 #[derive(Debug)]
 pub struct Plans {
     recent: Mutex<Vec<(Problem, Method, Index)>>,
     submissions: Semaphore,
+    sessions: Semaphore,
 }
 
 /// The cut of a plan, once it is made.
@@ -32,7 +34,11 @@ type Index = Arc<OnceCell<Arc<PlanIndex>>>;
 
 impl Default for Plans {
     fn default() -> Plans {
-        Plans { recent: Mutex::default(), submissions: Semaphore::new(SUBMISSIONS) }
+        Plans {
+            recent: Mutex::default(),
+            submissions: Semaphore::new(SUBMISSIONS),
+            sessions: Semaphore::new(SESSIONS),
+        }
     }
 }
 
@@ -68,7 +74,7 @@ impl Plans {
         let made = async {
             let method = spawn_blocking(move || choice.for_problem(problem)).await;
             let method = method.map_err(|error| Status::internal(error.to_string()))?;
-            let index = self.cut_of(problem, method, Some(&self.submissions)).await?;
+            let index = self.cut_of(problem, method, &self.submissions).await?;
             Ok(Plan { problem, method, tasks: index.len() })
         };
         timeout(PLANNING_TIME, made).await.unwrap_or_else(|_| {
@@ -87,10 +93,11 @@ impl Plans {
     ///
     /// A status, if this version of the program cannot cut the plan, or cuts it into another number of tasks.
     pub(super) async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, Status> {
-        let index = self.cut_of(plan.problem, plan.method, None).await.map_err(|status| {
-            let reason = status.message();
-            Status::internal(format!("the plan {plan} was accepted earlier: {reason}"))
-        })?;
+        let index =
+            self.cut_of(plan.problem, plan.method, &self.sessions).await.map_err(|status| {
+                let reason = status.message();
+                Status::internal(format!("the plan {plan} was accepted earlier: {reason}"))
+            })?;
         if index.len() == plan.tasks {
             return Ok(index);
         }
@@ -101,23 +108,20 @@ impl Plans {
         )))
     }
 
-    /// The index of a plan, which is made, when its turn has come, unless it is there. Calls for the same one wait for it
-    /// meanwhile, and one of them makes it if this call is given up.
+    /// The index of a plan, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and
+    /// one of them makes it if this call is given up.
     async fn cut_of(
         &self,
         problem: Problem,
         method: Method,
-        turns: Option<&Semaphore>,
+        turns: &Semaphore,
     ) -> Result<Arc<PlanIndex>, Status> {
         let index = self.place(problem, method);
         if let Some(made) = index.get() {
             return Ok(made.clone());
         }
         // The turn comes first: a call that waits for its turn keeps nobody else from making the same one.
-        let _turn = match turns {
-            Some(turns) => turns.acquire().await.ok(),
-            None => None,
-        };
+        let _turn = turns.acquire().await.map_err(|error| Status::internal(error.to_string()))?;
         index.get_or_try_init(|| elsewhere(problem, method)).await.cloned()
     }
 

@@ -1426,7 +1426,8 @@ pub mod client_service_client {
             self.inner.server_streaming(req, path, codec).await
         }
         /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job, and of those that are exported first. For everybody who may see the job.
+        /// read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says that too many are being
+        /// exported; try again later. For everybody who may see the job.
         pub async fn export(
             &mut self,
             request: impl tonic::IntoRequest<super::JobRequest>,
@@ -1650,7 +1651,8 @@ pub mod client_service_server {
             + std::marker::Send
             + 'static;
         /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job, and of those that are exported first. For everybody who may see the job.
+        /// read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says that too many are being
+        /// exported; try again later. For everybody who may see the job.
         async fn export(
             &self,
             request: tonic::Request<super::JobRequest>,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
@@ -19,7 +20,7 @@ use maud::Markup;
 use page::{
     Credits, EndedBefore, JobDetail, JobRecord, Order, Page, Part, Reader, Snapshot, WorkersView,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use super::Web;
@@ -31,6 +32,8 @@ use super::records::{Records, of_job};
 use crate::coordinator::{FarmHandle, Identity, Right};
 use crate::error::CoordinatorGone;
 
+/// The most browsers that look on at a time.
+const VIEWERS: usize = 1_024;
 /// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// For how long something that was made is shown.
@@ -145,6 +148,7 @@ struct Viewer {
     /// The hash of the latest HTML of each part that was sent to it.
     has: HashMap<&'static str, blake3::Hash>,
     ticks: Interval,
+    _seat: OwnedSemaphorePermit,
 }
 
 async fn follow(
@@ -153,10 +157,12 @@ async fn follow(
     caller: Caller,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     page_of(&web, &view).await?;
+    let full = |_| Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
+    let seat = web.show.0.viewers.clone().try_acquire_owned().map_err(full)?;
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (reader, has) = (reader(&caller), HashMap::new());
-    let viewer = Viewer { web, view, reader, caller, has, ticks };
+    let viewer = Viewer { web, view, reader, caller, has, ticks, _seat: seat };
     let changes = stream::unfold(viewer, async |mut viewer| {
         Some((stream::iter(viewer.changed().await?), viewer))
     });
@@ -194,6 +200,7 @@ struct Inner {
     credits: Records<CreditOf, Vec<Credit>>,
     snapshot: Fresh<(), Arc<Snapshot>>,
     pages: Fresh<View, Option<Arc<Shown>>>,
+    viewers: Arc<Semaphore>,
 }
 
 impl Show {
@@ -206,6 +213,7 @@ impl Show {
             farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
+            viewers: Arc::new(Semaphore::new(VIEWERS)),
         }))
     }
 
