@@ -144,8 +144,8 @@ impl Audits {
         }
     }
 
-    /// How many of the ranges that wait were counted by machines or owners that none of these workers is apart from, as far as
-    /// the farm keeps them; `None` before the ledger has said which wait.
+    /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
+    /// ledger has said which wait.
     pub(crate) fn stranded<'a>(
         &self,
         workers: impl Iterator<Item = &'a Principal> + Clone,
@@ -154,10 +154,20 @@ impl Audits {
         if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
             return None;
         }
-        let is_apart =
-            |first: &Principal| workers.clone().any(|worker| first.is_apart_from(worker, across));
-        let stranded = self.principals.iter().filter(|(first, _)| !is_apart(first));
-        Some(stranded.map(|(_, &ranges)| ranges as u64).sum())
+        let has_worker = |first: &Principal, tried: &BTreeSet<Principal>| {
+            let mut may = workers.clone().filter(|&worker| !tried.contains(worker));
+            may.any(|worker| first.is_apart_from(worker, across))
+        };
+        let nobody = BTreeSet::new();
+        let alone = self.principals.iter().filter(|(first, _)| !has_worker(first, &nobody));
+        let alone: BTreeMap<&Principal, usize> = alone.map(|(first, &n)| (first, n)).collect();
+        // Mostly the same few have tried in vain, and there is one answer for all their ranges.
+        let mut tried: BTreeMap<(&Principal, &BTreeSet<Principal>), usize> = BTreeMap::new();
+        for waiting in self.waiting.values().filter(|waiting| !waiting.tried.is_empty()) {
+            *tried.entry((&waiting.principal, &waiting.tried)).or_default() += 1;
+        }
+        tried.retain(|(first, by), _| !alone.contains_key(first) && !has_worker(first, by));
+        Some(alone.values().chain(tried.values()).map(|&ranges| ranges as u64).sum())
     }
 
     /// A range that a session may count again, and the kernel that counted it: that of another party. One that exceeds

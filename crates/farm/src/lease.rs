@@ -72,6 +72,8 @@ pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
     orphans: BTreeMap<LeaseId, LeaseTime>,
+    /// How many leases of each job each session holds; never 0. Clients ask often.
+    holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
 }
 
 impl Leases {
@@ -81,7 +83,10 @@ impl Leases {
 
     /// Adds `range` to a lease, or makes it as `new` says.
     pub(crate) fn assign(&mut self, id: LeaseId, range: Range, new: OpenLease) -> &OpenLease {
-        let lease = self.leases.entry(id).or_insert(new);
+        let lease = self.leases.entry(id).or_insert_with(|| {
+            *self.holders.entry(new.job).or_default().entry(new.session).or_default() += 1;
+            new
+        });
         lease.open.insert(range);
         self.deadlines.insert((lease.term.deadline, id));
         lease
@@ -113,6 +118,7 @@ impl Leases {
     pub(crate) fn end(&mut self, id: LeaseId) -> Option<OpenLease> {
         let lease = self.leases.remove(&id)?;
         self.deadlines.remove(&(lease.term.deadline, id));
+        self.forget_holder(&lease);
         Some(lease)
     }
 
@@ -133,6 +139,23 @@ impl Leases {
     pub(crate) fn of_job(&self, job: JobId) -> Vec<LeaseId> {
         let of_job = self.leases.iter().filter(|(_, lease)| lease.job == job);
         of_job.map(|(&id, _)| id).collect()
+    }
+
+    fn forget_holder(&mut self, lease: &OpenLease) {
+        let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
+        let held = of_job.get_mut(&lease.session).expect("every lease is counted");
+        *held -= 1;
+        if *held == 0 {
+            of_job.remove(&lease.session);
+        }
+        if of_job.is_empty() {
+            self.holders.remove(&lease.job);
+        }
+    }
+
+    /// The sessions that hold leases of a job.
+    pub(crate) fn holders(&self, job: JobId) -> impl Iterator<Item = SessionId> + '_ {
+        self.holders.get(&job).into_iter().flat_map(|held| held.keys().copied())
     }
 
     /// The first deadline of all.

@@ -112,7 +112,8 @@ pub enum Verdict {
     Accepted,
     /// The range was accepted before, with the same count: a free check.
     Agreed,
-    /// Some, but not all of the range was accepted before: only parts of it may be of use.
+    /// Some, but not all of the range was accepted before. The worker forgets the report, and what it covers besides is
+    /// counted again.
     Superseded,
     /// Durable as evidence: it contradicts the accepted count, or settles such a case.
     Disputed,

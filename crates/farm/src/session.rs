@@ -140,11 +140,6 @@ impl Session {
         self.held.iter().map(|(&job, &(tasks, _))| (job, tasks))
     }
 
-    /// Whether it holds tasks of a job.
-    pub(crate) fn holds(&self, job: JobId) -> bool {
-        self.held.contains_key(&job)
-    }
-
     /// Tasks of a job that take as long as all that it holds, if a task of the job takes it so
     /// long.
     pub(crate) fn held_as_of(&self, job: JobId, task_ns: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! Workers that are lost with what they hold, and tasks that may have killed them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Farm, existing};
 use crate::job::Job;
@@ -18,6 +18,8 @@ const MOST_REMEMBERED: usize = 1_024;
 pub(super) struct Loss {
     process: Process,
     principal: Principal,
+    /// The jobs of which it held something.
+    jobs: BTreeSet<JobId>,
 }
 
 impl Farm {
@@ -46,7 +48,8 @@ impl Farm {
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_front();
         }
-        self.losses.push_back(Loss { process, principal: principal.clone() });
+        let jobs = by_job.into_keys().collect();
+        self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
@@ -65,11 +68,14 @@ impl Farm {
         self.losses.retain(|loss| loss.process != *process);
     }
 
-    /// A job that is resumed tries its failed tasks again, also on machines that lost many processes.
+    /// A job that is resumed tries its failed tasks again, also on machines that lost many processes with it.
     pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.forget_attempts();
-            self.losses.clear();
+            self.losses.retain_mut(|loss| {
+                loss.jobs.remove(&id);
+                !loss.jobs.is_empty()
+            });
         }
     }
 

@@ -204,9 +204,9 @@ impl Farm {
     fn view(&self, id: JobId, job: &Job) -> JobView {
         let thread_memory = job.known.thread_memory;
         let able = self.sessions.values().filter(|session| session.may_count(thread_memory));
-        let holders = self.sessions.iter().filter(|(_, it)| job.is_served() && it.holds(id));
-        let workers: Vec<(SessionId, u32)> =
-            holders.map(|(&session, it)| (session, it.threads_for(thread_memory))).collect();
+        let threads = |session| self.sessions[&session].threads_for(thread_memory);
+        let holders = self.leases.holders(id);
+        let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
         JobView {
             id,
             spec: job.spec.clone(),

@@ -26,7 +26,7 @@ impl Farm {
     /// are left out, and cost nothing.
     pub fn take_progress(&mut self) -> Vec<Progress> {
         let of = |(job, placements)| {
-            let workers = self.sessions.values().filter(|session| session.holds(job)).count();
+            let workers = self.leases.holders(job).count();
             Progress { job, placements, workers }
         };
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()

@@ -67,6 +67,11 @@ fn the_checked_kernel_confirms_nothing_and_is_not_asked_again() {
 
     assert_eq!((verdict, stage.leases(stubborn).len()), (Some(Verdict::Agreed), 1));
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
+    let stranded = |stage: &Stage| stage.farm.job(job).expect("it exists").audits_stranded;
+    assert_eq!(stranded(&stage), Some(1), "nobody else is connected");
+    let idle = stage.join("w3", 0);
+    assert_eq!(stranded(&stage), Some(0), "another may count it");
+    stage.act(Event::Left { session: idle });
     let three = stage.join("w3", 10);
     assert_eq!(stage.last_lease(three).range, lease.range);
 }

@@ -261,15 +261,18 @@ fn the_oldest_of_too_many_losses_is_forgotten() {
 }
 
 #[test]
-fn resuming_a_job_forgets_the_crashes_of_all_machines() {
+fn resuming_a_job_forgets_only_its_own_crashes() {
     let mut stage = Stage::new();
-    let job = stage.submit(20, 0);
+    let urgent = stage.submit(20, 1);
+    let other = stage.submit(20, 0);
     for number in 1..=40 {
-        assert_eq!(lose(&mut stage, "w1", number), number as usize);
+        lose(&mut stage, "w1", number);
     }
 
-    stage.act(change(RequestId(1), job, Change::Resume));
-    assert_eq!(lose(&mut stage, "w1", 41), 1);
+    stage.act(change(RequestId(1), other, Change::Resume));
+    assert_eq!(lose(&mut stage, "w1", 41), 41);
+    stage.act(change(RequestId(2), urgent, Change::Resume));
+    assert_eq!(lose(&mut stage, "w1", 42), 1);
 }
 
 #[test]
