@@ -2,8 +2,9 @@
 //!
 //! A mask takes 16 bits if the board is at most 16 wide, and 32 bits otherwise. So a vector has 32
 //! or 16 lanes. The same code serves both, with the instructions for either width: a macro, because
-//! functions cannot have instructions as parameters. Refilling and appending take one instruction for each mask, expand and compress. Both
-//! work between registers, because compressing to memory is slow on Zen 4.
+//! functions cannot have instructions as parameters. Refilling and appending take one instruction
+//! for each mask, expand and compress. Both work between registers, because compressing to memory is
+//! slow on Zen 4.
 //!
 //! A child is stored only if each of its next three rows has a free square. With four or five rows
 //! left, every row *and* every column that is left must have one. Of the children with four rows

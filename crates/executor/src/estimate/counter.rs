@@ -81,8 +81,8 @@ impl Counter {
         Ok(counter)
     }
 
-    /// Decides from the task in the middle of the plan of how many blocks of a task one is counted. Returns the number of
-    /// tasks in a run, too.
+    /// Counts the middle task to choose `every`: one of so many blocks of each task is counted.
+    /// Returns the number of tasks in a run, too.
     pub(super) fn pilot(
         effort: Effort,
         index: Arc<PlanIndex>,

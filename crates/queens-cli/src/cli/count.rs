@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
-use clap::Args;
+use clap::{ArgMatches, Args};
 use count::{Answering, Counting, Variant};
 use executor::provenance;
 use farm::{JobView, Slice};
@@ -87,6 +87,9 @@ pub(super) struct CountArgs {
     progress: ProgressArgs,
     #[arg(skip)]
     log_is_json: bool,
+    /// Whether several threads were asked for explicitly.
+    #[arg(skip)]
+    wants_threads: bool,
     /// Print a table on standard error
     ///
     /// With `--problem fundamental` it is the census by symmetry, with `states` and `forced` the
@@ -118,6 +121,11 @@ fn tested_methods(
 }
 
 impl CountArgs {
+    /// Notes whether several threads were asked for explicitly.
+    pub(super) fn note_typed(&mut self, matches: &ArgMatches) {
+        self.wants_threads = self.counting.room.wants_threads(matches);
+    }
+
     /// The problem on a board of size `n`.
     fn asked(&self, n: u32) -> Result<Problem, Failure> {
         match self.problem.problem(n)? {
@@ -163,6 +171,9 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
         return count_by_column(args, n).await.map(Some);
     }
     let Some(method) = args.method_args.local()? else { return Ok(None) };
+    if args.wants_threads {
+        return Err(method.refuses("one thread", "--threads"));
+    }
     if args.ledger.is_some() {
         return Err(method.refuses("no ledger", "--ledger and --shard"));
     }
@@ -181,7 +192,7 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
 async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
     let is_other = args.stats || args.fundamental || args.by_column;
-    if keeps || args.method_args.is_given() || is_other {
+    if args.wants_threads || keeps || args.method_args.is_given() || is_other {
         return Err(plain_search::refuses_options());
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;

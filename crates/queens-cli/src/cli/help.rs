@@ -58,7 +58,7 @@ fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
 
 fn connection() -> String {
     let about = "Where the coordinator is, and how each side proves itself to the other. Without any of these, it is on \
-                 this machine. They are options of all commands that ask one."
+                 this machine. They are options of all commands that ask a coordinator."
         .into();
     options(CoordinatorArgs::augment_args(Command::new("connection")), about)
 }

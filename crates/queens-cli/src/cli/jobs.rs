@@ -44,16 +44,16 @@ pub(super) struct SubmitArgs {
     /// Count this share of the ranges twice, as in 2%
     ///
     /// The second count is by another machine and another kernel.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, group = "twice")]
     audit: Option<u32>,
     /// Count every range twice
-    #[arg(long, conflicts_with = "audit")]
+    #[arg(long, conflicts_with = "audit", group = "twice")]
     certified: bool,
     /// Who counts twice: another machine, or owner
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
-    #[arg(long, value_name = "ACROSS", value_parser = scope())]
+    #[arg(long, value_name = "ACROSS", value_parser = scope(), requires = "twice")]
     across: Option<v1::AuditScope>,
     /// A name; one that is taken adds no job
     ///

@@ -103,7 +103,7 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Copy a ledger, also of a running farm
     Backup(backup::BackupArgs),
-    /// Read whole ledgers and say what is damaged
+    /// Read whole ledgers and say whether one is damaged
     Scrub(scrub::ScrubArgs),
     #[command(flatten)]
     Change(jobs::ChangeCommand),
@@ -137,7 +137,10 @@ pub(crate) fn main() -> ExitCode {
 fn started() -> Result<(), Failure> {
     let matches = arguments::read(Cli::command())?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
-    let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
+    let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
+    if let (Command::Count(args), Some((_, typed))) = (&mut cli.command, matches.subcommand()) {
+        args.note_typed(typed);
+    }
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);

@@ -9,7 +9,8 @@ use anyhow::{Context, anyhow, bail, ensure};
 use board::{MAX_N, MethodChoice};
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
 use farm::AuditPolicy;
@@ -145,6 +146,12 @@ impl RoomArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
+    }
+
+    /// Whether the command line asks for several threads.
+    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
+        self.threads.is_some_and(|threads| threads.get() > 1)
+            && matches.value_source("threads") == Some(ValueSource::CommandLine)
     }
 
     /// Bytes of memory that counting may take.

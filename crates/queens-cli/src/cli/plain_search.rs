@@ -103,8 +103,8 @@ impl Search {
 pub(super) fn refuses_options() -> Failure {
     Failure::Usage(
         "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-         counted by one plain search: leave out --method, --rows, --width, --no-mirror, --ledger, \
-         --shard, --stats, --fundamental and --by-column"
+         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, \
+         --ledger, --shard, --stats, --fundamental and --by-column"
             .into(),
     )
 }

@@ -79,9 +79,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     if args.method_args.local()? == Some(MethodName::Unique) && problem.counts_orbits() {
-        if !(args.on.is_empty() && args.cores.is_none() && args.watts.is_empty()) {
+        let is_sampled = args.seconds.is_some_and(|seconds| seconds > 0) || args.seed.is_some();
+        let is_on_nodes = !args.on.is_empty() || args.cores.is_some() || !args.watts.is_empty();
+        if is_sampled || is_on_nodes || args.tasks {
             return Err(Failure::Usage(
-                "--method unique counts on one thread: leave out --on, --cores and --watts".into(),
+                "--method unique counts on one thread, and no sample is measured: leave out --on, --cores, --watts, \
+                 --tasks, --seconds and --seed"
+                    .into(),
             ));
         }
         return unique_plan::run(args.n, args.json);
@@ -110,13 +114,31 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         seed,
     };
     let types = args.node_types(effort)?;
+    let devices = args.counting.tested_devices(args.n)?;
+    let published = published(plan);
+    if !args.json {
+        // The sample takes a while.
+        let mut lines = vec![format!("plan      {plan}\ntasks     {}", plan.tasks)];
+        lines.push(match thread_memory {
+            0 => "memory    a few MiB a thread".into(),
+            _ => format!(
+                "memory    at most {} a thread, of {} that may be used",
+                ByteSize(thread_memory).display().iec(),
+                ByteSize(memory).display().iec(),
+            ),
+        });
+        lines.push(format!("threads   {threads} of {wanted}"));
+        lines.extend(published.map(|(value, source)| {
+            format!("published {value} placements{} ({source})", before_symmetry(plan))
+        }));
+        output::print(lines.join("\n"))?;
+    }
     let estimated = args.estimated(effort, index)?;
     let on_nodes = match &estimated {
         Some(estimated) => args.on_nodes(&types, effort, estimated)?,
         None => None,
     };
-    let devices = args.on_devices(plan)?;
-    let published = published(plan);
+    let devices = args.on_devices(&devices, plan)?;
     if args.json {
         let mut object = json!({
             "problem": plan.problem.name(),
@@ -144,37 +166,25 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         }
         return output::print(object);
     }
-    let mut lines = vec![format!("plan      {plan}\ntasks     {}", plan.tasks)];
-    lines.push(match thread_memory {
-        0 => "memory    a few MiB a thread".into(),
-        _ => format!(
-            "memory    at most {} a thread, of {} that may be used",
-            ByteSize(thread_memory).display().iec(),
-            ByteSize(memory).display().iec(),
-        ),
-    });
-    lines.push(format!("threads   {threads} of {wanted}"));
-    lines.extend(published.map(|(value, source)| {
-        format!("published {value} placements{} ({source})", before_symmetry(plan))
-    }));
     match &estimated {
-        Some(estimated) => lines.push(text(estimated, effort)),
+        Some(estimated) => output::print(text(estimated, effort))?,
         None if args.seconds() == 0 => {}
-        None => lines.push(format!(
+        None => output::print(format_args!(
             "estimate  none: too few tasks of {} can be measured in {} s here; give more time with --seconds",
             method.name(),
             args.seconds()
-        )),
+        ))?,
     }
-    lines.extend(on_nodes.map(|on_nodes| on_nodes.text()));
-    lines.extend(devices.iter().map(|DeviceJson { device, seconds, tasks_counted }| {
-        format!(
+    if let Some(on_nodes) = on_nodes {
+        output::print(on_nodes.text())?;
+    }
+    devices.iter().try_for_each(|DeviceJson { device, seconds, tasks_counted }| {
+        output::print(format_args!(
             "device    {:.3} hours: {} of {device}, from {tasks_counted} tasks",
             seconds / 3600.0,
             clock(*seconds)
-        )
-    }));
-    output::print(lines.join("\n"))
+        ))
+    })
 }
 
 impl PlanArgs {
@@ -259,9 +269,8 @@ impl PlanArgs {
     }
 
     /// The time that each device takes for the plan by itself, from a sample. Empty if devices do not count this plan.
-    fn on_devices(&self, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
+    fn on_devices(&self, devices: &Devices, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
         let n = plan.problem.n();
-        let devices = self.counting.tested_devices(n)?;
         if self.seconds() == 0 || !devices.count(plan) {
             return Ok(Vec::new());
         }

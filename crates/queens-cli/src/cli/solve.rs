@@ -75,19 +75,19 @@ pub(super) struct SolveArgs {
     /// so [default: as the column on each rank].
     #[arg(long, conflicts_with = "random")]
     by_file: bool,
-    /// How a search fills free rows at first
-    #[arg(hide_short_help = true, long, value_name = "START", default_value = "few", value_parser = one_of(OPENINGS))]
-    start: Opening,
+    /// How a search fills free rows at first [default: few]
+    #[arg(hide_short_help = true, long, value_name = "START", value_parser = one_of(OPENINGS))]
+    start: Option<Opening>,
     /// Print what a search took
     ///
     /// It goes to standard error, or with JSON into the object.
     #[arg(long)]
     stats: bool,
-    /// Give a search up after so long
+    /// Give a search up after so long [default: 60s]
     ///
     /// A bare number is seconds.
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = in_units(1_000, 0..=u64::MAX))]
-    limit_seconds: u64,
+    #[arg(long, value_name = "DURATION", value_parser = in_units(1_000, 0..=u64::MAX))]
+    limit_seconds: Option<u64>,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -121,12 +121,20 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         || args.random_given.is_some()
         || args.blocked.is_given()
         || args.rules.rules == Rules::Superqueens;
+    if !is_searched {
+        args.refuse_options_of_searches()?;
+    }
+    if args.by_file && args.stats && notation == Notation::Json {
+        return Err(Failure::Usage(
+            "JSON by file has no statistics: leave out --by-file, --stats or --json".into(),
+        ));
+    }
     if !is_searched && !args.random {
         return construct(args, n, notation);
     }
     if n > LARGEST_HELD {
         return Err(Failure::Usage(format!(
-            "a board of size {n} is neither random nor searched: give a size of at most {LARGEST_HELD}"
+            "a board of size {n} is too large for --random or a search: give at most {LARGEST_HELD}"
         )));
     }
     let seed = args.seed.unwrap_or_else(|| if args.random { rand::random() } else { 0 });
@@ -166,6 +174,24 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     print(args, notation, &placement, &fields)
 }
 
+impl SolveArgs {
+    /// Refuses options that do nothing where nothing is searched.
+    fn refuse_options_of_searches(&self) -> Result<(), Failure> {
+        let unused = [
+            ("--seed", self.seed.is_some() && !self.random),
+            ("--start", self.start.is_some()),
+            ("--stats", self.stats),
+            ("--limit-seconds", self.limit_seconds.is_some()),
+        ];
+        match unused.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                Err(Failure::Usage(format!("nothing is searched here: leave out {option}")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// Prints a placement by a rule. A large one is not held in memory.
 fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure> {
     let is_torus = args.rules.rules == Rules::Torus;
@@ -193,9 +219,11 @@ fn search(
     notation: Notation,
 ) -> Result<(Placement, Effort), Failure> {
     let begun = Instant::now();
-    let limit = Duration::from_secs(args.limit_seconds);
+    let seconds = args.limit_seconds.unwrap_or(60);
+    let limit = Duration::from_secs(seconds);
+    let opening = args.start.unwrap_or(Opening::Few);
     let stop = || begun.elapsed() >= limit;
-    let (completion, effort) = complete_within(start, args.start, seed.into(), u64::MAX, stop);
+    let (completion, effort) = complete_within(start, opening, seed.into(), u64::MAX, stop);
     if args.stats && notation != Notation::Json {
         let Effort { attempts, swaps, conflicts, nodes } = &effort;
         stderr::print(format_args!(
@@ -215,9 +243,8 @@ fn search(
             start.n()
         ))),
         Completion::Undecided => Err(Failure::Undecided(format!(
-            "undecided: {} s did not suffice to find a placement or to prove that there is none; give more time with \
-             --limit-seconds, or another --seed",
-            args.limit_seconds
+            "undecided: {seconds} s did not suffice to find a placement or to prove that there is none; give more time with \
+             --limit-seconds, or another --seed"
         ))),
     }
 }

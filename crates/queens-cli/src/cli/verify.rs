@@ -1,13 +1,17 @@
 //! `queens verify`: checks the evidence of a count, and counts a sample of it again.
 
+use std::error::Error;
+use std::fmt::Display;
+use std::iter::successors;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use board::{Method, MethodChoice};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use count::{Backend, Variant};
-use evidence::{Checked, RecountEffort, Sample, Seed};
+use count::{Backend, CountError, Variant};
+use evidence::{BundleError, Checked, RecountEffort, Sample, Seed};
+use executor::{CountingError, TooLittleMemory};
 
 use super::options::{RoomArgs, in_units};
 use super::show::plural;
@@ -100,17 +104,10 @@ fn variant(method: Method, by: Option<Recounter>) -> Option<Variant> {
 const MOST_DRAWS: usize = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let refused = |reason: String| Failure::bundle(&args.bundle, reason);
-    let unreadable = |error: std::io::Error| {
-        Failure::Usage(format!(
-            "cannot read the bundle {} ({error}); name a file that `queens export` has written",
-            args.bundle.display()
-        ))
-    };
     let opened = std::fs::File::open(&args.bundle).and_then(|file| file.metadata());
-    if !opened.map_err(unreadable)?.is_file() {
+    if !opened.map_err(|error| args.unreadable(&error))?.is_file() {
         // It is read several times, and has to end.
-        return Err(unreadable(std::io::Error::other("it is a folder, a pipe or a device")));
+        return Err(args.unreadable(&"it is a folder, a pipe or a device"));
     }
     if args.sample > MOST_DRAWS {
         return Err(Failure::Usage(format!(
@@ -124,16 +121,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     };
     let draws = if args.all { 0 } else { args.sample };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
-    let checked = checked.map_err(|error| {
-        if error.is_of_unknown_format() {
-            Failure::Incompatible(format!(
-                "cannot tell whether the bundle {} holds: {error}",
-                args.bundle.display()
-            ))
-        } else {
-            refused(error.to_string())
-        }
-    })?;
+    let checked = checked.map_err(|error| args.refused(&error))?;
     let variant = variant(checked.plan.method, args.backend).ok_or_else(|| {
         Failure::Usage(format!(
             "--backend search is for bundles by halves, and {} was counted by searching; --backend reference counts it \
@@ -154,7 +142,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         stderr::print(format_args!("{outlook}\n"));
     }
     let recounted = evidence::recount(&checked, effort);
-    let recounted = recounted.map_err(|error| refused(error.to_string()))?;
+    let recounted = recounted.map_err(|error| args.refused(&error))?;
     let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.state {
@@ -170,6 +158,45 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.bundle.display()
         ))),
     }
+}
+
+impl VerifyArgs {
+    /// The failure of a bundle that was not checked, or not counted again, or that does not hold.
+    fn refused(&self, error: &BundleError) -> Failure {
+        let bundle = self.bundle.display();
+        if error.is_of_unknown_format() {
+            return Failure::Incompatible(format!(
+                "cannot tell whether the bundle {bundle} holds: {error}"
+            ));
+        }
+        if let Some(memory) = cause::<TooLittleMemory>(error) {
+            return Failure::Plan(format!(
+                "cannot count the bundle {bundle} again: {memory}; allow more with --memory"
+            ));
+        }
+        if let Some(error) = cause::<CountError>(error) {
+            return CountingError::Count(*error).into();
+        }
+        // An error of the operating system. Others are of the bundle's compression.
+        let io = cause::<std::io::Error>(error).filter(|error| error.raw_os_error().is_some());
+        match io {
+            Some(error) => self.unreadable(error),
+            None => Failure::bundle(&self.bundle, error),
+        }
+    }
+
+    fn unreadable(&self, reason: &dyn Display) -> Failure {
+        Failure::Usage(format!(
+            "cannot read the bundle {} ({reason}); name a file that `queens export` has written",
+            self.bundle.display()
+        ))
+    }
+}
+
+/// The cause of this type, if there is one.
+fn cause<E: Error + 'static>(error: &BundleError) -> Option<&E> {
+    let mut causes = successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
+    causes.find_map(|error| error.downcast_ref())
 }
 
 /// How long the recount will take; `None` if nothing is counted.

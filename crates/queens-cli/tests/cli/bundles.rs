@@ -70,6 +70,18 @@ fn the_evidence_of_a_farm_has_task_counts_of_halves() {
     );
     let text = run(&mut queens(&["verify", bundle, "--all"])).success();
     assert!(text.contains("\ntasks     "), "{text}");
+    // A verifier that cannot count says nothing against the bundle.
+    let small = run(&mut queens(&["verify", bundle, "--memory", "1KiB"]));
+    assert_eq!((small.code, small.stdout.as_str()), (Some(3), ""), "{}", small.stderr);
+    assert!(small.stderr.contains("allow more with --memory"), "{}", small.stderr);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_bundle_that_the_system_cannot_read_is_not_said_to_be_wrong() {
+    // It is a file, and its first page is not mapped.
+    let unreadable = run(&mut queens(&["verify", "/proc/self/mem"]));
+    unreadable.refusal(2, &["cannot read the bundle /proc/self/mem"]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ const OF_A_FARM: [&str; 11] = [
     "token",
     "owners",
     "trust",
-    "jobs --health",
+    "status --health",
     "export",
     "verify",
     "merge",
@@ -166,7 +166,7 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     assert_names("token", &[client("token list"), created].concat());
     let owners = [client("owners local --hours 9 --weight 7"), client("owners")].concat();
     assert_names("owners", &owners);
-    assert_names("jobs --health", &client("jobs --health"));
+    assert_names("status --health", &client("status --health"));
     let listed = client("workers");
     drop(worker);
     assert_names("trust", &client("trust local/elsewhere --revoke --reason test"));

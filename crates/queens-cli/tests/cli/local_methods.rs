@@ -89,4 +89,7 @@ fn a_plan_shows_the_jobs_of_the_direct_search() {
     let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
     refused(&["plan", "3", "--problem", "fundamental", "--method", "unique"], 2, &["from 4 to 32"]);
     refused(&["plan", "8", "--method", "unique"], 2, &["makes no tasks"]);
+    for option in [&["--tasks"][..], &["--seconds", "1"], &["--seed", "1"]] {
+        refused(&[&plan, option].concat(), 2, &["on one thread", "leave out", option[0]]);
+    }
 }
