@@ -12,7 +12,7 @@ use crate::{MAX_N, Method, Problem, Tasks};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
-/// A cut holds an index of at most a few MB for any number of tasks.
+/// It takes at most a few MB for any number of tasks.
 ///
 /// ```
 /// use queens_board::{PlanIndex, Method, Problem, Tasks};
@@ -184,7 +184,7 @@ impl PlanIndex {
         self.len() == 0
     }
 
-    /// Checks that this cut has all ordinals in `range`.
+    /// Checks that the plan has all ordinals in `range`.
     ///
     /// # Errors
     ///

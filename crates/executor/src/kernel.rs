@@ -70,7 +70,7 @@ impl NamedKernel {
         add_up(plan, start, self.reports_tasks, |add| self.kernel.count_each(tasks, add))
     }
 
-    /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates, like [`count`](NamedKernel::count).
+    /// Counts a range of the plan with this fingerprint, whose tasks `index` enumerates, like [`count`](NamedKernel::count).
     ///
     /// # Errors
     ///

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::ServiceError;
 use crate::os::{check_mode, check_owner, make_folder};
 use crate::whole_file;
+use crate::{ServiceError, Token};
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -127,4 +127,22 @@ pub(crate) fn missing(path: &Path) -> ServiceError {
 
 fn fault(path: &Path, error: &io::Error) -> ServiceError {
     ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
+}
+
+/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
+/// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the folder or a file cannot be written.
+pub fn write_monitor_folder(
+    folder: &Path,
+    token: &Token,
+    authority: Option<&str>,
+) -> Result<(), ServiceError> {
+    make_folder(folder).map_err(|error| fault(folder, &error))?;
+    if let Some(authority) = authority {
+        replace(&folder.join("authority.pem"), authority.as_bytes())?;
+    }
+    replace(&folder.join("token"), token.secret().as_bytes())
 }

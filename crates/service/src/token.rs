@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::ServiceError;
 use crate::secret_file::{self, KeyFolder};
-use crate::{ServiceError, os};
 
 /// A secret that workers and clients show to the coordinator.
 #[derive(Clone)]
@@ -99,24 +99,3 @@ impl FromStr for Token {
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("a token has at least 16 printable characters")]
 pub struct TokenError;
-
-/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
-/// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
-///
-/// # Errors
-///
-/// [`ServiceError::SecretFile`], if the folder or a file cannot be written.
-pub fn write_monitor_folder(
-    folder: &Path,
-    token: &Token,
-    authority: Option<&str>,
-) -> Result<(), ServiceError> {
-    os::make_folder(folder).map_err(|error| ServiceError::SecretFile {
-        path: folder.into(),
-        reason: error.to_string(),
-    })?;
-    if let Some(authority) = authority {
-        secret_file::replace(&folder.join("authority.pem"), authority.as_bytes())?;
-    }
-    secret_file::replace(&folder.join("token"), token.secret().as_bytes())
-}

@@ -82,7 +82,7 @@ pub struct Estimated {
 }
 
 impl Effort {
-    /// Counts a sample of the plan whose tasks `cut` enumerates, and takes no longer than it says. Returns `None` if
+    /// Counts a sample of the plan whose tasks `index` enumerates, and takes no longer than it says. Returns `None` if
     /// the time is over before there is anything to say: a single task may take days.
     ///
     /// # Errors
@@ -289,6 +289,14 @@ mod tests {
                 assert!(counted.core_seconds.error > 0.0, "times drift");
             }
         }
+    }
+
+    /// No run's task takes longer than the longest on average, so that all tasks together take no longer than this.
+    #[test]
+    fn what_a_thread_takes_to_start_is_a_part_of_the_time() {
+        let counted = estimate(8, MethodChoice::Halves, Duration::from_secs(60), 1);
+        let tasks = counted.tasks_counted as f64 * counted.longest_task_seconds;
+        assert!(counted.core_seconds.value > tasks, "{counted:?}");
     }
 
     /// About one sample of some hundred tasks in ten thousand is off by more than twice its error bar. The number of its

@@ -303,13 +303,13 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
 
 /// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
 /// standard error.
-async fn for_each(
-    jobs: Vec<u64>,
-    mut act: impl AsyncFnMut(JobId) -> Result<(), Failure>,
+async fn for_each<T>(
+    jobs: Vec<T>,
+    mut act: impl AsyncFnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut last: Option<Failure> = None;
     for job in jobs {
-        let failure = match act(JobId(job)).await {
+        let failure = match act(job).await {
             Ok(()) => continue,
             Err(failure @ (Failure::Interrupted(_) | Failure::Unread)) => return Err(failure),
             Err(failure) => failure,
@@ -324,9 +324,9 @@ async fn for_each(
 /// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let first = args.jobs.first().copied().map(JobId);
+    let first = args.jobs.first().copied();
     for_each(args.jobs, async |id| {
-        let answer = client.service.get(v1::JobRequest { job: id.0 }).await;
+        let answer = client.service.get(v1::JobRequest { job: id }).await;
         let job = view(client.given(answer)?)?;
         let others = if show::may_wait_for_others(&job) {
             client.live(usize::MAX).await?.0
@@ -373,7 +373,7 @@ async fn each(
 ) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(args.jobs, async |job| {
-        let job = client.ask_for_job(ask(job.0)).await?;
+        let job = client.ask_for_job(ask(job)).await?;
         if args.json { output::mention(show::json(&job, &[])) } else { output::mention(line(&job)) }
     })
     .await
@@ -428,13 +428,7 @@ impl Following {
         jobs: Vec<(JobId, Option<Plan>)>,
     ) -> Result<(), Failure> {
         let is_one = jobs.len() == 1;
-        let plans: Vec<(JobId, Option<Plan>)> = jobs.clone();
-        let jobs = jobs.into_iter().map(|(job, _)| job.0).collect();
-        for_each(jobs, async |job| {
-            let plan = plans.iter().find(|(of, _)| *of == job).and_then(|(_, plan)| *plan);
-            self.one(client, job, plan, is_one).await
-        })
-        .await
+        for_each(jobs, async |(job, plan)| self.one(client, job, plan, is_one).await).await
     }
 
     /// Follows a job to its end, over any number of lost connections, and prints its total.

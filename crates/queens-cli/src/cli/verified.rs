@@ -50,11 +50,11 @@ impl Verified<'_> {
             ),
         ];
         lines.push(format!("machines  identified by {}", self.identified()));
-        let reported = self.checked.content.tasks_reported;
+        let reported = content.tasks_reported;
         if reported > 0 {
             lines.push(format!("tasks     {reported} of {} have their own counts", header.covered));
         }
-        lines.extend(self.checked.content.policies.iter().map(policy));
+        lines.extend(content.policies.iter().map(policy));
         lines.push(format!(
             "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
              ({}) by another owner; names are what the farm says",
@@ -72,7 +72,7 @@ impl Verified<'_> {
                 owner.escape_default()
             ));
         }
-        let Busy { counts, second_counts } = self.checked.content.busy;
+        let Busy { counts, second_counts } = content.busy;
         lines.push(format!(
             "time      {} of one thread, and {} for second counts, as the farm says",
             clock(counts.as_secs_f64()),
@@ -152,9 +152,9 @@ impl Verified<'_> {
     pub(super) fn json(&self) -> String {
         let Checked { header, name, plan, state, total, content, .. } = self.checked;
         let confirmed = &content.confirmations;
-        let taken = self.checked.content.busy;
+        let taken = content.busy;
         let builds: BTreeSet<_> =
-            self.checked.content.authors.iter().map(|author| &author.provenance.build).collect();
+            content.authors.iter().map(|author| &author.provenance.build).collect();
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
         let RecountSums { ranges, reported, tasks, busy } = *sums;
         let amount =
@@ -162,8 +162,8 @@ impl Verified<'_> {
         let shares =
             |by: &dyn Fn(&farm::Provenance, farm::KernelName) -> String| -> BTreeMap<String, String> {
                 let mut shares = BTreeMap::<String, u128>::new();
-                for (&author, amount) in &self.checked.content.counted_by {
-                    let author = &self.checked.content.authors[author as usize];
+                for (&author, amount) in &content.counted_by {
+                    let author = &content.authors[author as usize];
                     *shares.entry(by(&author.provenance, author.kernel)).or_default() += amount.count;
                 }
                 shares.into_iter().map(|(name, count)| (name, count.to_string())).collect()
@@ -205,7 +205,7 @@ impl Verified<'_> {
         json["machines_identified_by_name"] = self.identified_by(IdentifiedBy::Name).into();
         json["machines_identified_by_boot"] = self.identified_by(IdentifiedBy::Boot).into();
         json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();
-        json["tasks_reported"] = self.checked.content.tasks_reported.into();
+        json["tasks_reported"] = content.tasks_reported.into();
         json["recounted_single_tasks"] = reported.into();
         let policy = |policy: &StatedPolicy| {
             json!({
@@ -213,7 +213,7 @@ impl Verified<'_> {
                 "across": policy.across.name(), "asked_at": policy.asked_at,
             })
         };
-        json["policies"] = self.checked.content.policies.iter().map(policy).collect();
+        json["policies"] = content.policies.iter().map(policy).collect();
         ascii(&json.to_string())
     }
 

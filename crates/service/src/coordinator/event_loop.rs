@@ -14,8 +14,8 @@ use farm::{
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::job_api::known;
 use super::metrics::Meters;
+use super::plans::known;
 use crate::error::{CoordinatorGone, ServiceError};
 use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerRequest, unix_ms};
 
@@ -99,7 +99,7 @@ impl EventLoop {
     /// Runs until it is stopped, or until the ledger fails. It ends when what was taken in is written, and what was written is
     /// acknowledged.
     pub async fn run(mut self) -> Result<(), ServiceError> {
-        self.step(Event::Tick).await?;
+        self.step(Event::Tick).await;
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -113,7 +113,7 @@ impl EventLoop {
                     Some(LedgerEvent::Answered(asker, command, answer)) => {
                         let at_ms = unix_ms();
                         let event = Event::Ledger { asker, command: *command, answer, at_ms };
-                        self.step(event).await?;
+                        self.step(event).await;
                     }
                     Some(LedgerEvent::Committed { took }) => self.meters.committed(took),
                     Some(LedgerEvent::Failed(fault)) => {
@@ -128,7 +128,7 @@ impl EventLoop {
                     // The ledger closes when it has done what it was asked for.
                     None => self.requests = None,
                     Some(input) => if let Some(event) = input(&mut self) {
-                        self.step(event).await?;
+                        self.step(event).await;
                     },
                 },
                 _ = looks.tick(), if is_open => {
@@ -138,7 +138,7 @@ impl EventLoop {
                     }
                 }
                 () = tokio::time::sleep(sleep.unwrap_or_default()), if is_open && sleep.is_some() => {
-                    self.step(Event::Tick).await?;
+                    self.step(Event::Tick).await;
                 }
             }
         }
@@ -160,7 +160,7 @@ impl EventLoop {
         }
     }
 
-    async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
+    async fn step(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while !events.is_empty() {
             while let Some(event) = events.pop_front() {
@@ -172,7 +172,6 @@ impl EventLoop {
             let dismissed = self.send_pace();
             events.extend(dismissed.into_iter().map(|session| Event::Left { session }));
         }
-        Ok(())
     }
 
     /// Tells all workers how often to report, if that has changed. Returns the sessions that had to be dismissed.

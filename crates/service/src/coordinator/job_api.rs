@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, OwnerView, Party, Plan,
-    Problem, Refusal, Request as Wanted, Share, Slice, Submission, WorkerView,
+    Answer, Change, JobId, JobSpec, JobState, JobView, Origin, OwnerView, Party, Problem, Refusal,
+    Request as Wanted, Share, Slice, Submission, WorkerView,
 };
 use ledger::{Credential, Role};
 use tonic::{Request, Response, Status};
@@ -18,6 +18,7 @@ use wire::{AuditDefaults, WireError, v1};
 
 use super::credentials::identity;
 use super::downloads::{Answers, Downloads, answers};
+use super::plans::known;
 use super::{Credentials, FarmHandle, Identity, Plans, Right};
 
 /// The most jobs in one answer, and how many there are if the client does not say.
@@ -333,11 +334,6 @@ impl ClientService for JobApi {
         let downloads = self.downloads.clone();
         Ok(answers(identity, self.credentials.clone(), |client| downloads.copy(client)))
     }
-}
-
-/// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
-pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
-    Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
 }
 
 /// Logs what was done, and for which owner.

@@ -1,4 +1,4 @@
-//! A cache of cuts, so that each plan in use is indexed once.
+//! A cache of plan indexes, so that each plan in use is indexed once.
 //!
 //! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few plans are
 //! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use board::{Method, MethodChoice, PlanError, PlanIndex};
-use farm::{Plan, Problem};
+use farm::{Known, Plan, Problem, Slice};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -21,7 +21,7 @@ const PLANNING_TIME: Duration = Duration::from_secs(20);
 const SUBMISSIONS: usize = 4;
 const SESSIONS: usize = 2;
 
-/// The cuts of the plans that were used most recently.
+/// The indexes of the plans that were used most recently.
 #[derive(Debug)]
 pub struct Plans {
     recent: Mutex<Vec<(Problem, Method, Index)>>,
@@ -29,7 +29,7 @@ pub struct Plans {
     sessions: Semaphore,
 }
 
-/// The cut of a plan, once it is made.
+/// The index of a plan, once it is made.
 type Index = Arc<OnceCell<Arc<PlanIndex>>>;
 
 impl Default for Plans {
@@ -152,6 +152,11 @@ async fn elsewhere(problem: Problem, method: Method) -> Result<Arc<PlanIndex>, S
     index.map(Arc::new).ok_or_else(|| Status::internal("a plan was given up that is still wanted"))
 }
 
+/// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
+pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
+    Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
@@ -184,11 +189,14 @@ mod tests {
                 plans.index(plan.expect("such a plan exists")).await.expect("it was just made")
             })
         });
-        let mut cuts = Vec::new();
+        let mut indexes = Vec::new();
         for index in wanted.collect::<Vec<_>>() {
-            cuts.push(index.await.expect("it does not panic"));
+            indexes.push(index.await.expect("it does not panic"));
         }
-        assert!(cuts.iter().all(|index| Arc::ptr_eq(index, &cuts[0])), "it was indexed again");
+        assert!(
+            indexes.iter().all(|index| Arc::ptr_eq(index, &indexes[0])),
+            "it was indexed again"
+        );
     }
 
     #[tokio::test]

@@ -234,7 +234,7 @@ struct Coming {
 }
 
 impl Leased {
-    /// All tasks of `lease`, whose plan is cut so, are to come.
+    /// All tasks of `lease`, whose plan has this `index`, are to come.
     fn push(&mut self, lease: Lease, index: Arc<PlanIndex>) {
         self.0.push_back(Coming { lease, next: lease.range.start(), index });
     }
