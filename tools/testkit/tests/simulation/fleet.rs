@@ -195,6 +195,9 @@ impl World {
     }
 
     fn is_killed(&self, index: usize, thread: usize) -> bool {
+        if self.workers[index].traits.is_broken && self.quiet_since.is_none() {
+            return true;
+        }
         let counting = self.workers[index].counting(thread).zip(self.scenario.deadly);
         counting.is_some_and(|((plan, range), deadly)| deadly.kills(plan, range))
     }
@@ -257,7 +260,8 @@ impl World {
     fn end_worker(&mut self, worker: usize) {
         self.cut(worker);
         self.workers[worker].die();
-        let at = self.soon(10, 3_000);
+        let longest = if self.workers[worker].traits.is_broken { 100 } else { 3_000 };
+        let at = self.soon(10, longest);
         self.agenda.plan(at, Happening::WorkerStarts { worker });
     }
 

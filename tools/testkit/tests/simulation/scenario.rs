@@ -106,6 +106,8 @@ pub struct Traits {
     pub kernel: KernelName,
     /// Whether it has no other kernel.
     pub stubborn: bool,
+    /// Whether its machine kills it, whatever it counts, until the faults end.
+    pub is_broken: bool,
 }
 
 /// The way in which a worker lies together with others.
@@ -324,6 +326,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
             renames: random.per_mille(300),
             kernel: random.pick(&[kernel("portable"), kernel("avx512")]),
             stubborn: !has_judge && index >= pliable && random.per_mille(500),
+            is_broken: !lying && !audited && index == 5,
         })
         .collect();
     if lying {
