@@ -100,7 +100,7 @@ async fn an_admin_submits_pauses_resumes_and_cancels() {
     page.press("button.pause").await;
     page.wait_for("the pause", async || state().await == "paused").await;
     page.press("button.resume").await;
-    page.wait_for("the job to run", async || state().await == "running").await;
+    page.wait_for("the job to wait for the other one", async || state().await == "waits").await;
     page.press(".confirm:has([name=priority]) summary").await;
     let priority = page.client.find(Locator::Css("input[name=priority]")).await;
     let priority = priority.expect("there is a form");
@@ -109,6 +109,7 @@ async fn an_admin_submits_pauses_resumes_and_cancels() {
     page.press(".confirm:has([name=priority]) button").await;
     let row = r#"return document.getElementById("facts").textContent.includes("Priority7")"#;
     page.wait_for("the priority", async || page.run(row).await == Value::Bool(true)).await;
+    page.wait_for("the job to run", async || state().await == "running").await;
     page.press(".confirm:has(button.cancel) summary").await;
     page.press("button.cancel").await;
     page.wait_for("the end", async || state().await == "cancelled").await;
