@@ -1,9 +1,5 @@
 //! What a client may see of a job.
 
-use std::cmp::Reverse;
-
-use bytesize::ByteSize;
-
 use crate::{AuditPolicy, AuditScope, Hours, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of an audit: all but its seed.
@@ -75,8 +71,9 @@ pub struct JobView {
     pub times: Times,
     /// The thread time that its counts took.
     pub hours: Hours,
-    /// Nothing of it is leased, because the jobs of its owner have taken all hours that they may.
-    pub is_over_limit: bool,
+    /// What it waits for while no worker counts it, or while no connected worker may give the second counts that it wants:
+    /// the end of a sentence that begins with "waits for".
+    pub waits_for: Option<String>,
 }
 
 impl JobView {
@@ -100,74 +97,102 @@ impl JobView {
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
     }
 
-    /// What it waits for while no worker counts it, if that is known: the end of a sentence that begins with "waits for".
-    /// `others` are jobs of the same farm. A job of which workers hold ranges waits for nothing but second counts that none
-    /// of the workers may give.
-    pub fn waits_for(&self, others: &[JobView]) -> Option<String> {
-        if self.state == JobState::Paused {
-            return Some(format!("`queens resume {}`: it is paused", self.id));
-        }
-        let is_running = self.state == JobState::Running;
-        if !is_running && (self.state != JobState::Done || self.audits_wanted == 0) {
-            return None;
-        }
-        if self.is_over_limit && self.workers == 0 {
-            let owner = &self.spec.origin.owner;
-            return Some(format!(
-                "more hours: jobs of {owner} have taken all that they may; an admin grants more by `queens owners {owner} \
-                 --hours H`"
-            ));
-        }
-        let is_of_owner = |other: &JobView| other.spec.origin.owner == self.spec.origin.owner;
-        let is_before = |other: &&JobView| {
-            let (others, its) = (other.spec.priority, self.spec.priority);
-            let is_equal = others == its && (other.id < self.id || !is_of_owner(other));
-            other.state == JobState::Running && other.workers > 0 && (others > its || is_equal)
-        };
-        match (self.able_workers, self.thread_memory) {
-            (0, 0) if self.workers == 0 => Some("a worker: none is connected".into()),
-            (0, needed) if self.workers == 0 => {
-                let needed = ByteSize(needed).display().iec();
-                Some(format!("a worker with {needed} of memory: none is connected"))
-            }
-            _ if self.audits_stranded > Some(0) => Some(self.waits_for_second_counts()),
-            _ if !is_running || self.workers > 0 => None,
-            _ if self.tasks_done == self.tasks() && self.disputes > 0 => {
-                let s = if self.disputes == 1 { "" } else { "s" };
-                Some(format!("another machine or owner to count {} range{s} again", self.disputes))
-            }
-            _ if self.failed > 0 && self.tasks_done + self.failed == self.tasks() => Some(format!(
-                "`queens resume {}`: workers were lost with what is left of it",
-                self.id
-            )),
-            _ => {
-                let first = others
-                    .iter()
-                    .filter(is_before)
-                    .min_by_key(|other| (Reverse(other.spec.priority), other.id))?;
-                let is_equal = first.spec.priority == self.spec.priority;
-                Some(match is_equal && !is_of_owner(first) {
-                    true => format!("its owner's turn: workers count job {} of another", first.id),
-                    false => format!("job {}, which is served first", first.id),
-                })
-            }
+    /// How many ranges of it are being counted again after its end, if any are: the end of a sentence.
+    pub fn audited(&self) -> Option<String> {
+        let are = if self.audits_wanted == 1 { "range is" } else { "ranges are" };
+        let is_audited = self.state == JobState::Done && self.audits_wanted > 0;
+        is_audited.then(|| format!("done, {} {are} being counted again", self.audits_wanted))
+    }
+
+    /// What people should know about it besides its numbers: the ends of sentences that begin with the job.
+    pub fn remarks(&self) -> Vec<String> {
+        let remarks = [
+            self.suspended.as_ref().map(|reason| {
+                let id = self.id;
+                format!("is suspended: {reason}; `queens audit {id} --all` has it counted again")
+            }),
+            self.disputed.as_ref().map(|what| match self.disputes {
+                ..=1 => format!("is disputed: {what}"),
+                disputes => format!("is disputed: {disputes} ranges; {what}"),
+            }),
+            self.failed_tasks(),
+            self.audited().map(|what| format!("is {what}")),
+            self.waits_for.as_ref().map(|what| format!("waits for {what}")),
+        ];
+        remarks.into_iter().flatten().collect()
+    }
+
+    /// The failed tasks, which are no longer leased, and what to do about them.
+    fn failed_tasks(&self) -> Option<String> {
+        let named = self.failed_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let more = if self.failed > self.failed_first.len() as u64 { ", …" } else { "" };
+        let s = if self.failed == 1 { "" } else { "s" };
+        (self.failed > 0 && !self.state.is_over()).then(|| {
+            format!(
+                "leases no more of {} task{s} ({named}{more}) of which each was lost three times or more with its \
+                 worker; look into their logs and how they ended (status 137 or oom-kill: the system killed them for \
+                 lack of memory), give them less --memory, another build or --backend, then `queens resume {}`",
+                self.failed, self.id
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Method, Origin, Plan, Problem, Slice};
+
+    fn job() -> JobView {
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 100 };
+        JobView {
+            id: JobId(1),
+            spec: JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 },
+            state: JobState::Running,
+            tasks_done: 0,
+            counted: 0,
+            total: None,
+            thread_memory: 0,
+            workers: 3,
+            able_workers: 0,
+            us_left: None,
+            rate: Rate::default(),
+            threads: 0,
+            disputes: 0,
+            disputed: None,
+            audit: None,
+            suspended: None,
+            audits_wanted: 0,
+            audits_agreed: 0,
+            audits_stranded: Some(0),
+            failed: 0,
+            failed_first: Vec::new(),
+            times: Times::default(),
+            hours: Hours::default(),
+            waits_for: None,
         }
     }
 
-    /// Who is missing for its second counts, and what else can be done.
-    fn waits_for_second_counts(&self) -> String {
-        let ranges = self.audits_stranded.unwrap_or(0);
-        let s = if ranges == 1 { "" } else { "s" };
-        let withdraw = format!("`queens audit {} --withdraw` does without", self.id);
-        match self.audit.map(|audit| audit.across).unwrap_or_default() {
-            AuditScope::Machines => format!(
-                "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
-                 itself; {withdraw}"
-            ),
-            AuditScope::Owners => format!(
-                "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks \
-                 itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
-            ),
-        }
+    #[test]
+    fn failed_tasks_are_named_with_the_way_out() {
+        let job = JobView { failed: 2, failed_first: vec![3, 14], ..job() };
+        let said = job.remarks().concat();
+        assert!(said.contains("2 tasks (3, 14)") && said.contains("`queens resume 1`"), "{said}");
+        let said = JobView { failed: 9, ..job }.remarks().concat();
+        assert!(said.contains("(3, 14, …)") && said.contains("--backend"), "{said}");
+    }
+
+    #[test]
+    fn a_finished_job_says_that_it_is_audited() {
+        let done = JobView { state: JobState::Done, audits_wanted: 7, ..job() };
+        assert_eq!(done.remarks(), ["is done, 7 ranges are being counted again"]);
+    }
+
+    #[test]
+    fn a_dispute_is_told_with_the_number_of_others() {
+        let one = JobView { disputes: 1, disputed: Some("two disagree".into()), ..job() };
+        assert_eq!(one.remarks(), ["is disputed: two disagree"]);
+        let three = JobView { disputes: 3, ..one };
+        assert_eq!(three.remarks(), ["is disputed: 3 ranges; two disagree"]);
     }
 }

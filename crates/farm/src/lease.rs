@@ -153,6 +153,11 @@ impl Leases {
         }
     }
 
+    /// The jobs of which sessions hold leases.
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.holders.keys().copied()
+    }
+
     /// The sessions that hold leases of a job.
     pub(crate) fn holders(&self, job: JobId) -> impl Iterator<Item = SessionId> + '_ {
         self.holders.get(&job).into_iter().flat_map(|held| held.keys().copied())

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use crate::address::of_owner;
 use crate::chart::chart;
 use crate::frame::{self, Reader};
-use crate::jobs::{audits, done, owner, remarks, share, state};
+use crate::jobs::{audits, done, owner, share, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
 use crate::snapshot::{JobDetail, Snapshot};
@@ -27,10 +27,10 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
                 @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } " ·" }
                 " " (view.spec.plan.to_string())
             }
-            " " (state(view, &snapshot.overview.live))
+            " " (state(view))
         }
-        @for remark in remarks(view, &snapshot.overview.live) {
-            p.refusal role="alert" { (sentence(&remark)) }
+        @for remark in view.remarks() {
+            p.refusal role="alert" { (sentence(&format!("It {remark}."))) }
         }
         @if let Some(total) = view.total { (result(view, total)) }
         div.progress { (done(view)) }
@@ -152,8 +152,6 @@ fn facts(job: &JobView) -> Markup {
             @if job.hours.gpu_us > 0 { (fact("GPU-hours", &hours(job.hours.gpu()))) }
             (fact("Priority", &job.spec.priority.to_string()))
             @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", &utc(at))) }
-            @if job.disputes > 0 { (fact("Disputed ranges", &job.disputes.to_string())) }
-            @if job.failed > 0 { (fact("Failed tasks", &failed_fact(job))) }
         }
     }
 }
@@ -163,12 +161,6 @@ fn counted(job: &JobView) -> String {
     let is_covered = job.tasks_done == job.tasks();
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
     format!("Sum{}{symmetry}", if is_covered { "" } else { " so far" })
-}
-
-fn failed_fact(job: &JobView) -> String {
-    let named: Vec<String> = job.failed_first.iter().map(grouped).collect();
-    let more = if job.failed > named.len() as u64 { ", …" } else { "" };
-    format!("{}: {}{more}", grouped(job.failed), named.join(", "))
 }
 
 /// The part of [`job`] with which `reader` changes the job, if they may.

@@ -89,7 +89,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
 fn numbers(snapshot: &Snapshot) -> Markup {
     let Overview { live, workers, .. } = &snapshot.overview;
     let of = |state| live.iter().filter(|job| job.state == state).count();
-    let waiting = live.iter().filter(|job| is_waiting(job, live)).count();
+    let waiting = live.iter().filter(|job| is_waiting(job)).count();
     let running = of(JobState::Running) - waiting;
     let next = live.iter().filter_map(|job| Some((job.seconds_left()?, job.id)));
     let next = next.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -130,8 +130,8 @@ fn numbers(snapshot: &Snapshot) -> Markup {
     ])
 }
 
-fn is_waiting(job: &JobView, all: &[JobView]) -> bool {
-    job.state == JobState::Running && job.workers == 0 && job.waits_for(all).is_some()
+fn is_waiting(job: &JobView) -> bool {
+    job.state == JobState::Running && job.workers == 0 && job.waits_for.is_some()
 }
 
 fn unfinished(snapshot: &Snapshot) -> Markup {
@@ -149,12 +149,11 @@ fn unfinished(snapshot: &Snapshot) -> Markup {
 }
 
 fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
-    let remarks = remarks(job, &snapshot.overview.live);
     let left = job.seconds_left();
     html! {
-        tr.has-why[!remarks.is_empty()] {
+        tr.has-why[!job.remarks().is_empty()] {
             (name(job))
-            td.st { (state(job, &snapshot.overview.live)) }
+            td.st { (state(job)) }
             td.progress.span { (done(job)) }
             td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }
             td.n data-label="Time left" {
@@ -170,14 +169,14 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
             td.c2 data-label="Owner" { (owner(job)) }
             td.n.c3 data-label="Priority" { (job.spec.priority) }
         }
-        (why(&remarks))
+        (why(job))
     }
 }
 
-fn why(remarks: &[String]) -> Markup {
+fn why(job: &JobView) -> Markup {
     html! {
-        @if !remarks.is_empty() {
-            tr.why { td colspan="8" { @for remark in remarks { p { (sentence(remark)) } } } }
+        @if !job.remarks().is_empty() {
+            tr.why { td colspan="8" { @for remark in job.remarks() { p { (sentence(&format!("It {remark}."))) } } } }
         }
     }
 }
@@ -191,27 +190,6 @@ fn name(job: &JobView) -> Markup {
             span.sub { (job.spec.plan.to_string()) }
         }
     }
-}
-
-/// Sentences about a job besides its numbers: why it waits, and what is wrong with it.
-pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
-    let waits = job.waits_for(all).map(|what| format!("It waits for {what}."));
-    let suspended = job.suspended.as_ref();
-    let suspended = suspended.map(|suspended| {
-        format!(
-            "It is suspended: {suspended}; `queens audit {} --all` has it counted again.",
-            job.id
-        )
-    });
-    let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
-    let failed = (job.failed > 0).then(|| {
-        format!(
-            "It leases no more of {}, because workers were lost with them; `queens resume {}` tries again.",
-            plural(job.failed, "task"),
-            job.id
-        )
-    });
-    suspended.into_iter().chain(disputed).chain(failed).chain(waits).collect()
 }
 
 fn ended_jobs(jobs: &[JobView], snapshot: &Snapshot) -> Markup {
@@ -229,11 +207,10 @@ fn ended_jobs(jobs: &[JobView], snapshot: &Snapshot) -> Markup {
 }
 
 fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
-    let remarks = remarks(job, &snapshot.overview.live);
     html! {
-        tr.has-why[!remarks.is_empty()] {
+        tr.has-why[!job.remarks().is_empty()] {
             (name(job))
-            td.st { (state(job, &snapshot.overview.live)) }
+            td.st { (state(job)) }
             td.n.span data-label="Total" { (total(job)) }
             td.n data-label="Took" { (job.times.counting().map_or("–".into(), time)) }
             td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }
@@ -243,7 +220,7 @@ fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
             td.n.c3 data-label="Counted twice" { (audits(job)) }
             td.c2 data-label="Owner" { (owner(job)) }
         }
-        (why(&remarks))
+        (why(job))
     }
 }
 
@@ -291,8 +268,8 @@ pub(crate) fn audits(job: &JobView) -> String {
 }
 
 /// The state of a job; one that nobody counts waits.
-pub(crate) fn state(job: &JobView, all: &[JobView]) -> Markup {
-    let name = if is_waiting(job, all) { "waits" } else { job.state.name() };
+pub(crate) fn state(job: &JobView) -> Markup {
+    let name = if is_waiting(job) { "waits" } else { job.state.name() };
     html! {
         span class=(format!("state {name}")) { (name) }
         @if job.state == JobState::Done && job.audits_wanted > 0 { " " span.state.waits { "audit" } }

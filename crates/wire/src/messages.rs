@@ -291,26 +291,6 @@ impl TryFrom<v1::Trust> for Request {
     }
 }
 
-impl TryFrom<v1::AskResponse> for Answer {
-    type Error = WireError;
-
-    fn try_from(response: v1::AskResponse) -> Result<Self, WireError> {
-        use v1::ask_response::Answer as Given;
-        Ok(match response.answer.ok_or(WireError::Missing("answer"))? {
-            Given::Job(job) => Answer::Job(Box::new(job.try_into()?)),
-            Given::Submitted(v1::Jobs { jobs }) => {
-                let jobs = jobs.into_iter().map(TryInto::try_into);
-                Answer::Jobs(jobs.collect::<Result<_, _>>()?)
-            }
-            Given::Owner(owner) => Answer::Owner(owner.try_into()?),
-            Given::Distrusted(v1::Parties { parties }) => {
-                let parties = parties.into_iter().map(TryInto::try_into);
-                Answer::Distrusted(parties.collect::<Result<_, _>>()?)
-            }
-        })
-    }
-}
-
 impl TryFrom<v1::Grant> for Request {
     type Error = WireError;
 
@@ -343,33 +323,12 @@ fn limit_of(us: u64) -> Result<u64, WireError> {
     Ok(us)
 }
 
-impl TryFrom<v1::Owner> for OwnerView {
+impl TryFrom<v1::AuditPolicy> for AuditView {
     type Error = WireError;
 
-    fn try_from(owner: v1::Owner) -> Result<Self, WireError> {
-        if !is_text(&owner.owner) {
-            return Err(WireError::text("owner"));
-        }
-        let v1::Owner { processor_us, gpu_us, leased_us, live_jobs, .. } = owner;
-        Ok(OwnerView {
-            owner: owner.owner,
-            share: Share {
-                weight: weight(owner.weight)?,
-                limit_us: owner.limit_us.map(limit_of).transpose()?,
-            },
-            hours: Hours { processor_us, gpu_us },
-            leased_us,
-            live_jobs: size("live_jobs", live_jobs)?,
-        })
-    }
-}
-
-impl TryFrom<v1::Audit> for AuditView {
-    type Error = WireError;
-
-    fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
+    fn try_from(audit: v1::AuditPolicy) -> Result<Self, WireError> {
         let across = audit.across().try_into().unwrap_or(AuditScope::Machines);
-        let v1::Audit { share_ppm, by_search, .. } = audit;
+        let v1::AuditPolicy { share_ppm, by_search, .. } = audit;
         Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
     }
 }
@@ -493,7 +452,7 @@ impl TryFrom<v1::Job> for JobView {
                 placements_per_second: job.placements_per_second,
             },
             hours: Hours { processor_us: job.processor_us, gpu_us: job.gpu_us },
-            is_over_limit: job.is_over_limit,
+            waits_for: job.waits_for,
         })
     }
 }
@@ -731,11 +690,11 @@ impl From<TasksBlock> for v1::Tasks {
     }
 }
 
-impl From<AuditView> for v1::Audit {
+impl From<AuditView> for v1::AuditPolicy {
     fn from(audit: AuditView) -> Self {
         let AuditView { share_ppm, by_search, across } = audit;
         let across = v1::AuditScope::from(across).into();
-        v1::Audit { share_ppm, by_search, across }
+        v1::AuditPolicy { share_ppm, by_search, across }
     }
 }
 
@@ -807,7 +766,7 @@ impl From<JobView> for v1::Job {
             placements_per_second: job.rate.placements_per_second,
             processor_us: job.hours.processor_us,
             gpu_us: job.hours.gpu_us,
-            is_over_limit: job.is_over_limit,
+            waits_for: job.waits_for,
         }
     }
 }

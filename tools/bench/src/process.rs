@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use farm::{Answer, JobView};
+use farm::JobView;
 use service::Endpoint;
 use wire::v1;
 use wire::v1::client_service_client::ClientServiceClient;
@@ -26,7 +26,10 @@ impl Coordinator {
         let request =
             Some(v1::ask_request::Request::Submit(v1::Submissions { jobs: vec![submit] }));
         let answer = service.ask(v1::AskRequest { request }).await?.into_inner();
-        Answer::try_from(answer)?.job().context("no job came back")
+        let Some(v1::ask_response::Answer::Submitted(v1::Jobs { mut jobs })) = answer.answer else {
+            bail!("no job came back");
+        };
+        Ok(JobView::try_from(jobs.pop().context("no job came back")?)?)
     }
 
     /// Starts a coordinator whose ledger is in a new folder within `parent`, over TLS or in plain

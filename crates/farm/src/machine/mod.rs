@@ -20,6 +20,7 @@ mod sessions;
 mod stats;
 mod suspension;
 mod trust;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeBounds;
@@ -207,7 +208,7 @@ impl Farm {
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
-        JobView {
+        let view = JobView {
             id,
             spec: job.spec.clone(),
             state: job.durable_state,
@@ -238,8 +239,9 @@ impl Farm {
             failed_first: named(job.failed()),
             times: job.times,
             hours: job.hours,
-            is_over_limit: job.is_served() && self.is_spent(id),
-        }
+            waits_for: None,
+        };
+        JobView { waits_for: self.waits_for(&view), ..view }
     }
 
     fn tell(&mut self, session: SessionId, order: CoordinatorMessage) {

@@ -25,3 +25,4 @@ mod stats;
 mod strangers;
 mod suspension;
 mod verdicts;
+mod waiting;

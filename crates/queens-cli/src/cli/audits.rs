@@ -84,7 +84,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         later = view(client.given(answer)?)?;
     }
     if args.json {
-        return output::print(show::json(&later, &[]));
+        return output::print(show::json(&later));
     }
     let id = job.id;
     output::print(match job.audits_wanted {
@@ -99,7 +99,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             plural(wanted, "s")
         ),
     })?;
-    match later.waits_for(&[]).filter(|_| later.audits_wanted > 0) {
+    match later.waits_for.filter(|_| later.audits_wanted > 0) {
         None => Ok(()),
         Some(what) => output::print(format!("job {id} waits for {what}")),
     }

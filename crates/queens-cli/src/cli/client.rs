@@ -2,16 +2,16 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use farm::{Answer, JobId, JobView, Plan};
+use farm::{JobId, JobView, Plan};
 use tonic::{Code, Response, Status};
-use wire::v1;
 use wire::v1::ask_request::Request as Asked;
+use wire::v1::ask_response::Answer;
 use wire::v1::client_service_client::ClientServiceClient;
+use wire::{WireError, v1};
 
 use super::arguments::CONNECTION;
 use crate::failure::Failure;
@@ -95,14 +95,15 @@ impl Client {
     /// Sends a request and returns the farm's answer.
     pub(super) async fn ask(&mut self, request: Asked) -> Result<Answer, Failure> {
         let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
-        let answer = Answer::try_from(self.given(answer)?);
-        Ok(answer?)
+        self.given(answer)?.answer.ok_or_else(|| WireError::Missing("answer").into())
     }
 
     /// Sends a request that is answered with a job.
     pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
-        let missing = || Failure::Incompatible(wire::WireError::Missing("job").to_string());
-        self.ask(request).await?.job().ok_or_else(missing)
+        match self.ask(request).await? {
+            Answer::Job(job) => view(job),
+            _ => Err(WireError::Missing("job").into()),
+        }
     }
 
     /// The coordinator's answer, or the failure that its status means.
@@ -155,53 +156,30 @@ impl Client {
         }
     }
 
-    /// The first `most` jobs that have not ended, the oldest first, and whether there are more.
-    pub(super) async fn live(&mut self, most: usize) -> Result<(Vec<JobView>, bool), Failure> {
+    /// The first `most` jobs that have not ended, the oldest first, or of those that have, the newest first; and whether
+    /// there are more.
+    pub(super) async fn list(
+        &mut self,
+        ended: bool,
+        most: usize,
+    ) -> Result<(Vec<JobView>, bool), Failure> {
         let page_size = u32::try_from(most.saturating_add(1)).unwrap_or(u32::MAX);
-        let mut live = Vec::new();
-        let list = v1::ListRequest { page_size, live_only: true, ..Default::default() };
-        let see = |job| {
-            if live.len() == most {
-                return ControlFlow::Break(());
-            }
-            live.push(job);
-            ControlFlow::Continue(())
-        };
-        let are_more = self.list(list, see).await?.is_break();
-        Ok((live, are_more))
-    }
-
-    /// Calls `see` with all jobs, the newest first, until it breaks off.
-    pub(super) async fn newest(
-        &mut self,
-        see: impl FnMut(JobView) -> ControlFlow<()>,
-    ) -> Result<(), Failure> {
-        let list = v1::ListRequest { newest_first: true, ..Default::default() };
-        self.list(list, see).await.map(|_| ())
-    }
-
-    /// Calls `see` with the listed jobs, page by page, until it breaks off.
-    async fn list(
-        &mut self,
-        mut request: v1::ListRequest,
-        mut see: impl FnMut(JobView) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Failure> {
+        let mut request = v1::ListRequest { page_size, after: 0, ended };
+        let mut listed = Vec::new();
         loop {
             let page = self.service.list(request).await;
             let v1::ListResponse { jobs, more } = self.given(page)?;
-            let Some(last) = jobs.last().map(|job| job.id) else {
-                return Ok(ControlFlow::Continue(()));
-            };
+            let (after, last) = (request.after, jobs.last().map_or(0, |job| job.id));
             for job in jobs {
-                if see(view(job)?).is_break() {
-                    return Ok(ControlFlow::Break(()));
+                if listed.len() == most {
+                    return Ok((listed, true));
                 }
+                listed.push(view(job)?);
             }
             // A coordinator that repeats itself would never come to an end.
-            let after = request.after;
-            let is_further = if request.newest_first { last < after } else { last > after };
-            if !more || after != 0 && !is_further {
-                return Ok(ControlFlow::Continue(()));
+            let is_further = after == 0 || if ended { last < after } else { last > after };
+            if !more || last == 0 || !is_further {
+                return Ok((listed, false));
             }
             request.after = last;
         }

@@ -104,7 +104,7 @@ fn part_counted(job: &JobView, output: ResultOutput) -> Result<(), Failure> {
         "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
         job.spec.slice, job.spec.plan, job.tasks_done, job.spec.plan.tasks
     );
-    output.print(text, show::json(job, &[]))
+    output.print(text, show::json(job))
 }
 
 /// The methods that may be used for this count: a ledger may be of any, if none was asked for.

@@ -1,17 +1,17 @@
 //! The commands that talk to a coordinator about jobs.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use anyhow::Context;
 use board::MethodChoice;
 use clap::{Args, Subcommand};
-use farm::{Answer, AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
+use farm::{AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
 use serde_json::json;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
+use wire::v1::ask_response::Answer;
 use wire::v1::change::Change;
 use wire::{LIVENESS, READINESS};
 
@@ -176,7 +176,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
             let plan = job.spec.plan;
             stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
         } else if args.json {
-            output::mention(show::json(&job, &[]))?;
+            output::mention(show::json(&job))?;
         } else {
             output::mention(job.id)?;
         }
@@ -197,7 +197,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<JobView>, Failure> {
     let are_many = jobs.len() > 1;
     match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
-        Ok(Answer::Jobs(jobs)) => Ok(jobs),
+        Ok(Answer::Submitted(v1::Jobs { jobs })) => jobs.into_iter().map(view).collect(),
         Ok(_) => Err(wire::WireError::Missing("jobs").into()),
         Err(Failure::Plan(reason)) if are_many => {
             Err(Failure::Plan(format!("{reason}; no other size was submitted")))
@@ -263,28 +263,15 @@ async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let (live, _) = client.live(usize::MAX).await?;
-    let mut listed: BTreeMap<JobId, JobView> =
-        live.iter().map(|job| (job.id, job.clone())).collect();
+    let (live, _) = client.list(false, usize::MAX).await?;
     let most = if args.all { usize::MAX } else { args.limit };
-    let (mut ended, mut are_more) = (0, false);
-    client
-        .newest(|job| {
-            if job.state.is_over() {
-                are_more = ended == most;
-                if are_more {
-                    return ControlFlow::Break(());
-                }
-                ended += 1;
-                listed.insert(job.id, job);
-            }
-            ControlFlow::Continue(())
-        })
-        .await?;
+    let (ended, are_more) = client.list(true, most).await?;
+    // A job that ended between the two answers is in both.
+    let listed: BTreeMap<JobId, JobView> =
+        live.into_iter().chain(ended).map(|job| (job.id, job)).collect();
     let listed: Vec<JobView> = listed.into_values().collect();
     if args.json {
-        // A job that waits for others names them.
-        return listed.iter().try_for_each(|job| output::print(show::json(job, &live)));
+        return listed.iter().try_for_each(|job| output::print(show::json(job)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
     if !going.is_empty() || ended.is_empty() {
@@ -297,7 +284,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         }
         show::table(ended).without(&show::OF_LIVE).print(&show::SPARED, "")?;
     }
-    show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
+    show::remarks(&listed).into_iter().try_for_each(output::print)?;
     if are_more { output::print("more have ended: `queens jobs --all`") } else { Ok(()) }
 }
 
@@ -328,16 +315,11 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
     for_each(args.jobs, async |id| {
         let answer = client.service.get(v1::JobRequest { job: id }).await;
         let job = view(client.given(answer)?)?;
-        let others = if show::may_wait_for_others(&job) {
-            client.live(usize::MAX).await?.0
-        } else {
-            Vec::new()
-        };
         if args.json {
-            return output::print(show::json(&job, &others));
+            return output::print(show::json(&job));
         }
         let between = if Some(id) == first { "" } else { "\n" };
-        output::print(format_args!("{between}{}", show::details(&job, &others)))
+        output::print(format_args!("{between}{}", show::details(&job)))
     })
     .await
 }
@@ -374,7 +356,7 @@ async fn each(
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job)).await?;
-        if args.json { output::mention(show::json(&job, &[])) } else { output::mention(line(&job)) }
+        if args.json { output::mention(show::json(&job)) } else { output::mention(line(&job)) }
     })
     .await
 }
@@ -444,20 +426,20 @@ impl Following {
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
-            let what = job.waits_for(&[]);
+            let what = job.waits_for.as_ref();
             // The number of waiting ranges changes all the time, and is not compared.
-            let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
+            let why = what.map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
             if let Some(what) = what.filter(|_| why != waits) {
                 tracing::warn!("job {} waits for {what}", job.id);
             }
             waits = why;
             if job.disputed != disputed {
                 disputed.clone_from(&job.disputed);
-                if let Some(what) = show::disputed(job) {
+                if let Some(what) = &job.disputed {
                     tracing::warn!("job {} is disputed: {what}", job.id);
                 }
             }
-            if json && each_change { output::print(show::json(job, &[])) } else { Ok(()) }
+            if json && each_change { output::print(show::json(job)) } else { Ok(()) }
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
@@ -469,12 +451,12 @@ impl Following {
             }
         };
         progress.finish();
-        if let Some(what) = show::audited(&end) {
+        if let Some(what) = end.audited() {
             tracing::warn!("job {job} is {what}");
         }
         if end.state != JobState::Done {
             if json && !each_change {
-                output::print(show::json(&end, &[]))?;
+                output::print(show::json(&end))?;
             }
             return Err(match end.suspended {
                 Some(reason) => Failure::Suspended(format!(
@@ -493,7 +475,7 @@ impl Following {
         match (json, is_one) {
             // The last view was printed already.
             (true, _) if each_change => Ok(()),
-            (true, _) => output::print(show::json(&end, &[])),
+            (true, _) => output::print(show::json(&end)),
             (false, true) => output::print(total),
             (false, false) => output::print(format_args!("{job} {total}")),
         }?;

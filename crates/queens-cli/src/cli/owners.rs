@@ -1,10 +1,11 @@
 //! `queens owners`: the hours, weights and limits of the owners of jobs.
 
 use clap::Args;
-use farm::{Answer, Hours, OwnerView, Share};
+use farm::{Hours, Share};
 use serde_json::{Value, json};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
+use wire::v1::ask_response::Answer;
 use wire::v1::grant::Limit;
 
 use super::client::{Client, CoordinatorArgs};
@@ -48,27 +49,25 @@ pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&coordinator).await?;
     if let Some(owner) = owner.clone().filter(|_| weight.is_some() || limit.is_some()) {
         let grant = v1::Grant { owner, weight, limit };
-        let Answer::Owner(view) = client.ask(Asked::Grant(grant)).await? else {
+        let Answer::Owner(owner) = client.ask(Asked::Grant(grant)).await? else {
             return Err(Failure::Incompatible("the coordinator answers something else".into()));
         };
         if !json {
-            return output::print(granted(&view));
+            return output::print(granted(&owner));
         }
     }
     let answer = client.service.list_owners(v1::ListOwnersRequest {}).await;
-    let reported = client.given(answer)?.owners.into_iter().map(OwnerView::try_from);
-    let all: Vec<OwnerView> = reported.collect::<Result<_, _>>()?;
-    let is_wanted = |view: &&OwnerView| owner.as_ref().is_none_or(|owner| view.owner == *owner);
-    let wanted: Vec<&OwnerView> = all.iter().filter(is_wanted).collect();
+    let mut owners = client.given(answer)?.owners;
+    let leased_us = owners.iter().map(|owner| owner.leased_us as f64).sum();
+    owners.retain(|known| owner.as_ref().is_none_or(|owner| known.owner == *owner));
     if json {
-        return wanted.iter().try_for_each(|view| output::print(object(view, &all)));
+        return owners.iter().try_for_each(|owner| output::print(object(owner, leased_us)));
     }
-    table(&wanted, &all).print(&["JOBS"], "this coordinator has no such owner")
+    table(&owners, leased_us).print(&["JOBS"], "this coordinator has no such owner")
 }
 
 /// The weight and the limit of an owner.
-fn granted(view: &OwnerView) -> String {
-    let OwnerView { owner, share: Share { weight, limit_us }, .. } = view;
+fn granted(v1::Owner { owner, weight, limit_us, .. }: &v1::Owner) -> String {
     match limit_us {
         Some(us) => format!("{owner} has the weight {weight}, and a limit of {} hours", hours(*us)),
         None => format!("{owner} has the weight {weight}, and no limit of hours"),
@@ -79,19 +78,25 @@ fn hours(us: u64) -> f64 {
     us as f64 / Hours::US as f64
 }
 
-fn object(view: &OwnerView, all: &[OwnerView]) -> Value {
+/// The owner's part of all that is leased, from 0 to 1. `None` while nothing is leased.
+fn share(owner: &v1::Owner, leased_us: f64) -> Option<f64> {
+    (leased_us > 0.0).then(|| owner.leased_us as f64 / leased_us)
+}
+
+/// The owner for JSON. `leased_us` is what is leased of all owners' jobs.
+fn object(owner: &v1::Owner, leased_us: f64) -> Value {
     json!({
-        "owner": view.owner,
-        "jobs": view.live_jobs,
-        "processor_hours": view.hours.processor(),
-        "gpu_hours": view.hours.gpu(),
-        "limit_hours": view.share.limit_us.map(hours),
-        "weight": view.share.weight,
-        "leased_share": view.share_of(all),
+        "owner": owner.owner,
+        "jobs": owner.live_jobs,
+        "processor_hours": hours(owner.processor_us),
+        "gpu_hours": hours(owner.gpu_us),
+        "limit_hours": owner.limit_us.map(hours),
+        "weight": owner.weight,
+        "leased_share": share(owner, leased_us),
     })
 }
 
-fn table(wanted: &[&OwnerView], all: &[OwnerView]) -> Table {
+fn table(owners: &[v1::Owner], leased_us: f64) -> Table {
     let mut table = Table::new(&[
         ("OWNER", false),
         ("JOBS", true),
@@ -101,16 +106,17 @@ fn table(wanted: &[&OwnerView], all: &[OwnerView]) -> Table {
         ("WEIGHT", true),
         ("LEASED", true),
     ]);
-    for view in wanted {
+    for owner in owners {
         let dash = || "-".to_string();
+        let share = share(owner, leased_us);
         table.push(vec![
-            if view.owner.is_empty() { "unknown".into() } else { view.owner.clone() },
-            view.live_jobs.to_string(),
-            show::hours(view.hours.processor()),
-            show::hours(view.hours.gpu()),
-            view.share.limit_us.map_or_else(dash, |us| show::hours(hours(us))),
-            view.share.weight.to_string(),
-            view.share_of(all).map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
+            if owner.owner.is_empty() { "unknown".into() } else { owner.owner.clone() },
+            owner.live_jobs.to_string(),
+            show::hours(hours(owner.processor_us)),
+            show::hours(hours(owner.gpu_us)),
+            owner.limit_us.map_or_else(dash, |us| show::hours(hours(us))),
+            owner.weight.to_string(),
+            share.map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
         ]);
     }
     table

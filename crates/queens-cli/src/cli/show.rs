@@ -11,17 +11,9 @@ use crate::progress::{bar, clock, si};
 use crate::table::Table;
 
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
-/// they may exceed 2^53. `others` are jobs of the same coordinator, if it may wait for them.
-pub(super) fn json(job: &JobView, others: &[JobView]) -> String {
-    object(job, others).to_string()
-}
+/// they may exceed 2^53.
+pub(super) fn json(job: &JobView) -> Value {
 
-/// The squares of the given queens, for problems that have such.
-pub(super) fn given(problem: &Problem) -> Option<String> {
-    problem.given().map(ToString::to_string)
-}
-
-fn object(job: &JobView, others: &[JobView]) -> Value {
     let JobSpec { origin, plan, slice, priority } = &job.spec;
     let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
     let is_part = !slice.is_all();
@@ -41,7 +33,7 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "shard_tasks": is_part.then(|| job.tasks()),
         "priority": priority,
         "state": job.state.name(),
-        "waits_for": job.waits_for(others),
+        "waits_for": job.waits_for,
         "total": job.total.map(|total| total.to_string()),
         "counted": job.counted.to_string(),
         "tasks": plan.tasks,
@@ -71,6 +63,11 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
     })
 }
 
+/// The squares of the given queens, for problems that have such.
+pub(super) fn given(problem: &Problem) -> Option<String> {
+    problem.given().map(ToString::to_string)
+}
+
 /// A rate for JSON. `None` if it is 0, which means that it is not known.
 pub(super) fn known(rate: f64) -> Option<f64> {
     (rate > 0.0).then_some(rate)
@@ -82,12 +79,6 @@ pub(super) fn state(job: &JobView) -> String {
         (JobState::Done, 1..) => "done, audited".into(),
         (state, _) => state.to_string(),
     }
-}
-
-/// The reason why the job is suspended.
-fn suspended(job: &JobView) -> Option<String> {
-    let reason = job.suspended.as_ref()?;
-    Some(format!("{reason}; `queens audit {} --all` has it counted again", job.id))
 }
 
 /// The progress of the audit.
@@ -102,26 +93,6 @@ fn audits(job: &JobView) -> Option<String> {
         "audit     {share}% of the ranges: {} counted twice alike{waiting}",
         job.audits_agreed
     ))
-}
-
-/// Whether [`JobView::waits_for`] must see the other jobs to say why nobody counts this one.
-pub(super) fn may_wait_for_others(job: &JobView) -> bool {
-    job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
-}
-
-/// The failed tasks, which are no longer leased, and what to do about them.
-fn failed_tasks(job: &JobView) -> Option<String> {
-    let named = job.failed_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let more = if job.failed > job.failed_first.len() as u64 { ", …" } else { "" };
-    let s = plural(job.failed, "s");
-    (job.failed > 0 && !job.state.is_over()).then(|| {
-        format!(
-            "{} task{s} ({named}{more}) of which each was lost three times or more with its worker; look into \
-             their logs and how they ended (status 137 or oom-kill: the system killed them for lack of \
-             memory), give them less --memory, another build or --backend, then `queens resume {}`",
-            job.failed, job.id
-        )
-    })
 }
 
 /// The ending of a plural, if the number is not 1.
@@ -255,38 +226,13 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
     Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
-/// Remarks below the table of jobs: what they wait for, failed tasks, why they are suspended. `all` are the jobs of the
-/// coordinator.
-pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
+/// Remarks below the table of jobs.
+pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
     let of = |job: &JobView| {
-        let remarks = [
-            audited(job).map(|what| format!("is {what}")),
-            job.waits_for(all).map(|what| format!("waits for {what}")),
-            failed_tasks(job).map(|tasks| format!("leases no more of {tasks}")),
-            suspended(job).map(|reason| format!("is suspended: {reason}")),
-            disputed(job).map(|what| format!("is disputed: {what}")),
-        ];
         let id = job.id;
-        remarks.into_iter().flatten().map(move |remark| format!("job {id} {remark}"))
+        job.remarks().into_iter().map(move |remark| format!("job {id} {remark}"))
     };
     jobs.iter().flat_map(of).collect()
-}
-
-/// The number of ranges of a finished job that are being counted again, if there are any.
-pub(super) fn audited(job: &JobView) -> Option<String> {
-    let is_audited = job.state == JobState::Done && job.audits_wanted > 0;
-    let (ranges, are) =
-        (job.audits_wanted, if job.audits_wanted == 1 { "range is" } else { "ranges are" });
-    is_audited.then(|| format!("done, {ranges} {are} being counted again"))
-}
-
-/// The first disputed range, and which owner is asked to settle it.
-pub(super) fn disputed(job: &JobView) -> Option<String> {
-    let what = job.disputed.as_ref()?;
-    Some(match job.disputes {
-        ..=1 => what.clone(),
-        disputes => format!("{disputes} ranges; {what}"),
-    })
 }
 
 /// The thread time of the job's counts.
@@ -298,8 +244,8 @@ fn thread_hours(job: &JobView) -> String {
     }
 }
 
-/// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
-pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
+/// One job as text, one property a line.
+pub(super) fn details(job: &JobView) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),
         format!("plan      {}", job.spec.plan),
@@ -318,8 +264,6 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
-    lines.extend(suspended(job).map(|reason| format!("suspended {reason}")));
-    lines.extend(job.waits_for(others).map(|what| format!("waits     for {what}")));
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
     if job.total != Some(job.counted) {
@@ -336,114 +280,6 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         lines.push(format!("part      {} of the plan: its sum is no total", job.spec.slice));
     }
     lines.extend(audits(job));
-    lines.extend(disputed(job).map(|what| format!("disputed  {what}")));
-    lines.extend(failed_tasks(job).map(|failed_tasks| format!("failed    {failed_tasks}")));
+    lines.extend(job.remarks().into_iter().map(|remark| format!("note      it {remark}")));
     lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use farm::{AuditScope, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
-
-    use super::*;
-
-    fn spec(priority: i32) -> JobSpec {
-        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 100 };
-        JobSpec { origin: Origin::default(), plan, slice: farm::Slice::ALL, priority }
-    }
-
-    fn job() -> JobView {
-        JobView {
-            id: JobId(1),
-            spec: spec(0),
-            state: JobState::Running,
-            tasks_done: 0,
-            counted: 0,
-            total: None,
-            thread_memory: 0,
-            workers: 3,
-            able_workers: 0,
-            us_left: None,
-            rate: farm::Rate::default(),
-            threads: 0,
-            disputes: 0,
-            disputed: None,
-            audit: None,
-            suspended: None,
-            audits_wanted: 0,
-            audits_agreed: 0,
-            audits_stranded: Some(0),
-            failed: 0,
-            failed_first: Vec::new(),
-            times: farm::Times::default(),
-            hours: farm::Hours::default(),
-            is_over_limit: false,
-        }
-    }
-
-    fn remarked(job: &JobView) -> String {
-        remarks(std::slice::from_ref(job), &[]).concat()
-    }
-
-    #[test]
-    fn a_job_that_is_worked_on_waits_for_nobody() {
-        let mut job = job();
-        assert!(!details(&job, &[]).contains("waits"), "workers hold ranges of it");
-
-        job.workers = 0;
-        assert!(details(&job, &[]).contains("waits     for a worker"));
-        job.able_workers = 1;
-        assert!(!details(&job, &[]).contains("waits"));
-    }
-
-    #[test]
-    fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
-        let at = |id, priority, workers| JobView {
-            id: JobId(id),
-            spec: spec(priority),
-            workers,
-            able_workers: 1,
-            ..job()
-        };
-        let idle = at(5, 1, 0);
-        let waits_for = |others: &[JobView]| idle.waits_for(others);
-        assert_eq!(waits_for(&[at(4, 0, 1), at(6, 1, 1), at(3, 2, 0)]), None);
-        let before = [at(4, 1, 1), at(9, 2, 1), at(1, 2, 0)];
-        assert_eq!(waits_for(&before), Some("job 9, which is served first".into()));
-        let done = JobView { state: JobState::Done, ..at(9, 2, 1) };
-        assert_eq!(waits_for(&[done, at(4, 1, 1)]), Some("job 4, which is served first".into()));
-        let jobs = [idle.clone(), at(4, 1, 1)];
-        assert_eq!(remarks(&jobs, &jobs), ["job 5 waits for job 4, which is served first"]);
-    }
-
-    #[test]
-    fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
-        let audit = |across| Some(AuditView { share_ppm: 1, by_search: false, across });
-        let waiting = JobView { able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
-        assert_eq!(waiting.waits_for(&[]), None, "somebody may count them");
-        for state in [JobState::Running, JobState::Done] {
-            let job = JobView { state, audits_stranded: Some(3), ..waiting.clone() };
-            for (across, who) in [
-                (AuditScope::Machines, "a worker on another machine to count 3 ranges again"),
-                (AuditScope::Owners, "a worker of another owner to count 3 ranges again"),
-            ] {
-                let said = details(&JobView { audit: audit(across), ..job.clone() }, &[]);
-                assert!(said.contains(who) && said.contains("queens audit 1 --withdraw"), "{said}");
-            }
-        }
-        let done = JobView { state: JobState::Done, ..waiting };
-        assert!(remarked(&done).contains("job 1 is done, 7 ranges are being counted again"));
-    }
-
-    #[test]
-    fn failed_tasks_are_named_with_the_way_out() {
-        let failed_first = vec![3, 14];
-        let job = JobView { failed: 2, failed_first, ..job() };
-        for text in [details(&job, &[]), remarked(&job)] {
-            let is_reported =
-                text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
-            assert!(is_reported && text.contains("--backend"), "{text}");
-        }
-        assert!(remarked(&JobView { failed: 9, ..job }).contains("(3, 14, …)"));
-    }
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
         let (mut drawn, mut before) = (0, size(&terminal));
         loop {
             let size = size(&terminal);
-            let jobs = client.live(size.0).await?;
+            let jobs = client.list(false, size.0).await?;
             let workers = workers(client).await?;
             if size != before {
                 let _ = terminal.clear_screen();
@@ -101,7 +101,7 @@ fn screen(
     ));
     all.push(String::new());
     all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
-    all.extend(show::remarks(jobs, jobs));
+    all.extend(show::remarks(jobs));
     if let Some(workers) = workers {
         all.push(String::new());
         all.extend(trust::table(workers).lines_within(columns, &trust::SPARED).0);

@@ -3,10 +3,11 @@
 use bytesize::ByteSize;
 use clap::Args;
 use count::Variant;
-use farm::{Answer, Party};
+use farm::Party;
 use serde_json::json;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
+use wire::v1::ask_response::Answer;
 
 use super::client::{Client, CoordinatorArgs};
 use super::show;
@@ -137,9 +138,11 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let trusted = !revoke;
     let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
     let still = match client.ask(Asked::Trust(trust)).await? {
-        Answer::Distrusted(still) => still,
-        Answer::Job(_) | Answer::Jobs(_) | Answer::Owner(_) => Vec::new(),
+        Answer::Distrusted(v1::Parties { parties }) => parties,
+        _ => Vec::new(),
     };
+    let still = still.into_iter().map(Party::try_from);
+    let still: Vec<Party> = still.collect::<Result<_, _>>()?;
     if json {
         let still: Vec<String> = still.iter().map(Party::to_string).collect();
         let is_trusted = trusted && still.is_empty();

@@ -31,7 +31,7 @@ fn a_task_that_kills_workers_is_named_and_can_be_resumed() {
     let failed = job();
     assert_eq!((&failed["failed"], &failed["workers"]), (&1.into(), &0.into()));
     let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("failed    1 task (0)"), "{status}");
+    assert!(status.contains("leases no more of 1 task (0)"), "{status}");
     assert!(status.contains("`queens resume 1`"), "{status}");
 
     // And when a client resumes the job, it is counted.

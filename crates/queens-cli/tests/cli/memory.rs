@@ -15,7 +15,7 @@ fn a_job_waits_for_a_worker_that_has_the_memory() {
     assert!(small.is_running(), "{}", small.said());
 
     let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("waits     for a worker with"), "{status}");
+    assert!(status.contains("it waits for a worker with"), "{status}");
     let jobs = farm.client(&["jobs"]).success();
     assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
     assert!(!jobs.contains("job 2 waits"), "{jobs}");
@@ -38,7 +38,7 @@ fn a_restarted_coordinator_knows_the_memory_of_a_job() {
     farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
 
     let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("waits     for a worker with"), "{status}");
+    assert!(status.contains("it waits for a worker with"), "{status}");
 }
 
 #[test]
@@ -49,5 +49,5 @@ fn without_any_worker_a_job_waits_for_one() {
 
     let status = farm.client(&["jobs", "1"]).success();
 
-    assert!(status.contains("waits     for a worker: none is connected"), "{status}");
+    assert!(status.contains("it waits for a worker: none is connected"), "{status}");
 }

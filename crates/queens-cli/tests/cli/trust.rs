@@ -21,7 +21,7 @@ fn a_certified_job_ends_when_two_workers_have_counted_it() {
         job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
     });
     let args = farm.client(&["jobs", "1"]).success();
-    assert!(args.contains("waits     for a worker on another machine to count"), "{args}");
+    assert!(args.contains("it waits for a worker on another machine to count"), "{args}");
     assert!(args.contains("`queens audit 1 --withdraw`"), "{args}");
 
     let _second = farm.start_worker();

@@ -11,7 +11,7 @@ fn a_job_without_workers_names_what_it_waits_for() {
     let long = farm.submit(18, 5, 0);
     let behind = farm.submit(8, 2, 0);
     for job in [long, behind] {
-        assert!(status(job).contains("waits     for a worker: none is connected"));
+        assert!(status(job).contains("it waits for a worker: none is connected"));
     }
 
     let _worker = farm.start_worker();

@@ -163,25 +163,19 @@ impl ClientService for JobApi {
         request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
-        let v1::ListRequest { page_size, after, live_only, newest_first } = request.into_inner();
+        let v1::ListRequest { page_size, after, ended } = request.into_inner();
         let most = match page_size {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
         };
-        if live_only && newest_first {
-            return Err(Status::invalid_argument(
-                "a list of the newest jobs is one of all, and not of those that have not ended",
-            ));
-        }
         let before = JobId(if after == 0 { u64::MAX } else { after });
         let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
         // One more than is listed shows whether there are more.
         let seen = self.farm.look(move |farm| -> Vec<JobView> {
-            if newest_first {
-                farm.jobs(..before, |_| true).rev().take(most + 1).collect()
+            if ended {
+                farm.jobs(..before, JobState::is_over).rev().take(most + 1).collect()
             } else {
-                let is_wanted = |state: JobState| !live_only || !state.is_over();
-                farm.jobs(after, is_wanted).take(most + 1).collect()
+                farm.jobs(after, |state| !state.is_over()).take(most + 1).collect()
             }
         });
         let mut jobs = seen.await?;

@@ -936,13 +936,9 @@ pub struct ListRequest {
     /// The last job of the page before; 0 for the first page.
     #[prost(uint64, tag = "2")]
     pub after: u64,
-    /// Only jobs that are neither done nor cancelled.
-    #[prost(bool, tag = "3")]
-    pub live_only: bool,
-    /// The newest jobs first instead of the oldest. INVALID_ARGUMENT refuses it together with
-    /// `live_only`.
-    #[prost(bool, tag = "4")]
-    pub newest_first: bool,
+    /// Whether jobs are wanted that are done or cancelled, and not those that are neither.
+    #[prost(bool, tag = "5")]
+    pub ended: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListResponse {
@@ -1006,7 +1002,7 @@ pub struct Job {
     pub threads: u32,
     /// What is counted twice, if anything is.
     #[prost(message, optional, tag = "21")]
-    pub audit: ::core::option::Option<Audit>,
+    pub audit: ::core::option::Option<AuditPolicy>,
     /// Why it is suspended, if it is.
     #[prost(string, optional, tag = "22")]
     pub suspended: ::core::option::Option<::prost::alloc::string::String>,
@@ -1047,22 +1043,10 @@ pub struct Job {
     pub processor_us: u64,
     #[prost(uint64, tag = "35")]
     pub gpu_us: u64,
-    /// Nothing of it is leased, because the jobs of its owner have taken all that they may.
-    #[prost(bool, tag = "36")]
-    pub is_over_limit: bool,
-}
-/// An audit that was ordered.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Audit {
-    /// How many ranges of a million are chosen.
-    #[prost(uint32, tag = "1")]
-    pub share_ppm: u32,
-    /// Whether to count by searching if the method does not search.
-    #[prost(bool, tag = "2")]
-    pub by_search: bool,
-    /// Between whom the second opinion lies.
-    #[prost(enumeration = "AuditScope", tag = "3")]
-    pub across: i32,
+    /// What it waits for while no worker counts it, or while no connected worker may give the second counts that it wants:
+    /// the end of a sentence for people that begins with "waits for".
+    #[prost(string, optional, tag = "37")]
+    pub waits_for: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A block of a bundle's text. Each begins where the one before it ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1355,7 +1339,7 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Ask"));
             self.inner.unary(req, path, codec).await
         }
-        /// Jobs, the oldest first, a page at a time.
+        /// Jobs that have not ended, the oldest first, or that have, the newest first; a page at a time.
         pub async fn list(
             &mut self,
             request: impl tonic::IntoRequest<super::ListRequest>,
@@ -1622,7 +1606,7 @@ pub mod client_service_server {
             &self,
             request: tonic::Request<super::AskRequest>,
         ) -> std::result::Result<tonic::Response<super::AskResponse>, tonic::Status>;
-        /// Jobs, the oldest first, a page at a time.
+        /// Jobs that have not ended, the oldest first, or that have, the newest first; a page at a time.
         async fn list(
             &self,
             request: tonic::Request<super::ListRequest>,

@@ -6,8 +6,8 @@ mod protocol;
 use board::{MethodChoice, Tasks};
 use farm::{
     CheckedCount, CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId,
-    LeaseKind, LeaseToken, OwnerView, Plan, Problem, Range, Report, Request, Share, ShareChange,
-    TaskCounts, TasksBlock, WorkerMessage,
+    LeaseKind, LeaseToken, Plan, Problem, Range, Report, Request, Share, ShareChange, TaskCounts,
+    TasksBlock, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -36,13 +36,6 @@ proptest! {
         let bytes = v1::Job::from(job.clone()).encode_to_vec();
         let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(JobView::try_from(read), Ok(job));
-    }
-
-    #[test]
-    fn an_account_of_an_owner_arrives(owner in owner()) {
-        let bytes = v1::Owner::from(owner.clone()).encode_to_vec();
-        let read = v1::Owner::decode(bytes.as_slice()).expect("it was just encoded");
-        prop_assert_eq!(OwnerView::try_from(read), Ok(owner));
     }
 
     #[test]
@@ -150,7 +143,6 @@ fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
     let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
     let _ = v1::Job::decode(bytes).map(JobView::try_from);
-    let _ = v1::Owner::decode(bytes).map(OwnerView::try_from);
     let _ = v1::Grant::decode(bytes).map(Request::try_from);
 }
 

@@ -4,8 +4,8 @@ use board::{Given, Square, Tasks};
 use farm::{
     Ack, AuditPolicy, AuditScope, AuditView, CheckedCount, CoordinatorMessage, Digest, Fingerprint,
     Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId,
-    LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Plan, Problem, Range, Rate, Recount,
-    Report, Share, Slice, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    LeaseKind, LeaseToken, Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice,
+    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -199,23 +199,10 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                     ended_at_ms: (id > 99).then_some(tasks_done as i64),
                 },
                 hours: Hours { processor_us: speed, gpu_us: id },
-                is_over_limit: speed > id,
+                waits_for: (speed > id).then(|| "a worker: none is connected".into()),
             }
         },
     )
-}
-
-pub(super) fn owner() -> impl Strategy<Value = OwnerView> {
-    let limit = prop::option::of(0..=Share::MOST_HOURS * 3_600_000_000);
-    let share = (1..=Share::MOST_WEIGHT, limit);
-    let hours = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u16>());
-    ("[!-~]{0,20}", share, hours).prop_map(|(owner, (weight, limit_us), hours)| OwnerView {
-        owner,
-        share: Share { weight, limit_us },
-        hours: Hours { processor_us: hours.0, gpu_us: hours.1 },
-        leased_us: hours.2,
-        live_jobs: hours.3.into(),
-    })
 }
 
 pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, u64)> {

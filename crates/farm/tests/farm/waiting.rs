@@ -1,0 +1,68 @@
+//! Tests of what a job waits for.
+
+use farm::{AuditPolicy, AuditScope, Change, JobId, RequestId};
+
+use crate::stage::{AUDIT_ALL, Stage, change, plan, submission_by};
+
+fn waits_for(stage: &Stage, job: JobId) -> Option<String> {
+    stage.farm.job(job).expect("it exists").waits_for
+}
+
+fn submit_by(stage: &mut Stage, owner: &str, audit: Option<AuditPolicy>) -> JobId {
+    stage.act(submission_by(owner, None, plan(4), audit));
+    stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
+}
+
+#[test]
+fn a_job_that_is_worked_on_waits_for_nobody() {
+    let mut stage = Stage::new();
+    let job = stage.submit(100, 0);
+    assert_eq!(waits_for(&stage, job), Some("a worker: none is connected".into()));
+    stage.join("w1", 10);
+    assert_eq!(waits_for(&stage, job), None, "a worker holds ranges of it");
+    stage.act(change(RequestId(1), job, Change::Pause));
+    assert_eq!(waits_for(&stage, job), Some(format!("`queens resume {job}`: it is paused")));
+}
+
+#[test]
+fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
+    let mut stage = Stage::new();
+    let (low, first) = (stage.submit(100, 0), stage.submit(100, 1));
+    stage.join("w1", 4);
+    let [equal, urgent] = [1, 2].map(|priority| stage.submit(100, priority));
+    let behind = Some(format!("job {first}, which is served first"));
+    assert_eq!(waits_for(&stage, low), behind, "it has the lower priority");
+    assert_eq!(waits_for(&stage, equal), behind, "it was submitted later");
+    assert_eq!(waits_for(&stage, urgent), None, "it is served before all others");
+    stage.join("w2", 4);
+    let behind = Some(format!("job {urgent}, which is served first"));
+    assert_eq!(waits_for(&stage, equal), behind, "it has the highest priority of both");
+}
+
+#[test]
+fn a_job_waits_for_the_turn_of_its_owner() {
+    let mut stage = Stage::new();
+    let anns = submit_by(&mut stage, "ann", None);
+    stage.join("w1", 4);
+    let bobs = submit_by(&mut stage, "bob", None);
+    let turn = format!("its owner's turn: workers count job {anns} of another");
+    assert_eq!(waits_for(&stage, bobs), Some(turn));
+}
+
+#[test]
+fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
+    for (across, who) in [
+        (AuditScope::Machines, "a worker on another machine to count 1 range again"),
+        (AuditScope::Owners, "a worker of another owner to count 1 range again"),
+    ] {
+        let mut stage = Stage::new();
+        let job = submit_by(&mut stage, "ann", Some(AuditPolicy { across, ..AUDIT_ALL }));
+        let worker = stage.join("w1", 100);
+        while stage.farm.job(job).expect("it exists").tasks_done < 4 {
+            let lease = stage.last_lease(worker);
+            stage.finish(worker, &lease, 1_000);
+        }
+        let why = waits_for(&stage, job).expect("it waits");
+        assert!(why.starts_with(who) && why.contains("queens audit 1 --withdraw"), "{why}");
+    }
+}
