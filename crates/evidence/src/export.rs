@@ -1,7 +1,7 @@
 //! Writes a bundle from a ledger's rows.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use blake3::Hash;

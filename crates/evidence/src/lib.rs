@@ -41,7 +41,7 @@ pub use error::BundleError;
 pub use export::{Exported, export, summary, text};
 pub use format::{Lines, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
-pub use new_file::{NewFile, NewFileError, compressed};
+pub use new_file::{NewFile, NewFileError};
 pub use recount::{RecountEffort, RecountSums, Recounted, recount};
 pub use running::{Busy, Content};
 pub use verdict::Verdict;

@@ -1,19 +1,15 @@
 //! A file that is written completely or not at all, compressed if its name ends in `.gz`.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
 use crate::draw::{Sample, Seed};
 use crate::{BundleError, Checked};
-
-/// The longest block of a bundle that is received, in bytes of text.
-const MAX_BLOCK: u64 = 1_200_000;
 
 /// A file that gets its name once it is complete.
 pub struct NewFile {
@@ -51,29 +47,11 @@ impl NewFile {
         Ok(NewFile { path: path.to_path_buf(), file, out })
     }
 
-    pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn out(&mut self) -> &mut dyn Write {
         match &mut self.out {
-            Output::Plain(out) => out.write_all(bytes),
-            Output::Compressed(out) => out.write_all(bytes),
+            Output::Plain(out) => out,
+            Output::Compressed(out) => out,
         }
-    }
-
-    /// Writes a received block of `length` bytes of text, which is [compressed].
-    ///
-    /// # Errors
-    ///
-    /// [`io::Error`] if the block is not such a block, or cannot be written.
-    pub fn write_block(&mut self, length: u64, block: &[u8]) -> io::Result<()> {
-        let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
-        if length > MAX_BLOCK {
-            return Err(wrong("the coordinator sent a block that is too long"));
-        }
-        let mut text = Vec::with_capacity(length as usize);
-        GzDecoder::new(block).take(length + 1).read_to_end(&mut text)?;
-        if text.len() as u64 != length {
-            return Err(wrong("the coordinator sent a block whose length is wrong"));
-        }
-        self.write_all(&text)
     }
 
     /// Gives the file its name once all of it is on the disk.
@@ -113,11 +91,14 @@ impl NewFile {
     }
 }
 
-/// Compresses a block of a bundle's text by gzip, for [`NewFile::write_block`].
-#[must_use]
-pub fn compressed(text: &[u8]) -> Vec<u8> {
-    let mut block = GzEncoder::new(Vec::new(), Compression::default());
-    block.write_all(text).and_then(|()| block.finish()).expect("memory takes it")
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out().flush()
+    }
 }
 
 /// The reason why a received bundle was not kept.
@@ -136,16 +117,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_block_or_a_bad_bundle_leaves_no_file() {
+    fn a_bad_bundle_leaves_no_file() {
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let bundle = folder.path().join("bundle");
-        let block = compressed(b"{}\nmore");
-        let mut file = NewFile::begin(&bundle).expect("it is new");
-        for (length, block) in [(6, &block[..]), (8, &block), (1_300_000, &block), (7, b"no gzip")]
-        {
-            file.write_block(length, block).expect_err("it is no such block");
-        }
-        file.write_block(7, &block).expect("it is one");
+        let mut file = NewFile::begin(&folder.path().join("bundle")).expect("it is new");
+        file.write_all(b"{}\nmore").expect("it is written");
         file.finish_bundle().expect_err("it is no bundle");
         assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "nothing is left");
     }

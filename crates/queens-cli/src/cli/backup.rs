@@ -63,25 +63,8 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
 /// Fills the draft with what the coordinator sends.
 async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.service.backup(v1::BackupRequest {}).await;
-    let mut pieces = client.given(answer)?;
+    let pieces = client.service.backup(v1::BackupRequest {}).await;
     let cannot_write = |error: std::io::Error| Failure::output(draft.path().display(), error);
     let mut file = draft.open().map_err(cannot_write)?;
-    let mut hasher = blake3::Hasher::new();
-    while let Some(piece) = pieces.message().await.map_err(|status| client.failure(status))? {
-        hasher.update(&piece.data);
-        file.write_all(&piece.data).map_err(cannot_write)?;
-        if !piece.hash.is_empty() {
-            return if piece.hash == hasher.finalize().as_bytes() {
-                Ok(())
-            } else {
-                Err(Failure::Incompatible(
-                    "the copy of the ledger was altered on its way; make another one".into(),
-                ))
-            };
-        }
-    }
-    Err(Failure::Incompatible(
-        "the coordinator ended its copy of the ledger too early; make another one".into(),
-    ))
+    client.receive(pieces, |data| file.write_all(data).map_err(cannot_write)).await
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use farm::{JobId, JobView, Plan};
-use tonic::{Code, Response, Status};
+use tonic::{Code, Response, Status, Streaming};
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::ask_response::Answer;
 use wire::v1::client_service_client::ClientServiceClient;
@@ -182,6 +182,32 @@ impl Client {
                 return Ok((listed, false));
             }
             request.after = last;
+        }
+    }
+
+    /// Takes a file that comes in pieces, and passes each to `write`.
+    pub(super) async fn receive(
+        &self,
+        pieces: Result<Response<Streaming<v1::Piece>>, Status>,
+        mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut pieces = self.given(pieces)?;
+        let mut hasher = blake3::Hasher::new();
+        loop {
+            let piece = pieces.message().await.map_err(|status| self.failure(status))?;
+            let v1::Piece { data, hash } = piece.ok_or_else(|| {
+                Failure::unreachable(self.url(), "it ended what it sent too early")
+            })?;
+            hasher.update(&data);
+            write(&data)?;
+            if hash.is_empty() {
+                continue;
+            }
+            let is_whole = hash == hasher.finalize().as_bytes();
+            return is_whole.then_some(()).ok_or_else(|| {
+                let altered = "what the coordinator sent was altered on its way; ask for it again";
+                Failure::Incompatible(altered.into())
+            });
         }
     }
 

@@ -1,11 +1,12 @@
 //! `queens export`: evidence of a count, for others to check.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::{Checked, Exported, NewFile, NewFileError};
 use farm::{JobId, JobState, Refusal, RestoredJob};
+use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 use wire::v1;
@@ -84,22 +85,15 @@ fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Fetches the bundle of a job from a coordinator, block by block, and checks that it does not contradict itself.
+/// Fetches the bundle of a job from a coordinator, and checks that it does not contradict itself.
 async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
     let bundle = &args.bundle;
+    let failed = |error: io::Error| unwritten(bundle, &error);
     let mut client = Client::connect(&args.coordinator).await?;
-    let mut file = NewFile::begin(bundle).map_err(|error| unwritten(bundle, &error))?;
-    let blocks = client.service.export(v1::JobRequest { job: args.job }).await;
-    let mut blocks = client.given(blocks)?;
-    loop {
-        let block = blocks.message().await.map_err(|status| client.failure(status))?;
-        let v1::ExportResponse { length, gzip, is_last } = block
-            .ok_or_else(|| Failure::unreachable(client.url(), "it ended the export too early"))?;
-        file.write_block(length, &gzip).map_err(|error| unwritten(bundle, &error))?;
-        if is_last {
-            return finish(file, bundle);
-        }
-    }
+    let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
+    let pieces = client.service.export(v1::JobRequest { job: args.job }).await;
+    client.receive(pieces, |data| text.write_all(data).map_err(failed)).await?;
+    finish(text.finish().map_err(failed)?, bundle)
 }
 
 fn unwritten(bundle: &Path, error: &io::Error) -> Failure {

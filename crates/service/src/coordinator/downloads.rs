@@ -4,7 +4,7 @@
 //!   client                      a thread of its own, with the ledger opened to be read
 //!     which job             ──►  the header, from all rows (first pass)
 //!                                the text, from all rows (second pass), into a file
-//!     blocks of the file    ◄──  once it is written: as slowly as the client takes them
+//!     pieces of the file    ◄──  once it is written: as slowly as the client takes them
 //! ```
 //!
 //! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log grows as long as the
@@ -19,6 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farm::JobId;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ledger::{Draft, Evidence, LedgerFault, unix_ms};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::AsyncReadExt;
@@ -32,13 +34,13 @@ use wire::v1;
 use super::{Credentials, Identity};
 use crate::os::{folder_of, free_space};
 
-/// Bytes of a bundle's text in one answer. Compressed, they are far fewer.
+/// Bytes of a bundle's text after which it is seen again whether the disk has room for as many.
 const BLOCK: usize = 1 << 20;
 /// The most bundles that wait for their turn, are written or are sent at a time. Each may have a file.
 const PLACES: usize = 16;
 /// Bytes on the disk of the ledger that bundles leave free.
 const RESERVE: u64 = 256 << 20;
-/// Bytes of a copy in one answer.
+/// Bytes of a file in one answer.
 const PIECE: usize = 256 << 10;
 /// How long the network may take to accept an answer. Tests on a busy machine take longer.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3_600 } else { 60 });
@@ -68,6 +70,25 @@ impl<T> Client<T> {
     pub(super) async fn send_patiently(&self, answer: T) -> Result<(), Status> {
         let sent = self.0.send(Ok(answer)).await;
         sent.map_err(|_| Status::cancelled("nobody takes the answers"))
+    }
+}
+
+impl Client<v1::Piece> {
+    /// Sends what is left of a file, and the hash of it.
+    async fn send_file(&self, file: File) -> Result<(), Status> {
+        let mut file = tokio::fs::File::from_std(file);
+        let mut hasher = blake3::Hasher::new();
+        loop {
+            let mut data = Vec::with_capacity(PIECE);
+            let read = (&mut file).take(PIECE as u64).read_to_end(&mut data).await;
+            let is_last = read.map_err(internal)? < PIECE;
+            hasher.update(&data);
+            let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
+            self.send(v1::Piece { data, hash }).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -128,11 +149,7 @@ impl Downloads {
     /// # Errors
     ///
     /// A status, if there is no ledger or no such job, if too many bundles are on their way, or if a file fails.
-    pub(super) async fn bundle(
-        self,
-        job: JobId,
-        client: Client<v1::ExportResponse>,
-    ) -> Result<(), Status> {
+    pub(super) async fn bundle(self, job: JobId, client: Client<v1::Piece>) -> Result<(), Status> {
         let ledger = self.ledger()?;
         let _place = self.bundles.try_acquire_owned().map_err(|_| {
             Status::resource_exhausted(format!(
@@ -160,14 +177,7 @@ impl Downloads {
             tracing::warn!(reason, "no bundle was made");
             Status::internal(reason)
         };
-        let (file, blocks) = written.await.map_err(internal)?.map_err(failed)?;
-        let mut file = tokio::fs::File::from_std(file);
-        for (answer, bytes) in blocks {
-            let mut gzip = vec![0; bytes];
-            file.read_exact(&mut gzip).await.map_err(|error| failed(error.into()))?;
-            client.send(v1::ExportResponse { gzip, ..answer }).await?;
-        }
-        Ok(())
+        client.send_file(written.await.map_err(internal)?.map_err(failed)?).await
     }
 
     /// Copies the ledger, and sends the copy with its hash.
@@ -175,7 +185,7 @@ impl Downloads {
     /// # Errors
     ///
     /// A status, if another copy is being made, if there is no ledger, or if a file fails.
-    pub(super) async fn copy(self, client: Client<v1::BackupResponse>) -> Result<(), Status> {
+    pub(super) async fn copy(self, client: Client<v1::Piece>) -> Result<(), Status> {
         let ledger = self.ledger()?;
         let turn = self.copy.try_acquire_owned().map_err(|_| {
             Status::resource_exhausted("another copy is being made; try again when it is there")
@@ -198,19 +208,7 @@ impl Downloads {
             Ok((turn, File::open(draft.path())?, draft))
         });
         let (_turn, file, _draft) = copied.await.map_err(internal)?.map_err(failed)?;
-        let mut file = tokio::fs::File::from_std(file);
-        let mut hasher = blake3::Hasher::new();
-        loop {
-            let mut data = Vec::with_capacity(PIECE);
-            let read = (&mut file).take(PIECE as u64).read_to_end(&mut data).await;
-            let is_last = read.map_err(|error| failed(error.into()))? < PIECE;
-            hasher.update(&data);
-            let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
-            client.send(v1::BackupResponse { data, hash }).await?;
-            if is_last {
-                break;
-            }
-        }
+        client.send_file(file).await?;
         self.copied_at.set(unix_ms() / 1_000);
         Ok(())
     }
@@ -220,17 +218,14 @@ fn internal(error: impl std::error::Error) -> Status {
     Status::internal(error.to_string())
 }
 
-/// The answers of a bundle without their text, and how many bytes of its file that is.
-type Blocks = Vec<(v1::ExportResponse, usize)>;
-
-/// Writes the bundle of a job, as the ledger has it now, into a file without a name beside the ledger, unless nobody wants it
-/// any more. So many bytes stay free on the disk. The system removes the file when it is closed.
+/// Writes the bundle of a job, as the ledger has it now and compressed, into a file without a name beside the ledger, unless
+/// nobody wants it any more. So many bytes stay free on the disk. The system removes the file when it is closed.
 fn write(
     ledger: &Path,
     id: JobId,
     reserve: u64,
     is_unwanted: &dyn Fn() -> bool,
-) -> anyhow::Result<(File, Blocks)> {
+) -> anyhow::Result<File> {
     let evidence = Evidence::open(ledger)?;
     let job = evidence.jobs().iter().find(|job| job.id == id);
     let job = job.ok_or_else(|| Status::not_found(format!("there is no job {id}")))?;
@@ -242,32 +237,23 @@ fn write(
     };
     let header = evidence::summary(job, unix_ms(), records)?;
     let folder = folder_of(ledger);
-    let (mut file, mut blocks) = (tempfile::tempfile_in(folder)?, Blocks::new());
-    let mut add = |text: &[u8], is_last| -> anyhow::Result<()> {
-        let gzip = evidence::compressed(text);
-        anyhow::ensure!(
-            free_space(folder)? >= reserve.saturating_add(gzip.len() as u64),
-            "its disk has too little room, because {} MiB stay free for the ledger",
-            reserve >> 20
-        );
-        file.write_all(&gzip)?;
-        let length = text.len() as u64;
-        blocks.push((v1::ExportResponse { length, gzip: Vec::new(), is_last }, gzip.len()));
-        Ok(())
-    };
-    let mut block = Vec::with_capacity(BLOCK + (128 << 10));
+    let mut out = GzEncoder::new(tempfile::tempfile_in(folder)?, Compression::default());
+    let mut unchecked = BLOCK;
     evidence::text(&header, records, &mut |line| {
-        block.extend_from_slice(line);
-        if block.len() >= BLOCK {
-            add(&block, false)?;
-            block.clear();
+        unchecked += line.len();
+        if unchecked >= BLOCK {
+            anyhow::ensure!(
+                free_space(folder)? >= reserve.saturating_add(BLOCK as u64),
+                "its disk has too little room, because {} MiB stay free for the ledger",
+                reserve >> 20
+            );
+            unchecked = 0;
         }
-        Ok(())
+        Ok(out.write_all(line)?)
     })?;
-    // The last answer says where the end is, even if nothing is left.
-    add(&block, true)?;
+    let mut file = out.finish()?;
     file.rewind()?;
-    Ok((file, blocks))
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -285,7 +271,7 @@ mod tests {
 
     const JOB: JobId = JobId(1);
 
-    /// A ledger in a folder of its own, with a job whose bundle has several blocks.
+    /// A ledger in a folder of its own, with a job whose bundle has several pieces.
     fn ledger() -> (TempDir, PathBuf, Ledger) {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("farm.db");
@@ -303,19 +289,27 @@ mod tests {
 
     /// Writes decisions whose reasons have so many bytes together. They are in all bundles.
     fn grow(ledger: &Ledger, bytes: usize) {
-        let party = Party { owner: "ann".into(), machine: None };
-        let decision = LedgerCommand::Trust { party, trusted: true, reason: "r".repeat(16 << 10) };
-        ledger.apply(&vec![decision; bytes / (16 << 10)]).expect("it is written");
+        let decision = |number: usize| {
+            let mut noise = [0; 8 << 10];
+            blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut noise);
+            let reason = noise.map(|byte| format!("{byte:02x}")).concat();
+            let party = Party { owner: "ann".into(), machine: None };
+            LedgerCommand::Trust { party, trusted: true, reason }
+        };
+        let decisions: Vec<_> = (0..bytes / (16 << 10)).map(decision).collect();
+        ledger.apply(&decisions).expect("it is written");
     }
 
-    fn begin(downloads: &Downloads) -> Answers<v1::ExportResponse> {
+    fn begin(downloads: &Downloads) -> Answers<v1::Piece> {
         let identity = Identity { owner: "ann".into(), role: Role::Viewer, credential: None };
         let credentials = Credentials::new(None, Vec::new());
         answers(identity, credentials, |client| downloads.clone().bundle(JOB, client)).into_inner()
     }
 
-    async fn next(bundle: &mut Answers<v1::ExportResponse>) -> v1::ExportResponse {
-        bundle.next().await.expect("there is more").expect("it can be read")
+    /// Takes the next piece. Returns whether it is the last one.
+    async fn next_is_last(bundle: &mut Answers<v1::Piece>) -> bool {
+        let piece = bundle.next().await.expect("there is more").expect("it can be read");
+        !piece.hash.is_empty()
     }
 
     #[tokio::test]
@@ -326,7 +320,7 @@ mod tests {
         // Given clients that take no more than the first answers
         let mut begun = [(); PLACES - 1].map(|()| begin(&downloads));
         for bundle in &mut begun {
-            assert!(!next(bundle).await.is_last);
+            assert!(!next_is_last(bundle).await);
         }
 
         // Then the log is begun anew, whatever is written.
@@ -339,10 +333,10 @@ mod tests {
 
         // And somebody else gets a bundle, whole, and then has the last place until it is taken to its end.
         let mut bundle = begin(&downloads);
-        while !next(&mut bundle).await.is_last {}
+        while !next_is_last(&mut bundle).await {}
         assert!(bundle.next().await.is_none());
         let mut last = begin(&downloads);
-        next(&mut last).await;
+        next_is_last(&mut last).await;
         let refused = begin(&downloads).next().await.expect("it says why");
         let refused = refused.expect_err("it has no place");
         assert_eq!(refused.code(), Code::ResourceExhausted);
@@ -350,10 +344,10 @@ mod tests {
 
         // And what was begun goes on, as it was, and makes room with its end.
         let [rest, other, ..] = &mut begun;
-        while !next(rest).await.is_last {}
+        while !next_is_last(rest).await {}
         assert!(rest.next().await.is_none());
         let mut again = begin(&downloads);
-        next(&mut again).await;
+        next_is_last(&mut again).await;
         // A client that goes makes room too.
         drop(last);
         let makes_room = async {
@@ -363,8 +357,8 @@ mod tests {
         };
         let in_time = tokio::time::timeout(Duration::from_secs(300), makes_room).await;
         in_time.expect("its place is free again");
-        assert!(!next(other).await.is_last);
-        while !next(&mut again).await.is_last {}
+        assert!(!next_is_last(other).await);
+        while !next_is_last(&mut again).await {}
     }
 
     #[tokio::test]
@@ -382,7 +376,7 @@ mod tests {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
         let mut bundle = begin(&Downloads::of(Some(path.as_path().into()), Gauge::default()));
-        next(&mut bundle).await;
+        next_is_last(&mut bundle).await;
         // The ledger with its lock and its log.
         assert_eq!(names(), 4);
 

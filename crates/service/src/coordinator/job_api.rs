@@ -216,7 +216,7 @@ impl ClientService for JobApi {
         }))
     }
 
-    type ExportStream = Answers<v1::ExportResponse>;
+    type ExportStream = Answers<v1::Piece>;
 
     async fn export(
         &self,
@@ -316,7 +316,7 @@ impl ClientService for JobApi {
         Ok(Response::new(v1::ListOwnersResponse { owners }))
     }
 
-    type BackupStream = Answers<v1::BackupResponse>;
+    type BackupStream = Answers<v1::Piece>;
 
     async fn backup(
         &self,

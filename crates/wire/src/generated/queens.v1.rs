@@ -1048,19 +1048,6 @@ pub struct Job {
     #[prost(string, optional, tag = "37")]
     pub waits_for: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// A block of a bundle's text. Each begins where the one before it ended.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ExportResponse {
-    /// Bytes of text in it: 1,200,000 at most.
-    #[prost(uint64, tag = "2")]
-    pub length: u64,
-    /// The text, compressed by gzip.
-    #[prost(bytes = "vec", tag = "3")]
-    pub gzip: ::prost::alloc::vec::Vec<u8>,
-    /// Nothing follows: the bundle is complete.
-    #[prost(bool, tag = "4")]
-    pub is_last: bool,
-}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListWorkersRequest {}
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1153,8 +1140,9 @@ pub struct Token {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BackupRequest {}
+/// A piece of a file.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct BackupResponse {
+pub struct Piece {
     /// The next bytes of the file.
     #[prost(bytes = "vec", tag = "1")]
     pub data: ::prost::alloc::vec::Vec<u8>,
@@ -1409,14 +1397,14 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says that too many are being
-        /// exported; try again later. For everybody who may see the job.
+        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in pieces. The first one may
+        /// take as long as it takes to read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says
+        /// that too many are being exported; try again later. For everybody who may see the job.
         pub async fn export(
             &mut self,
             request: impl tonic::IntoRequest<super::JobRequest>,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::ExportResponse>>,
+            tonic::Response<tonic::codec::Streaming<super::Piece>>,
             tonic::Status,
         > {
             self.inner
@@ -1566,7 +1554,7 @@ pub mod client_service_client {
             &mut self,
             request: impl tonic::IntoRequest<super::BackupRequest>,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::BackupResponse>>,
+            tonic::Response<tonic::codec::Streaming<super::Piece>>,
             tonic::Status,
         > {
             self.inner
@@ -1630,13 +1618,13 @@ pub mod client_service_server {
         ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
         /// Server streaming response type for the Export method.
         type ExportStream: tonic::codegen::tokio_stream::Stream<
-                Item = std::result::Result<super::ExportResponse, tonic::Status>,
+                Item = std::result::Result<super::Piece, tonic::Status>,
             >
             + std::marker::Send
             + 'static;
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says that too many are being
-        /// exported; try again later. For everybody who may see the job.
+        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in pieces. The first one may
+        /// take as long as it takes to read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says
+        /// that too many are being exported; try again later. For everybody who may see the job.
         async fn export(
             &self,
             request: tonic::Request<super::JobRequest>,
@@ -1681,7 +1669,7 @@ pub mod client_service_server {
         ) -> std::result::Result<tonic::Response<super::Token>, tonic::Status>;
         /// Server streaming response type for the Backup method.
         type BackupStream: tonic::codegen::tokio_stream::Stream<
-                Item = std::result::Result<super::BackupResponse, tonic::Status>,
+                Item = std::result::Result<super::Piece, tonic::Status>,
             >
             + std::marker::Send
             + 'static;
@@ -1953,7 +1941,7 @@ pub mod client_service_server {
                         T: ClientService,
                     > tonic::server::ServerStreamingService<super::JobRequest>
                     for ExportSvc<T> {
-                        type Response = super::ExportResponse;
+                        type Response = super::Piece;
                         type ResponseStream = T::ExportStream;
                         type Future = BoxFuture<
                             tonic::Response<Self::ResponseStream>,
@@ -2224,7 +2212,7 @@ pub mod client_service_server {
                         T: ClientService,
                     > tonic::server::ServerStreamingService<super::BackupRequest>
                     for BackupSvc<T> {
-                        type Response = super::BackupResponse;
+                        type Response = super::Piece;
                         type ResponseStream = T::BackupStream;
                         type Future = BoxFuture<
                             tonic::Response<Self::ResponseStream>,
