@@ -19,65 +19,9 @@ const SILENT: Duration = Duration::from_secs(60);
 /// A worker is slow if its threads count less than this part of what is usual for its backend and job.
 const SLOW: f64 = 0.5;
 
-/// The order of a list of workers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Those that need somebody to look first.
-    #[default]
-    Trouble,
-    /// By name.
-    Name,
-    /// By owner and machine.
-    Owner,
-    /// The most threads first.
-    Threads,
-    /// The fastest first.
-    Rate,
-    /// The longest silent first.
-    Heard,
-}
-
-impl Order {
-    /// All of them, with their words in addresses.
-    const ALL: [(Order, &str); 6] = [
-        (Order::Trouble, "trouble"),
-        (Order::Name, "name"),
-        (Order::Owner, "owner"),
-        (Order::Threads, "threads"),
-        (Order::Rate, "rate"),
-        (Order::Heard, "heard"),
-    ];
-
-    /// The word for it in addresses.
-    pub fn word(self) -> &'static str {
-        Order::ALL[self as usize].1
-    }
-
-    /// The order of that word.
-    pub fn named(word: &str) -> Option<Order> {
-        Order::ALL.into_iter().find_map(|(order, its)| (its == word).then_some(order))
-    }
-}
-
-/// Which workers are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct WorkersView {
-    /// Their order.
-    pub order: Order,
-    /// Which page of them, from 0 on.
-    pub page: usize,
-}
-
-impl WorkersView {
-    /// The view that is shown for this one: of a page beyond the last, the last.
-    pub fn within(self, snapshot: &Snapshot) -> WorkersView {
-        WorkersView { page: self.page.min(pages(&snapshot.overview) - 1), ..self }
-    }
-}
-
-/// How many pages there are, 1 at least.
-fn pages(overview: &Overview) -> usize {
-    overview.workers.len().div_ceil(ON_A_PAGE).max(1)
+/// The number of the last page, from 0 on.
+pub fn last_page_of_workers(snapshot: &Snapshot) -> usize {
+    snapshot.overview.workers.len().saturating_sub(1) / ON_A_PAGE
 }
 
 /// A worker, and what is remarkable about it.
@@ -89,12 +33,11 @@ pub(crate) struct Marked<'a> {
     pub(crate) troubles: Vec<&'static str>,
 }
 
-/// All connected workers, as `view` asks for them.
-pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
+/// A page of the connected workers, from 0 on. Those that need somebody to look come first.
+pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     let Overview { workers, distrusted, .. } = &snapshot.overview;
-    let mut marked = marked(&snapshot.overview);
-    sort(&mut marked, view.order);
-    let (pages, page) = (pages(&snapshot.overview), view.within(snapshot).page);
+    let (marked, last) = (marked(&snapshot.overview), last_page_of_workers(snapshot));
+    let page = page.min(last);
     let shown = marked.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE);
     let troubled = marked.iter().filter(|worker| !worker.troubles.is_empty()).count();
     let all = snapshot.placements_per_second();
@@ -107,7 +50,7 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
             ("Placements/s", rate(all), plural(snapshot.threads(), "thread")),
             ("Workers", grouped(workers.len()), "connected".into()),
             ("Machines", grouped(snapshot.machines().len()), format!("of {}", plural(owners.len(), "owner"))),
-            ("To look at", grouped(troubled), "they come first, unless a column is chosen".into()),
+            ("To look at", grouped(troubled), "they come first".into()),
         ]))
         (distrusted_parties(distrusted))
     };
@@ -115,12 +58,12 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
         @if workers.is_empty() {
             p.empty { "No worker is connected. " code { "queens worker" } " starts one." }
         } @else {
-            (table(shown, view, all))
-            (pager(view.order, page, pages))
+            (table(shown, all))
+            (pager(page, last))
         }
     };
     let parts = vec![Part::new("summary", &top), Part::new("workers", &listed)];
-    let live = format!("workers/live?order={}&page={page}", view.order.word());
+    let live = format!("workers/live?page={page}");
     Page { title: "Workers".into(), root: "", live, parts }
 }
 
@@ -138,10 +81,13 @@ fn distrusted_parties(distrusted: &[Party]) -> Markup {
     }
 }
 
+/// All workers, those with the most troubles first, and by their names.
 pub(crate) fn marked(overview: &Overview) -> Vec<Marked<'_>> {
     let usual = usual_rates(&overview.workers);
     let mark = |detail| mark(detail, overview, &usual);
-    overview.workers.iter().map(mark).collect()
+    let mut marked: Vec<_> = overview.workers.iter().map(mark).collect();
+    marked.sort_by_key(|it| (Reverse(it.troubles.len()), &it.detail.provenance.worker));
+    marked
 }
 
 /// Workers with the same backend on the same job can be compared.
@@ -192,46 +138,14 @@ fn mark<'a>(
     Marked { detail, silent, troubles }
 }
 
-fn sort(workers: &mut [Marked<'_>], order: Order) {
-    let name = |worker: &Marked<'_>| worker.detail.provenance.worker.clone();
-    match order {
-        Order::Trouble => {
-            workers.sort_by_cached_key(|worker| (Reverse(worker.troubles.len()), name(worker)))
-        }
-        Order::Name => workers.sort_by_cached_key(name),
-        Order::Owner => workers.sort_by_cached_key(|worker| {
-            let principal = &worker.detail.provenance.principal;
-            (principal.owner.clone(), principal.machine.clone(), name(worker))
-        }),
-        Order::Threads => {
-            workers.sort_by_cached_key(|worker| (Reverse(worker.detail.threads), name(worker)))
-        }
-        Order::Rate => {
-            let rate = |worker: &Marked<'_>| worker.detail.rate.placements_per_second;
-            workers.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        }
-        Order::Heard => workers.sort_by_key(|worker| Reverse(worker.silent)),
-    }
-}
-
-fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView, all: f64) -> Markup {
-    let head = |text: &str, order: Order, class: &str| {
-        let is_order = view.order == order;
-        html! {
-            th scope="col" class=(class) aria-sort=[is_order.then_some("other")] {
-                a href=(address(order, 0)) { (text) @if is_order { span aria-hidden="true" { " ▾" } } }
-            }
-        }
-    };
+fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, all: f64) -> Markup {
     html! {
         table.cards {
             caption { "Connected workers" }
             thead { tr {
-                (head("Worker", Order::Name, "")) (head("Owner", Order::Owner, "c2"))
-                th scope="col" { "Kernel" } (head("Threads", Order::Threads, "n c2"))
-                (head("Placements/s", Order::Rate, "n")) th.c2 scope="col" { "Share" }
-                th.c3 scope="col" { "Counts" } (head("Last report", Order::Heard, "n c3"))
-                (head("To look at", Order::Trouble, ""))
+                th scope="col" { "Worker" } th.c2 scope="col" { "Owner" } th scope="col" { "Kernel" }
+                th.n.c2 scope="col" { "Threads" } th.n scope="col" { "Placements/s" } th.c2 scope="col" { "Share" }
+                th.c3 scope="col" { "Counts" } th.n.c3 scope="col" { "Last report" } th scope="col" { "To look at" }
             } }
             tbody { @for worker in workers { (row(worker, all)) } }
         }
@@ -276,17 +190,14 @@ pub(crate) fn doing(detail: &WorkerView) -> Markup {
     }
 }
 
-fn address(order: Order, page: usize) -> String {
-    format!("workers?order={}&page={page}", order.word())
-}
-
-fn pager(order: Order, page: usize, pages: usize) -> Markup {
+fn pager(page: usize, last: usize) -> Markup {
+    let address = |page: usize| format!("workers?page={page}");
     html! {
-        @if pages > 1 {
+        @if last > 0 {
             nav.pager aria-label="Pages of workers" {
-                @if page > 0 { a href=(address(order, page - 1)) rel="prev" { "Previous" } }
-                span { "Page " (page + 1) " of " (pages) }
-                @if page + 1 < pages { a href=(address(order, page + 1)) rel="next" { "Next" } }
+                @if page > 0 { a href=(address(page - 1)) rel="prev" { "Previous" } }
+                span { "Page " (page + 1) " of " (last + 1) }
+                @if page < last { a href=(address(page + 1)) rel="next" { "Next" } }
             }
         }
     }
@@ -332,8 +243,7 @@ mod tests {
     }
 
     fn troubles(overview: &Overview) -> Vec<(String, Vec<&'static str>)> {
-        let mut marked = marked(overview);
-        sort(&mut marked, Order::Trouble);
+        let marked = marked(overview);
         let name = |worker: &Marked<'_>| worker.detail.provenance.worker.clone();
         marked.iter().map(|worker| (name(worker), worker.troubles.clone())).collect()
     }
@@ -377,19 +287,15 @@ mod tests {
         let workers =
             (0..10_000_u32).map(|at| worker(&format!("worker-{at:05}"), at.into())).collect();
         let snapshot = Snapshot { overview: overview(workers), unix_ms: 0 };
-        let page = |order, page| {
-            let html = &workers_of(&snapshot, WorkersView { order, page });
+        let page = |page| {
+            let page = super::workers(&snapshot, page);
+            let html: String = page.parts_with(&[]).map(|part| part.html.as_str()).collect();
             let rows = html.matches("<th scope=\"row\">").count();
             let first = html.split("<th scope=\"row\">").nth(1).expect("it has a row");
             (rows, first.split(['<', '>']).nth(2).expect("it has a name").to_string())
         };
-        assert_eq!(page(Order::Name, 0), (100, "worker-00000".into()));
-        assert_eq!(page(Order::Rate, 0), (100, "worker-09999".into()));
-        assert_eq!(page(Order::Name, 99), (100, "worker-09900".into()));
-        assert_eq!(page(Order::Name, usize::MAX), (100, "worker-09900".into()), "the last one");
-    }
-
-    fn workers_of(snapshot: &Snapshot, view: WorkersView) -> String {
-        workers(snapshot, view).parts_with(&[]).map(|part| part.html.as_str()).collect()
+        assert_eq!(page(0), (100, "worker-00000".into()));
+        assert_eq!(page(99), (100, "worker-09900".into()));
+        assert_eq!(page(usize::MAX), (100, "worker-09900".into()), "the last one");
     }
 }

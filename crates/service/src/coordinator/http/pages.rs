@@ -17,9 +17,7 @@ use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use ledger::{LedgerView, unix_ms};
 use maud::Markup;
-use page::{
-    Credits, EndedBefore, JobDetail, JobRecord, Order, Page, Part, Reader, Snapshot, WorkersView,
-};
+use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Reader, Snapshot};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
@@ -54,7 +52,8 @@ enum View {
     /// The farm, with the jobs that have not ended and the latest that have, or the latest before this job.
     Jobs(Option<JobId>),
     Job(JobId),
-    Workers(WorkersView),
+    /// A page of the workers, from 0 on.
+    Workers(usize),
     Credits(CreditOf),
 }
 
@@ -68,10 +67,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
         let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
         Ok(match path[..] {
             ["jobs", job, ..] => View::Job(job_id(job)?),
-            ["workers", ..] => {
-                let order = fields.text("order").and_then(Order::named).unwrap_or_default();
-                View::Workers(WorkersView { order, page: fields.number("page").unwrap_or(0) })
-            }
+            ["workers", ..] => View::Workers(fields.number("page").unwrap_or(0)),
             ["owners", ..] => View::Credits(CreditOf::Owners),
             ["owner" | "worker", ..] => {
                 let owner = name("owner").ok_or_else(nobody)?;
@@ -223,7 +219,9 @@ impl Show {
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
         // A request for something unknown gets no page of its own, so that many of them take no memory.
         let view = match view {
-            View::Workers(view) => View::Workers(view.within(&snapshot)),
+            View::Workers(page) => {
+                View::Workers(page.min(page::last_page_of_workers(&snapshot)))
+            }
             View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
             View::Jobs(Some(before)) if inner.farm.job(before).await?.is_none() => View::Jobs(None),
             View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
@@ -250,7 +248,7 @@ impl Show {
                 let past = self.0.past.of(None, snapshot.unix_ms, None);
                 (page::jobs(snapshot, past.as_ref(), earlier.as_ref()), None)
             }
-            View::Workers(view) => (page::workers(snapshot, view), None),
+            View::Workers(page) => (page::workers(snapshot, page), None),
             View::Job(id) => {
                 let seen = self.0.farm.look(move |farm| farm.job(id).zip(farm.map(id)));
                 let Some((view, map)) = seen.await? else { return Ok(None) };
