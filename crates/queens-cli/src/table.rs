@@ -17,40 +17,33 @@ fn width_of_terminal() -> usize {
         .map_or(usize::MAX, |(_, columns)| columns.into())
 }
 
+/// A column: its name, whether it has numbers, which are aligned to the right, and its entry for an item.
+pub(crate) type Column<T> = (&'static str, bool, fn(&T) -> String);
+
 /// A table with a line of names.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The name of each column, and whether it has numbers, which are aligned to the right.
+    /// The name of each column, and whether it has numbers.
     columns: Vec<(&'static str, bool)>,
     rows: Vec<Vec<String>>,
 }
 
+/// The entry for what is not known.
+pub(crate) fn dash() -> String {
+    "-".into()
+}
+
 impl Table {
-    /// A table with these columns. Those marked `true` have numbers.
-    pub(crate) fn new(columns: &[(&'static str, bool)]) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
-    }
-
-    /// Adds a row, which has an entry for each column.
-    pub(crate) fn push(&mut self, row: Vec<String>) {
-        debug_assert_eq!(row.len(), self.columns.len());
-        self.rows.push(row);
-    }
-
-    /// The table without these columns.
-    pub(crate) fn without(self, names: &[&str]) -> Table {
-        let Table { columns, rows } = self;
-        let is_kept: Vec<bool> = columns.iter().map(|(name, _)| !names.contains(name)).collect();
-        let kept = |row: Vec<String>| {
-            row.into_iter()
-                .zip(&is_kept)
-                .filter(|(_, kept)| **kept)
-                .map(|(entry, _)| entry)
-                .collect()
-        };
-        let rows = rows.into_iter().map(kept).collect();
-        let columns = columns.into_iter().filter(|(name, _)| !names.contains(name)).collect();
-        Table { columns, rows }
+    /// A table with a row for each item.
+    pub(crate) fn new<'a, T: 'a>(
+        items: impl IntoIterator<Item = &'a T>,
+        columns: &[Column<T>],
+    ) -> Table {
+        let row = |item| columns.iter().map(|(.., entry)| entry(item)).collect();
+        Table {
+            columns: columns.iter().map(|&(name, is_number, _)| (name, is_number)).collect(),
+            rows: items.into_iter().map(row).collect(),
+        }
     }
 
     /// Prints the table. If it has no row, the text `nothing` goes to standard error instead. On a narrow terminal, some
@@ -123,11 +116,26 @@ impl Table {
 mod tests {
     use super::*;
 
+    /// A table of texts with an entry for each column, with commas between them.
+    fn table(items: &[&'static str], columns: &[Column<&'static str>]) -> Table {
+        Table::new(items, columns)
+    }
+
+    fn entry(item: &str, column: usize) -> String {
+        item.split(',').nth(column).expect("it has so many").into()
+    }
+
     #[test]
     fn columns_are_as_wide_as_what_is_in_them() {
-        let mut table = Table::new(&[("JOB", true), ("OWNER", false), ("DONE", true)]);
-        table.push(vec!["7".into(), "a-lab-with-a-long-name".into(), "0.1%".into()]);
-        table.push(vec!["1234567".into(), "b".into(), "100.0%".into()]);
+        let items = ["7,a-lab-with-a-long-name,0.1%", "1234567,b,100.0%"];
+        let table = table(
+            &items,
+            &[
+                ("JOB", true, |it| entry(it, 0)),
+                ("OWNER", false, |it| entry(it, 1)),
+                ("DONE", true, |it| entry(it, 2)),
+            ],
+        );
         let (lines, left_out) = table.lines_within(usize::MAX, &["OWNER"]);
         assert!(left_out.is_empty());
         assert_eq!(lines[0], "    JOB  OWNER                     DONE");
@@ -137,15 +145,16 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_shows_what_matters_most() {
-        let mut table = Table::new(&[
-            ("JOB", true),
-            ("OWNER", false),
-            ("LEFT", true),
-            ("SUBMITTED", false),
-            ("DONE", true),
-        ]);
-        let row = ["7", "lab", "-", "2026-11-23", "0.1%"];
-        table.push(row.map(String::from).to_vec());
+        let table = table(
+            &["7,lab,-,2026-11-23,0.1%"],
+            &[
+                ("JOB", true, |it| entry(it, 0)),
+                ("OWNER", false, |it| entry(it, 1)),
+                ("LEFT", true, |it| entry(it, 2)),
+                ("SUBMITTED", false, |it| entry(it, 3)),
+                ("DONE", true, |it| entry(it, 4)),
+            ],
+        );
         let within = |width| table.lines_within(width, &["SUBMITTED", "OWNER"]);
         assert_eq!(within(34).1, [""; 0]);
         assert_eq!(within(33).1, ["LEFT"], "it says nothing");

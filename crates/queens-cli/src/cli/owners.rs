@@ -12,7 +12,7 @@ use super::client::{Client, CoordinatorArgs};
 use super::show;
 use crate::failure::Failure;
 use crate::output;
-use crate::table::Table;
+use crate::table::{Column, Table, dash};
 
 #[derive(Debug, Args)]
 pub(super) struct OwnersArgs {
@@ -57,13 +57,25 @@ pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
         }
     }
     let answer = client.service.list_owners(v1::ListOwnersRequest {}).await;
-    let mut owners = client.given(answer)?.owners;
-    let leased_us = owners.iter().map(|owner| owner.leased_us as f64).sum();
-    owners.retain(|known| owner.as_ref().is_none_or(|owner| known.owner == *owner));
+    let owners = client.given(answer)?.owners;
+    let leased_us: f64 = owners.iter().map(|owner| owner.leased_us as f64).sum();
+    let is_wanted = |known: &v1::Owner| owner.as_ref().is_none_or(|owner| known.owner == *owner);
+    let wanted = owners.into_iter().filter(is_wanted);
+    let with_share = |owner: v1::Owner| Shared {
+        leased_share: (leased_us > 0.0).then(|| owner.leased_us as f64 / leased_us),
+        owner,
+    };
+    let owners: Vec<Shared> = wanted.map(with_share).collect();
     if json {
-        return owners.iter().try_for_each(|owner| output::print(object(owner, leased_us)));
+        return owners.iter().try_for_each(|owner| output::print(object(owner)));
     }
-    table(&owners, leased_us).print(&["JOBS"], "this coordinator has no such owner")
+    Table::new(&owners, &COLUMNS).print(&["JOBS"], "this coordinator has no such owner")
+}
+
+/// An owner, and its part of all that is leased, from 0 to 1. `None` while nothing is leased.
+struct Shared {
+    owner: v1::Owner,
+    leased_share: Option<f64>,
 }
 
 /// The weight and the limit of an owner.
@@ -78,13 +90,7 @@ fn hours(us: u64) -> f64 {
     us as f64 / Hours::US as f64
 }
 
-/// The owner's part of all that is leased, from 0 to 1. `None` while nothing is leased.
-fn share(owner: &v1::Owner, leased_us: f64) -> Option<f64> {
-    (leased_us > 0.0).then(|| owner.leased_us as f64 / leased_us)
-}
-
-/// The owner for JSON. `leased_us` is what is leased of all owners' jobs.
-fn object(owner: &v1::Owner, leased_us: f64) -> Value {
+fn object(Shared { owner, leased_share }: &Shared) -> Value {
     json!({
         "owner": owner.owner,
         "jobs": owner.live_jobs,
@@ -92,32 +98,21 @@ fn object(owner: &v1::Owner, leased_us: f64) -> Value {
         "gpu_hours": hours(owner.gpu_us),
         "limit_hours": owner.limit_us.map(hours),
         "weight": owner.weight,
-        "leased_share": share(owner, leased_us),
+        "leased_share": leased_share,
     })
 }
 
-fn table(owners: &[v1::Owner], leased_us: f64) -> Table {
-    let mut table = Table::new(&[
-        ("OWNER", false),
-        ("JOBS", true),
-        ("CPU-HOURS", true),
-        ("GPU-HOURS", true),
-        ("LIMIT", true),
-        ("WEIGHT", true),
-        ("LEASED", true),
-    ]);
-    for owner in owners {
-        let dash = || "-".to_string();
-        let share = share(owner, leased_us);
-        table.push(vec![
-            if owner.owner.is_empty() { "unknown".into() } else { owner.owner.clone() },
-            owner.live_jobs.to_string(),
-            show::hours(hours(owner.processor_us)),
-            show::hours(hours(owner.gpu_us)),
-            owner.limit_us.map_or_else(dash, |us| show::hours(hours(us))),
-            owner.weight.to_string(),
-            share.map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
-        ]);
-    }
-    table
-}
+const COLUMNS: [Column<Shared>; 7] = [
+    ("OWNER", false, |it| match it.owner.owner.as_str() {
+        "" => "unknown".into(),
+        owner => owner.into(),
+    }),
+    ("JOBS", true, |it| it.owner.live_jobs.to_string()),
+    ("CPU-HOURS", true, |it| show::hours(hours(it.owner.processor_us))),
+    ("GPU-HOURS", true, |it| show::hours(hours(it.owner.gpu_us))),
+    ("LIMIT", true, |it| it.owner.limit_us.map_or_else(dash, |us| show::hours(hours(us)))),
+    ("WEIGHT", true, |it| it.owner.weight.to_string()),
+    ("LEASED", true, |it| {
+        it.leased_share.map_or_else(dash, |share| format!("{:.0}%", 100.0 * share))
+    }),
+];

@@ -8,7 +8,7 @@ use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
 use crate::progress::{bar, clock, si};
-use crate::table::Table;
+use crate::table::{Column, Table, dash};
 
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
 /// they may exceed 2^53.
@@ -112,7 +112,7 @@ fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
 
-/// The columns of [`table`] that a narrow terminal leaves out, the least important first.
+/// Those of [`COLUMNS`] that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 12] = [
     "GPU-HOURS",
     "CPU-HOURS",
@@ -142,56 +142,42 @@ pub(super) fn hours(hours: f64) -> String {
     format!("{hours:.2}")
 }
 
-/// A table of jobs, with bars on a terminal.
-pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>) -> Table {
-    let has_bars = std::io::stdout().is_terminal();
-    let mut table = Table::new(&[
-        ("JOB", true),
-        ("STATE", false),
-        ("OWNER", false),
-        ("NAME", false),
-        ("PRIORITY", true),
-        ("PLAN", false),
-        ("DONE", true),
-        ("TASKS/S", true),
-        ("PLACEMENTS/S", true),
-        ("LEFT", true),
-        ("SUBMITTED", false),
-        ("WAITED", true),
-        ("TOOK", true),
-        ("CPU-HOURS", true),
-        ("GPU-HOURS", true),
-        ("WORKERS", true),
-        ("DISPUTED", true),
-        ("TOTAL", false),
-    ]);
-    for job in jobs {
-        let dash = || "-".to_string();
-        table.push(vec![
-            job.id.to_string(),
-            state(job),
-            owner(job).into(),
-            job.spec.origin.key.clone().unwrap_or_else(dash),
-            job.spec.priority.to_string(),
-            job.spec.plan.to_string(),
-            match format!("{:.1}%", job.percent()) {
-                percent if has_bars => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
-                percent => percent,
-            },
-            rate(job.rate.tasks_per_second),
-            rate(job.rate.placements_per_second),
-            job.seconds_left().map_or_else(dash, clock),
-            job.times.submitted_at_ms.map_or_else(dash, utc),
-            waited(job).map_or_else(dash, clock),
-            took(job).map_or_else(dash, brief),
-            hours(job.hours.processor()),
-            hours(job.hours.gpu()),
-            job.workers.to_string(),
-            job.disputes.to_string(),
-            job.total.map_or_else(dash, |total| total.to_string()),
-        ]);
+/// The columns of a table of jobs.
+const COLUMNS: [Column<JobView>; 18] = [
+    ("JOB", true, |job| job.id.to_string()),
+    ("STATE", false, state),
+    ("OWNER", false, |job| owner(job).into()),
+    ("NAME", false, |job| job.spec.origin.key.clone().unwrap_or_else(dash)),
+    ("PRIORITY", true, |job| job.spec.priority.to_string()),
+    ("PLAN", false, |job| job.spec.plan.to_string()),
+    ("DONE", true, done),
+    ("TASKS/S", true, |job| rate(job.rate.tasks_per_second)),
+    ("PLACEMENTS/S", true, |job| rate(job.rate.placements_per_second)),
+    ("LEFT", true, |job| job.seconds_left().map_or_else(dash, clock)),
+    ("SUBMITTED", false, |job| job.times.submitted_at_ms.map_or_else(dash, utc)),
+    ("WAITED", true, |job| waited(job).map_or_else(dash, clock)),
+    ("TOOK", true, |job| took(job).map_or_else(dash, brief)),
+    ("CPU-HOURS", true, |job| hours(job.hours.processor())),
+    ("GPU-HOURS", true, |job| hours(job.hours.gpu())),
+    ("WORKERS", true, |job| job.workers.to_string()),
+    ("DISPUTED", true, |job| job.disputes.to_string()),
+    ("TOTAL", false, |job| job.total.map_or_else(dash, |total| total.to_string())),
+];
+
+/// How much of a job is done, with a bar on a terminal.
+fn done(job: &JobView) -> String {
+    let percent = format!("{:.1}%", job.percent());
+    match std::io::stdout().is_terminal() {
+        true => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
+        false => percent,
     }
-    table
+}
+
+/// A table of jobs, without these columns.
+pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
+    let mut columns = COLUMNS.to_vec();
+    columns.retain(|(name, ..)| !without.contains(name));
+    Table::new(jobs.iter().copied(), &columns)
 }
 
 /// A time in UTC, to the minute. Those before 1970 and after 9999 are the first and the last between.

@@ -11,7 +11,7 @@ use super::client::{Client, CoordinatorArgs};
 use super::options::in_units;
 use crate::failure::Failure;
 use crate::progress::clock;
-use crate::table::Table;
+use crate::table::{Column, Table};
 use crate::{output, stderr};
 
 #[derive(Debug, Args)]
@@ -134,13 +134,14 @@ async fn list(args: TokenListArgs) -> Result<(), Failure> {
     if args.json {
         return tokens.iter().try_for_each(|token| output::print(object(token)));
     }
-    let mut table =
-        Table::new(&[("TOKEN", true), ("ROLE", false), ("VALID", false), ("OWNER", false)]);
-    for token in &tokens {
-        let (id, role) = (token.id.to_string(), token.role.clone());
-        table.push(vec![id, role, valid(token), token.owner.clone()]);
-    }
-    table.print(&[], "there is no credential; `queens token create` makes one")
+    let columns: [Column<v1::Token>; 4] = [
+        ("TOKEN", true, |token| token.id.to_string()),
+        ("ROLE", false, |token| token.role.clone()),
+        ("VALID", false, valid),
+        ("OWNER", false, |token| token.owner.clone()),
+    ];
+    let nothing = "there is no credential; `queens token create` makes one";
+    Table::new(&tokens, &columns).print(&[], nothing)
 }
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {

@@ -15,6 +15,7 @@ use super::signal::asked_to_stop;
 use super::trust;
 use crate::failure::Failure;
 use crate::progress::si;
+use crate::table::Table;
 
 /// The pause between two updates.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -100,11 +101,12 @@ fn screen(
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
+    let listed: Vec<&JobView> = jobs.iter().collect();
+    all.extend(show::table(&listed, &[]).lines_within(columns, &show::SPARED).0);
     all.extend(show::remarks(jobs));
     if let Some(workers) = workers {
         all.push(String::new());
-        all.extend(trust::table(workers).lines_within(columns, &trust::SPARED).0);
+        all.extend(Table::new(workers, &trust::COLUMNS).lines_within(columns, &trust::SPARED).0);
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();

@@ -13,7 +13,7 @@ use super::client::{Client, CoordinatorArgs};
 use super::show;
 use crate::failure::Failure;
 use crate::output;
-use crate::table::Table;
+use crate::table::{Column, Table};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkersArgs {
@@ -65,7 +65,8 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let distrusted = distrusted.into_iter().map(Party::try_from);
     let distrusted: Vec<Party> = distrusted.collect::<Result<_, _>>()?;
     if !args.json {
-        table(&workers).print(&SPARED, "no worker is connected; `queens worker` starts one")?;
+        let nothing = "no worker is connected; `queens worker` starts one";
+        Table::new(&workers, &COLUMNS).print(&SPARED, nothing)?;
         return distrusted
             .iter()
             .try_for_each(|party| output::print(format_args!("distrusted: {party}")));
@@ -89,39 +90,22 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     })
 }
 
-/// The columns of [`table`] that a narrow terminal leaves out, the least important first.
-pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
+/// The columns of a table of workers.
+pub(super) const COLUMNS: [Column<v1::Worker>; 10] = [
+    ("WORKER", false, |worker| worker.name.clone()),
+    ("OWNER", false, |worker| worker.owner.clone()),
+    ("MACHINE", false, |worker| worker.machine.clone()),
+    ("BUILD", false, |worker| farm::program_of(&worker.build).into()),
+    ("KERNEL", false, |worker| kernel(worker).into()),
+    ("THREADS", true, |worker| worker.threads.to_string()),
+    ("MEMORY", true, |worker| ByteSize(worker.memory).display().iec().to_string()),
+    ("TASKS", true, |worker| worker.tasks.to_string()),
+    ("TASKS/S", true, |worker| show::rate(worker.tasks_per_second)),
+    ("PLACEMENTS/S", true, |worker| show::rate(worker.placements_per_second)),
+];
 
-/// A table of workers.
-pub(super) fn table(workers: &[v1::Worker]) -> Table {
-    let mut table = Table::new(&[
-        ("WORKER", false),
-        ("OWNER", false),
-        ("MACHINE", false),
-        ("BUILD", false),
-        ("KERNEL", false),
-        ("THREADS", true),
-        ("MEMORY", true),
-        ("TASKS", true),
-        ("TASKS/S", true),
-        ("PLACEMENTS/S", true),
-    ]);
-    for worker in workers {
-        table.push(vec![
-            worker.name.clone(),
-            worker.owner.clone(),
-            worker.machine.clone(),
-            farm::program_of(&worker.build).into(),
-            kernel(worker).into(),
-            worker.threads.to_string(),
-            ByteSize(worker.memory).display().iec().to_string(),
-            worker.tasks.to_string(),
-            show::rate(worker.tasks_per_second),
-            show::rate(worker.placements_per_second),
-        ]);
-    }
-    table
-}
+/// Those that a narrow terminal leaves out, the least important first.
+pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
 
 /// The counting loop of a worker, or the graphics processor, which the fifth part of its build names.
 fn kernel(worker: &v1::Worker) -> &str {
