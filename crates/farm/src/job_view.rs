@@ -1,23 +1,6 @@
 //! What a client may see of a job.
 
-use crate::{AuditPolicy, AuditScope, Hours, JobId, JobSpec, JobState, Rate, Times};
-
-/// What a client may see of an audit: all but its seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuditView {
-    /// How many ranges of a million are chosen.
-    pub share_ppm: u32,
-    /// Whether they are counted by searching where the method does not search.
-    pub by_search: bool,
-    /// Between whom the second opinion lies.
-    pub across: AuditScope,
-}
-
-impl From<AuditPolicy> for AuditView {
-    fn from(AuditPolicy { share_ppm, by_search, across, .. }: AuditPolicy) -> AuditView {
-        AuditView { share_ppm, by_search, across }
-    }
-}
+use crate::{AuditPolicy, Hours, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +34,8 @@ pub struct JobView {
     pub disputes: usize,
     /// The first of these, who counted it and who is asked to settle it: a sentence for people.
     pub disputed: Option<String>,
-    /// What is counted twice, if anything is.
-    pub audit: Option<AuditView>,
+    /// What is counted twice, if anything is. Its seed is 0, because clients must not know the true one.
+    pub audit: Option<AuditPolicy>,
     /// What its total contradicts, for people, if it is suspended.
     pub suspended: Option<String>,
     /// Accepted ranges that wait for their second count.

@@ -71,7 +71,7 @@ pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
 pub use interval_set::IntervalSet;
 pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
-pub use job_view::{AuditView, JobView};
+pub use job_view::JobView;
 pub use known::{Fact, Known, Question};
 pub use machine::{Farm, Restored, RestoredJob};
 pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};

@@ -2,11 +2,11 @@
 
 use board::{MethodChoice, Tasks};
 use farm::{
-    Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CheckedCount, CoordinatorMessage,
-    Digest, Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName,
-    Lease, LeaseId, LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Party, Plan, Problem,
-    Range, Rate, Recount, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock,
-    Times, Verdict, WorkerMessage,
+    Ack, Answer, AuditPolicy, AuditScope, Change, CheckedCount, CoordinatorMessage, Digest,
+    Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
+    LeaseId, LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Party, Plan, Problem, Range,
+    Rate, Recount, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock, Times,
+    Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -323,16 +323,6 @@ fn limit_of(us: u64) -> Result<u64, WireError> {
     Ok(us)
 }
 
-impl TryFrom<v1::AuditPolicy> for AuditView {
-    type Error = WireError;
-
-    fn try_from(audit: v1::AuditPolicy) -> Result<Self, WireError> {
-        let across = audit.across().try_into().unwrap_or(AuditScope::Machines);
-        let v1::AuditPolicy { share_ppm, by_search, .. } = audit;
-        Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
-    }
-}
-
 impl TryFrom<v1::Tasks> for TasksBlock {
     type Error = WireError;
 
@@ -409,6 +399,7 @@ impl TryFrom<v1::Job> for JobView {
 
     fn try_from(job: v1::Job) -> Result<Self, WireError> {
         let state = job.state().try_into()?;
+        let seen = AuditDefaults { seed: 0, usual: AuditScope::Machines };
         let number = |field, text: &str| {
             text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
         };
@@ -435,7 +426,7 @@ impl TryFrom<v1::Job> for JobView {
             threads: job.threads,
             disputes: size("disputes", job.disputes)?,
             disputed: job.disputed,
-            audit: job.audit.map(TryInto::try_into).transpose()?,
+            audit: job.audit.map(|policy| policy.with(seen)).transpose()?,
             suspended: job.suspended,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
@@ -690,9 +681,9 @@ impl From<TasksBlock> for v1::Tasks {
     }
 }
 
-impl From<AuditView> for v1::AuditPolicy {
-    fn from(audit: AuditView) -> Self {
-        let AuditView { share_ppm, by_search, across } = audit;
+impl From<AuditPolicy> for v1::AuditPolicy {
+    fn from(policy: AuditPolicy) -> Self {
+        let AuditPolicy { share_ppm, by_search, across, .. } = policy;
         let across = v1::AuditScope::from(across).into();
         v1::AuditPolicy { share_ppm, by_search, across }
     }

@@ -34,7 +34,7 @@ use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
 use crate::share::Account;
 use crate::{
-    Asker, AuditView, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
+    Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
     JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
     RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
@@ -225,7 +225,7 @@ impl Farm {
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
-            audit: job.policy.map(AuditView::from),
+            audit: job.policy.map(|policy| AuditPolicy { seed: 0, ..policy }),
             suspended: job.suspended.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,

@@ -2,9 +2,9 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, AuditPolicy, AuditScope, AuditView, CheckedCount, CoordinatorMessage, Digest, Fingerprint,
-    Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId,
-    LeaseKind, LeaseToken, Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice,
+    Ack, AuditPolicy, AuditScope, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello,
+    Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
+    LeaseToken, Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice,
     TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
@@ -205,12 +205,14 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
     )
 }
 
-pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, u64)> {
+pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
     let across = prop_oneof![Just(AuditScope::Machines), Just(AuditScope::Owners)];
-    let audit = (0..=AuditPolicy::ALL, any::<bool>(), across)
-        .prop_map(|(share_ppm, by_search, across)| AuditView { share_ppm, by_search, across });
+    let audit =
+        (0..=AuditPolicy::ALL, any::<bool>(), across).prop_map(|(share_ppm, by_search, across)| {
+            AuditPolicy { share_ppm, seed: 0, by_search, across }
+        });
     (slice, prop::option::of(audit), any::<u64>(), any::<u64>())
 }
 
