@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use board::{MethodChoice, PlanIndex, Problem};
-use farm::{Answer, CoordinatorMessage, JobId, JobView, Request, WorkerMessage};
+use farm::{CoordinatorMessage, JobId, JobView, Request, WorkerMessage};
 use prost::Message;
 use wire::v1::ask_request::Request as Asked;
 use wire::{AuditDefaults, WireError, v1};
@@ -32,7 +32,7 @@ pub const READERS: &[Reader] = &[
     reader!(WorkResponse, order),
     reader!(Job, job),
     reader!(AskRequest, ask),
-    reader!(AskResponse, answer),
+    reader!(AskResponse),
     reader!(ListRequest),
     reader!(ListResponse),
     reader!(JobRequest),
@@ -78,12 +78,6 @@ fn job(job: v1::Job) -> Result<JobView, WireError> {
     let job = JobView::try_from(job)?;
     assert_eq!(JobView::try_from(v1::Job::from(job.clone())), Ok(job.clone()));
     Ok(job)
-}
-
-fn answer(response: v1::AskResponse) -> Result<Answer, WireError> {
-    let answer = Answer::try_from(response)?;
-    assert_eq!(Answer::try_from(v1::AskResponse::from(answer.clone())), Ok(answer.clone()));
-    Ok(answer)
 }
 
 /// What is asked for; of a submission nothing, because it has no plan yet.

@@ -13,7 +13,6 @@ use crate::table::{Column, Table, dash};
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
 /// they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> Value {
-
     let JobSpec { origin, plan, slice, priority } = &job.spec;
     let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
     let is_part = !slice.is_all();

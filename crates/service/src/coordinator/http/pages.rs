@@ -219,9 +219,7 @@ impl Show {
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
         // A request for something unknown gets no page of its own, so that many of them take no memory.
         let view = match view {
-            View::Workers(page) => {
-                View::Workers(page.min(page::last_page_of_workers(&snapshot)))
-            }
+            View::Workers(page) => View::Workers(page.min(page::last_page_of_workers(&snapshot))),
             View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
             View::Jobs(Some(before)) if inner.farm.job(before).await?.is_none() => View::Jobs(None),
             View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
@@ -349,8 +347,7 @@ mod tests {
         tokio::spawn(farm.run());
         let show = Show::of(handle);
         for number in 0..50 {
-            let workers = WorkersView { page: number, ..WorkersView::default() };
-            assert!(show.page(View::Workers(workers)).await.expect("it runs").is_some());
+            assert!(show.page(View::Workers(number)).await.expect("it runs").is_some());
             let job = View::Job(JobId(number as u64));
             assert!(show.page(job).await.expect("it runs").is_none());
         }
