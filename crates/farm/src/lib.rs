@@ -53,7 +53,6 @@ mod session;
 mod share;
 mod slice;
 mod stats;
-mod timeouts;
 mod token;
 
 pub use board::{Method, Problem};

@@ -258,7 +258,7 @@ impl Model {
                 };
                 if expired {
                     coverage.expiries += 1;
-                    seat.late |= !held.reported;
+                    seat.late |= held.whole || !held.reported;
                 }
                 self.end_lease(*session, *lease);
             }
