@@ -19,18 +19,10 @@ pub enum Event {
         hello: Hello,
     },
     /// A worker said something after that.
-    Said {
-        /// Its connection.
-        session: SessionId,
-        /// What it said.
-        message: WorkerMessage,
-    },
+    Said(SessionId, WorkerMessage),
     /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may have
     /// killed it.
-    Left {
-        /// Which.
-        session: SessionId,
-    },
+    Left(SessionId),
     /// A client asks for something.
     Asked {
         /// Where the answer goes.

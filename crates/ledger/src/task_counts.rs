@@ -183,7 +183,7 @@ mod tests {
     fn they_go_with_their_row_and_come_with_the_one_that_replaces_it() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), provenance: by("b") };
+        let dispute = LedgerCommand::Dispute(report(3, 6, 0), by("b"));
         let wrong = vec![by("a").principal.party(AuditScope::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
@@ -221,7 +221,7 @@ mod tests {
             LedgerCommand::RequestAudit { job: JOB, policy: everything(), by: "lab".into() };
         let kernel = KernelName::new("portable").expect("there is one");
         let second = Report { kernel, task_counts, ..report(0, 3, 0) };
-        let confirm = LedgerCommand::Confirm { report: second, provenance: by("b") };
+        let confirm = LedgerCommand::Confirm(second, by("b"));
         ledger_of(path, [accept(report(0, 3, 0), "a"), audit, confirm])
     }
 

@@ -39,11 +39,9 @@ impl LedgerRequest {
 /// An event of the ledger for the farm, in the order of the requests.
 #[derive(Debug)]
 pub enum LedgerEvent {
-    /// Requests became durable together. Their answers follow.
-    Committed {
-        /// How long it took, from the first look at its rows until the disk had it.
-        took: Duration,
-    },
+    /// Requests became durable together, in this time from the first look at their rows until the disk had it. Their
+    /// answers follow.
+    Committed(Duration),
     /// The answer to a command.
     Answered(Asker, Box<LedgerCommand>, LedgerAnswer),
     /// The last event: the ledger cannot be written any more.
@@ -105,7 +103,7 @@ impl Writer {
                 }
             };
             if !batch.iter().all(|request| matches!(request, LedgerRequest::Look)) {
-                let _ = answers.send(LedgerEvent::Committed { took: began.elapsed() });
+                let _ = answers.send(LedgerEvent::Committed(began.elapsed()));
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(asker, command) => {

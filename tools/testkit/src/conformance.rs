@@ -175,7 +175,7 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
     write(store, &[ask(ALL), confirm(JOB, "b", "search", (0, 50), 1)]);
     let second = report(JOB, "search", (50, 100), 2);
-    write(store, &[LedgerCommand::Confirm { report: second, provenance: by("other") }]);
+    write(store, &[LedgerCommand::Confirm(second, by("other"))]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
 
     // When an audit of no further ranges demands other owners
@@ -187,7 +187,7 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
     store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
     let second = report(JOB, "search", (0, 50), 1);
-    write(store, &[LedgerCommand::Confirm { report: second, provenance: by("other") }]);
+    write(store, &[LedgerCommand::Confirm(second, by("other"))]);
     let job = restored(store, JOB);
     assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
 }
@@ -262,7 +262,7 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
         Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
     };
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
-    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn }]);
+    assert_eq!(answers, [LedgerAnswer::Settled(withdrawn)]);
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
@@ -332,7 +332,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
             by: "lab".into(),
         }],
     );
-    let remove = |job| LedgerCommand::Remove { job };
+    let remove = |job| LedgerCommand::Remove(job);
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
@@ -395,19 +395,16 @@ fn accept(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerC
 }
 
 fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> LedgerCommand {
-    LedgerCommand::Confirm { report: report(job, name, of, count), provenance: provenance(worker) }
+    LedgerCommand::Confirm(report(job, name, of, count), provenance(worker))
 }
 
 fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
     let report = report(job, "search", (start, end), count);
-    LedgerCommand::Dispute { report, provenance: provenance(worker) }
+    LedgerCommand::Dispute(report, provenance(worker))
 }
 
 fn compare(start: u64, end: u64) -> LedgerCommand {
-    LedgerCommand::Compare {
-        report: report(JOB, "avx2", (start, end), 1),
-        provenance: provenance("c"),
-    }
+    LedgerCommand::Compare(report(JOB, "avx2", (start, end), 1), provenance("c"))
 }
 
 fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {

@@ -24,14 +24,14 @@ impl Farm {
             }
         };
         if let Err(refusal) = granted {
-            self.effects.push(Effect::Reply { request, answer: Err(refusal) });
+            self.effects.push(Effect::Reply(request, Err(refusal)));
         }
     }
 
     /// Answers a request with a job, as it is now.
     pub(super) fn answer(&mut self, request: RequestId, id: JobId) {
         let job = self.job(id).expect("a job with something pending is not removed");
-        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(Box::new(job))) });
+        self.effects.push(Effect::Reply(request, Ok(Answer::Job(Box::new(job)))));
     }
 
     /// The jobs exist once the ledger has them: until then nothing of them is leased. A job with the key of another one of
@@ -84,7 +84,7 @@ impl Farm {
         let durable: Vec<_> = self.submissions.extract_if(.., is_durable).collect();
         for (request, jobs) in durable {
             let jobs = jobs.into_iter().filter_map(|id| self.job(id)).collect();
-            self.effects.push(Effect::Reply { request, answer: Ok(Answer::Jobs(jobs)) });
+            self.effects.push(Effect::Reply(request, Ok(Answer::Jobs(jobs))));
         }
     }
 
@@ -105,10 +105,10 @@ impl Farm {
         }
         let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
         if own > max_jobs_per_owner {
-            return Err(Refusal::TooManyOfOwner { most: max_jobs_per_owner });
+            return Err(Refusal::TooManyOfOwner(max_jobs_per_owner));
         }
         if all > max_jobs {
-            return Err(Refusal::TooManyJobs { most: max_jobs });
+            return Err(Refusal::TooManyJobs(max_jobs));
         }
         Ok(())
     }
@@ -209,7 +209,7 @@ impl Farm {
         }
         self.answer(request, id);
         if state == JobState::Cancelled {
-            self.effects.push(Effect::AtRest { job: id });
+            self.effects.push(Effect::AtRest(id));
         }
     }
 
@@ -261,6 +261,6 @@ impl Farm {
         job.times.ended_at_ms = Some(self.unix_ms);
         job.rest();
         self.requeue(id);
-        self.effects.push(Effect::AtRest { job: id });
+        self.effects.push(Effect::AtRest(id));
     }
 }

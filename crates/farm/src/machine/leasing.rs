@@ -20,8 +20,8 @@ use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms,
-    Millis, Range, Recount, SessionId,
+    CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms, Millis, Range,
+    Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker says

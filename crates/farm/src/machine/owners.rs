@@ -179,7 +179,7 @@ impl Farm {
     pub(super) fn share_written(&mut self, request: RequestId, owner: &str) {
         let view = self.owners().into_iter().find(|view| view.owner == owner);
         let view = view.expect("it has an account since it was asked for");
-        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Owner(view)) });
+        self.effects.push(Effect::Reply(request, Ok(Answer::Owner(view))));
     }
 }
 

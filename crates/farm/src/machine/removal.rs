@@ -12,17 +12,17 @@ impl Farm {
         }
         self.let_go(id)?;
         self.removing.insert(id, Box::new(was));
-        self.command(Asker::Client(request), LedgerCommand::Remove { job: id });
+        self.command(Asker::Client(request), LedgerCommand::Remove(id));
         Ok(())
     }
 
     /// The ledger takes other commands between one part of the job and the next.
     pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
         if !is_whole {
-            return self.command(Asker::Client(request), LedgerCommand::Remove { job });
+            return self.command(Asker::Client(request), LedgerCommand::Remove(job));
         }
         let was = self.removing.remove(&job).expect("the farm has asked for it");
-        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(was)) });
+        self.effects.push(Effect::Reply(request, Ok(Answer::Job(was))));
     }
 
     /// Forgets a job that is over and of which nothing is on its way into the ledger.

@@ -126,7 +126,7 @@ impl Farm {
             );
         } else if job.accepted().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
-            self.command(Asker::Session(session), LedgerCommand::Compare { report, provenance });
+            self.command(Asker::Session(session), LedgerCommand::Compare(report, provenance));
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -221,10 +221,7 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                self.command(
-                    Asker::Session(session),
-                    LedgerCommand::Confirm { report, provenance },
-                );
+                self.command(Asker::Session(session), LedgerCommand::Confirm(report, provenance));
             }
             Some(result) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
@@ -296,7 +293,7 @@ impl Farm {
             let command = LedgerCommand::Settle { report, provenance, wrong, ground };
             self.command(Asker::Session(session), command);
         } else {
-            self.command(Asker::Session(session), LedgerCommand::Dispute { report, provenance });
+            self.command(Asker::Session(session), LedgerCommand::Dispute(report, provenance));
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
         if !hello.holding.iter().all(|holding| self.has_leased_to(&session, holding)) {
-            self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
+            self.effects.push(Effect::Dismiss(id, Dismissal::Unproven));
             return;
         }
         self.came_back(&session.process);
@@ -31,7 +31,7 @@ impl Farm {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
-            self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
+            self.effects.push(Effect::Dismiss(id, Dismissal::Distrusted));
             return;
         }
         self.processes.insert(session.process.clone(), id);
@@ -96,7 +96,7 @@ impl Farm {
     }
 
     pub(super) fn dismiss(&mut self, id: SessionId, reason: Dismissal) {
-        self.effects.push(Effect::Dismiss { session: id, reason });
+        self.effects.push(Effect::Dismiss(id, reason));
         self.left(id);
     }
 

@@ -32,7 +32,7 @@ impl Farm {
         job.suspended = Some(reason);
         (job.state, job.durable_state) = (JobState::Suspended, JobState::Suspended);
         self.requeue(id);
-        self.effects.push(Effect::AtRest { job: id });
+        self.effects.push(Effect::AtRest(id));
     }
 
     /// Looks again at a job that an earlier process ended or suspended: what is known may have changed since.

@@ -63,7 +63,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
         }
-        LedgerCommand::Doubt { report, .. } => {
+        LedgerCommand::Doubt(report, _) => {
             doubt(store, report.job, report.range)?;
             return audit_noted(store, report.job);
         }
@@ -72,7 +72,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         }
         LedgerCommand::Trust { party, trusted: true, reason } => {
             store.change_trust(party, true, None, reason)?;
-            return Ok(LedgerAnswer::Settled { withdrawn: Vec::new() });
+            return Ok(LedgerAnswer::Settled(Vec::new()));
         }
         LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
         LedgerCommand::Finish { job, tasks, total } => {
@@ -93,18 +93,18 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let (joined, reported) = join::join(store, report.job, new, reported, beside)?;
             store.insert(report.job, &joined, &reported)?;
         }
-        LedgerCommand::Confirm { report, provenance } => confirm(store, report, provenance)?,
-        LedgerCommand::Dispute { report, provenance } => {
+        LedgerCommand::Confirm(report, provenance) => confirm(store, report, provenance)?,
+        LedgerCommand::Dispute(report, provenance) => {
             store.add_claim(report.job, &Row::new(report, provenance))?;
             reopen(store, report.job)?;
         }
         LedgerCommand::Settle { report, provenance, wrong, ground } => {
             return settle::settle(store, report, provenance, wrong, *ground);
         }
-        LedgerCommand::Remove { job } => {
+        LedgerCommand::Remove(job) => {
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
         }
-        LedgerCommand::Compare { report, .. } => {
+        LedgerCommand::Compare(report, _) => {
             return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
         LedgerCommand::FindAudits { job, most } => {

@@ -65,7 +65,7 @@ fn take_back<S: Store>(
         }
         withdrawn.push(withdraw(store, job.id, &fates)?);
     }
-    Ok(LedgerAnswer::Settled { withdrawn })
+    Ok(LedgerAnswer::Settled(withdrawn))
 }
 
 /// Exchanges the row of a range for the count that is right.

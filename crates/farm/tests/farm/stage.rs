@@ -78,7 +78,7 @@ impl Stage {
         while !events.is_empty() {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
-                    Effect::Ledger { asker, command } => {
+                    Effect::Ledger(asker, command) => {
                         let answer = rules::execute(&mut self.ledger, &command);
                         let answer = answer.expect("the farm asks for what fits the rows");
                         let is_look_up = command.is_look_up();
@@ -177,7 +177,7 @@ impl Stage {
     /// Sends a report with the token that it has.
     pub fn report_as_is(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         let before = self.sent.len();
-        self.act(Event::Said { session, message: WorkerMessage::Report(report) });
+        self.act(Event::Said(session, WorkerMessage::Report(report)));
         self.sent[before..].iter().find_map(verdict)
     }
 
@@ -199,7 +199,7 @@ impl Stage {
     /// All leases of a session so far.
     pub fn leases(&self, to: SessionId) -> Vec<Lease> {
         let lease = |effect: &Effect| match effect {
-            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } if *session == to => {
+            Effect::Tell(session, CoordinatorMessage::Lease(lease)) if *session == to => {
                 Some(*lease)
             }
             _ => None,
@@ -214,7 +214,7 @@ impl Stage {
     pub fn revoked(&self, lease: LeaseId) -> bool {
         self.sent
             .iter()
-            .any(|e| matches!(e, Effect::Tell { order: CoordinatorMessage::Revoke(l), .. } if *l == lease))
+            .any(|e| matches!(e, Effect::Tell(_, CoordinatorMessage::Revoke(l)) if *l == lease))
     }
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
@@ -259,9 +259,9 @@ pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
 /// The answer to a client: the number of a job, or the refusal.
 pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     match effect {
-        Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => Some(Ok(jobs[0].id)),
-        Effect::Reply { answer: Ok(Answer::Job(job)), .. } => Some(Ok(job.id)),
-        Effect::Reply { answer: Err(refusal), .. } => Some(Err(*refusal)),
+        Effect::Reply(_, Ok(Answer::Jobs(jobs))) => Some(Ok(jobs[0].id)),
+        Effect::Reply(_, Ok(Answer::Job(job))) => Some(Ok(job.id)),
+        Effect::Reply(_, Err(refusal)) => Some(Err(*refusal)),
         _ => None,
     }
 }
@@ -269,7 +269,7 @@ pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
 /// The effect that says that a change of trust is durable and that no other principal is
 /// distrusted.
 pub fn noted(request: RequestId) -> Effect {
-    Effect::Reply { request, answer: Ok(Answer::Distrusted(Vec::new())) }
+    Effect::Reply(request, Ok(Answer::Distrusted(Vec::new())))
 }
 
 /// A job of a plan, without an owner or a key.
@@ -372,7 +372,7 @@ pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
 
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
-        Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => Some(ack.verdict),
+        Effect::Tell(_, CoordinatorMessage::Ack(ack)) => Some(ack.verdict),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use crate::stage::{
 };
 
 fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
-    stage.sent.contains(&Effect::Dismiss { session, reason })
+    stage.sent.contains(&Effect::Dismiss(session, reason))
 }
 
 fn count_of(lease: &Lease) -> Report {
@@ -105,7 +105,7 @@ fn a_worker_that_holds_foreign_leases_is_dismissed() {
     stage.submit(4, 0);
     let one = stage.join("w1", 4);
     let lease = stage.last_lease(one);
-    stage.act(Event::Left { session: one });
+    stage.act(Event::Left(one));
     let everything = Holding { range: range(0, 4), ..holding(&lease) };
     assert_eq!(lease.range, everything.range);
 
@@ -126,7 +126,7 @@ fn reconnecting_does_not_extend_a_deadline() {
     let mut session = one;
     for second in 1..=70 {
         stage.tick(1_000 * second);
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
         session = SessionId(100 + second);
         let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 4) };
         stage.join_as(session, OWNER, hello);
@@ -135,7 +135,7 @@ fn reconnecting_does_not_extend_a_deadline() {
             break;
         }
     }
-    stage.act(Event::Left { session });
+    stage.act(Event::Left(session));
 
     let honest = stage.join("w2", 4);
     assert_eq!(stage.last_lease(honest).range, lease.range);
@@ -147,7 +147,7 @@ fn a_reconnected_worker_keeps_at_most_its_credit() {
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 4);
     let lease = stage.last_lease(one);
-    stage.act(Event::Left { session: one });
+    stage.act(Event::Left(one));
 
     let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 1) };
     stage.join_as(SessionId(9), OWNER, hello);

@@ -20,10 +20,10 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     stage.flush();
     assert!(matches!(
         stage.sent.last(),
-        Some(farm::Effect::Tell {
-            order: CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
-            ..
-        })
+        Some(farm::Effect::Tell(
+            _,
+            CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. })
+        ))
     ));
     assert_eq!(stage.state(job), (JobState::Running, 4));
 }

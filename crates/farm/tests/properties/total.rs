@@ -57,7 +57,7 @@ proptest! {
                 kernel: KernelName::default(),
                 busy_us: 1_000,
             };
-            let verdicts = act(&mut farm, Event::Said { session: SessionId(1), message: WorkerMessage::Report(report) });
+            let verdicts = act(&mut farm, Event::Said(SessionId(1), WorkerMessage::Report(report)));
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
         }
         let job = farm.job(JobId(1)).expect("it was submitted");
@@ -73,18 +73,16 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
     while let Some(event) = events.pop() {
         for effect in farm.step(Millis(1), event) {
             match effect {
-                Effect::Ledger { asker, command } => {
+                Effect::Ledger(asker, command) => {
                     if let LedgerCommand::Finish { tasks, .. } = command {
                         assert!(tasks > 0, "every plan here has tasks");
                     }
-                    if !matches!(command, LedgerCommand::Compare { .. }) {
+                    if !matches!(command, LedgerCommand::Compare(..)) {
                         let answer = LedgerAnswer::Written;
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                 }
-                Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => {
-                    verdicts.push(ack.verdict)
-                }
+                Effect::Tell(_, CoordinatorMessage::Ack(ack)) => verdicts.push(ack.verdict),
                 _ => {}
             }
         }

@@ -35,16 +35,16 @@ const KINDS: [(&str, usize, IsMeant); 12] = [
     ("state", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Change { .. }))),
     ("range", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
     ("ranges", 1, |batch| batch.len() > 1),
-    ("dispute", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
+    ("dispute", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute(..)))),
     ("settle", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
     ("audit", 1, |batch| {
         has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))
     }),
-    ("confirm", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm { .. }))),
+    ("confirm", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm(..)))),
     ("done", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
-    ("removal", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
-    ("part", 2, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
-    ("rest", 3, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
+    ("removal", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),
+    ("part", 2, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),
+    ("rest", 3, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),
 ];
 
 fn has(batch: &[LedgerCommand], wanted: fn(&LedgerCommand) -> bool) -> bool {
@@ -275,7 +275,7 @@ fn play(
             kernel,
             busy_us: 1,
         };
-        Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
+        Event::Said(SessionId(session), WorkerMessage::Report(report))
     };
     let report_by =
         |name, kind, session, start, error| report_of(JOB, name, kind, session, start, error);
@@ -334,7 +334,7 @@ impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
         loop {
             let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));
             let for_ledger = effects.filter_map(|effect| match effect {
-                Effect::Ledger { asker, command } => Some((asker, command)),
+                Effect::Ledger(asker, command) => Some((asker, command)),
                 _ => None,
             });
             let (askers, batch): (Vec<_>, Vec<_>) = for_ledger.unzip();

@@ -379,9 +379,7 @@ fn refused(refusal: Refusal) -> Status {
         | Refusal::Proof(_)
         | Refusal::Unsettled(_)
         | Refusal::Suspended(_) => Status::failed_precondition(text),
-        Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
-            Status::resource_exhausted(text)
-        }
+        Refusal::TooManyJobs(..) | Refusal::TooManyOfOwner(..) => Status::resource_exhausted(text),
         Refusal::KeyTaken(_) => Status::already_exists(text),
     }
 }

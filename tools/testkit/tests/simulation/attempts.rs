@@ -143,7 +143,7 @@ impl Model {
         });
         assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.failed_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
-            let Effect::Ledger { command, .. } = effect else { return false };
+            let Effect::Ledger(_, command) = effect else { return false };
             let running = JobChange::State(JobState::Running);
             matches!(command, LedgerCommand::Change { change, .. } if *change == running)
         };
