@@ -42,8 +42,8 @@ pub enum LedgerCommand {
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
     Doubt(Report, Provenance),
-    /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
-    /// `total`, and that none of them is disputed or waits for an audit.
+    /// A job is complete: it is done, or suspended. The ledger checks that its rows cover its slice of the plan and sum
+    /// to `total`, and that none of them is disputed or waits for an audit.
     Finish {
         /// The job.
         job: JobId,
@@ -51,18 +51,8 @@ pub enum LedgerCommand {
         tasks: u64,
         /// The sum.
         total: u128,
-    },
-    /// A job is complete, and its total contradicts what is known. The ledger checks what it checks before a
-    /// job is done, and keeps the job as held.
-    Suspend {
-        /// The job.
-        job: JobId,
-        /// Tasks of its slice of the plan.
-        tasks: u64,
-        /// The sum.
-        total: u128,
-        /// What it contradicts, for people.
-        reason: String,
+        /// What the sum contradicts, for people: then the job is suspended.
+        reason: Option<String>,
     },
     /// An accepted partial count.
     Accept {
@@ -137,7 +127,6 @@ impl LedgerCommand {
             | LedgerCommand::Change { job, .. }
             | LedgerCommand::RequestAudit { job, .. }
             | LedgerCommand::Finish { job, .. }
-            | LedgerCommand::Suspend { job, .. }
             | LedgerCommand::Remove(job)
             | LedgerCommand::FindAudits { job, .. } => Some(*job),
             LedgerCommand::Accept { report, .. }

@@ -68,10 +68,8 @@ pub(crate) struct Job {
     pub(crate) has_begun: bool,
     /// The state that is durable in the ledger. Clients see this one.
     pub(crate) durable_state: JobState,
-    /// The record that ends the job is on its way into the ledger.
-    pub(crate) finishing: bool,
-    /// The record that holds the job is on its way into the ledger.
-    pub(crate) is_suspending: bool,
+    /// The record by which the job is done or suspended is on its way into the ledger.
+    pub(crate) finishing: Option<JobState>,
     /// Why it is suspended; only while it is.
     pub(crate) suspended: Option<String>,
     /// The ledger has the record that ends it, but the end of a dispute may take rows back.
@@ -128,8 +126,7 @@ impl Job {
             hours: Hours::default(),
             has_begun: false,
             durable_state: JobState::Running,
-            finishing: false,
-            is_suspending: false,
+            finishing: None,
             suspended: None,
             ended: false,
             unanswered: 0,
@@ -188,7 +185,12 @@ impl Job {
 
     /// Whether it has ended, or its end is on the way into the ledger.
     pub(crate) fn is_over(&self) -> bool {
-        self.finishing || self.ended || self.state.is_over()
+        self.finishing == Some(JobState::Done) || self.ended || self.state.is_over()
+    }
+
+    /// Whether it is suspended, or on the way to be.
+    pub(crate) fn is_being_suspended(&self) -> bool {
+        [Some(self.state), self.finishing].contains(&Some(JobState::Suspended))
     }
 
     /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted again.
@@ -210,6 +212,11 @@ impl Job {
     /// Whether it can be completed by waiting for the ledger alone.
     pub(crate) fn is_covered(&self) -> bool {
         self.tasks_done == self.tasks
+    }
+
+    /// Whether it can end: everything is counted, and nothing waits for another count.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_covered() && self.disputes.is_empty() && self.audits.are_over()
     }
 
     /// Between whom a second opinion about its counts lies.

@@ -172,27 +172,19 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
-    let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
-    let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
-    let (tasks, total) = (plan.tasks, sum);
-    let reason = known::of(&plan, slice).contradiction(sum);
-    let (total, suspended) = match reason {
-        _ if !missing.is_empty() => (None, None),
-        None => {
-            write(LedgerCommand::Finish { job, tasks, total })?;
-            (Some(total), None)
-        }
-        Some(reason) => {
-            write(LedgerCommand::Suspend { job, tasks, total, reason: reason.clone() })?;
-            (None, Some(reason))
-        }
-    };
+    let total = ledger.for_each_row(JOB, |row| missing.remove(row.range));
+    let total = total.map_err(|fault| fault.at(ledger.path()))?;
+    let (tasks, is_complete) = (plan.tasks, missing.is_empty());
+    let suspended = known::of(&plan, slice).contradiction(total).filter(|_| is_complete);
+    if is_complete {
+        write(LedgerCommand::Finish { job, tasks, total, reason: suspended.clone() })?;
+    }
     Ok(Joined {
         plan,
         slices: parts.iter().map(|(.., job)| job.spec.slice).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
-        total,
+        total: (is_complete && suspended.is_none()).then_some(total),
         suspended,
         missing,
     })

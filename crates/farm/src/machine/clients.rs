@@ -1,4 +1,10 @@
-//! Requests of clients: jobs, their beginning, pauses and end. See `suspension` for totals that contradict a fact.
+//! Requests of clients: jobs, their beginning, pauses and end.
+//!
+//! ```text
+//!   all is counted, nothing is disputed, nothing waits for an audit: Finish
+//!     the total contradicts nothing ──durable──► done
+//!     it contradicts a fact         ──durable──► suspended ──an audit──► runs again
+//! ```
 
 use super::{Farm, existing};
 use crate::job::Job;
@@ -227,27 +233,27 @@ impl Farm {
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_complete = job.is_complete() && self.settling == 0;
-        if !live || job.finishing || job.is_suspending || !is_complete {
+        if !live || job.finishing.is_some() || !is_complete {
             return;
         }
         let (tasks, total) = (job.tasks, job.total);
         let reason = job.known.contradiction(total);
-        (job.finishing, job.is_suspending) = (reason.is_none(), reason.is_some());
-        let command = match reason {
-            None => LedgerCommand::Finish { job: id, tasks, total },
-            Some(reason) => LedgerCommand::Suspend { job: id, tasks, total, reason },
-        };
-        self.command(Asker::Farm, command);
+        let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
+        job.finishing = Some(state);
+        self.command(Asker::Farm, LedgerCommand::Finish { job: id, tasks, total, reason });
     }
 
-    pub(super) fn done_written(&mut self, id: JobId) {
+    /// The ledger has a job that is done, or suspended for this reason. It may have been cancelled or reopened meanwhile.
+    pub(super) fn finish_written(&mut self, id: JobId, reason: Option<String>) {
         let job = existing(&mut self.jobs, id);
-        job.finishing = false;
-        if !job.disputes.is_empty() || !job.is_covered() {
-            return; // reopened while the record was on its way
+        job.finishing = None;
+        if reason.is_none() {
+            job.ended = job.disputes.is_empty() && job.is_covered();
+            self.end_if_certain(id);
+        } else if job.state != JobState::Cancelled && job.is_complete() {
+            job.suspended = reason;
+            self.rest(id, JobState::Suspended);
         }
-        job.ended = true;
-        self.end_if_certain(id);
     }
 
     /// Says that a job is done, unless the end of a dispute may take rows of it back.
@@ -257,9 +263,17 @@ impl Farm {
             return;
         }
         job.ended = false;
-        (job.state, job.durable_state) = (JobState::Done, JobState::Done);
-        job.times.ended_at_ms = Some(self.unix_ms);
-        job.rest();
+        self.rest(id, JobState::Done);
+    }
+
+    /// The ledger has a job that is done or suspended, and nothing is going to change that by itself.
+    fn rest(&mut self, id: JobId, state: JobState) {
+        let job = existing(&mut self.jobs, id);
+        (job.state, job.durable_state) = (state, state);
+        if state == JobState::Done {
+            job.times.ended_at_ms = Some(self.unix_ms);
+            job.rest();
+        }
         self.requeue(id);
         self.effects.push(Effect::AtRest(id));
     }

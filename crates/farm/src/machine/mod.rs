@@ -18,7 +18,6 @@ mod restore;
 mod results;
 mod sessions;
 mod stats;
-mod suspension;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -279,9 +278,8 @@ impl Farm {
         }
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
-            (_, Finish { job, .. }, Written) => self.done_written(job),
+            (_, Finish { job, reason, .. }, Written) => self.finish_written(job, reason),
             (Farm, Change { job, .. }, Written) => self.begin_written(job),
-            (_, Suspend { job, reason, .. }, Written) => self.suspension_written(job, reason),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);

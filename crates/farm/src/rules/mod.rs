@@ -75,15 +75,12 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             return Ok(LedgerAnswer::Settled(Vec::new()));
         }
         LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
-        LedgerCommand::Finish { job, tasks, total } => {
+        LedgerCommand::Finish { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
-            let done = JobChange::State(JobState::Done);
-            change_job(store, *job, done, NOBODY, |job| job.total = Some(*total))?;
-        }
-        LedgerCommand::Suspend { job, tasks, total, reason } => {
-            check_complete(store, *job, *tasks, *total)?;
-            let suspended = JobChange::State(JobState::Suspended);
-            change_job(store, *job, suspended, NOBODY, |job| job.reason = Some(reason.clone()))?;
+            let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
+            change_job(store, *job, JobChange::State(state), NOBODY, |job| {
+                (job.total, job.reason) = (reason.is_none().then_some(*total), reason.clone());
+            })?;
         }
         LedgerCommand::Accept { report, provenance, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };

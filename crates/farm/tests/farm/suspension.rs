@@ -151,7 +151,7 @@ fn an_audit_that_confirms_a_wrong_total_suspends_again() {
 
     assert_eq!(stage.state(job), (JobState::Suspended, 4));
     let suspensions =
-        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Suspend { .. }));
+        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Finish { .. }));
     assert_eq!(suspensions.count(), 2);
 }
 

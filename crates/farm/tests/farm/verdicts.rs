@@ -154,7 +154,12 @@ fn a_job_without_tasks_is_done_at_once_with_the_total_0() {
     let job = stage.submit(0, 0);
 
     assert_eq!(stage.state(job), (JobState::Done, 0));
-    assert!(stage.commands.contains(&LedgerCommand::Finish { job, tasks: 0, total: 0 }));
+    assert!(stage.commands.contains(&LedgerCommand::Finish {
+        job,
+        tasks: 0,
+        total: 0,
+        reason: None
+    }));
 }
 
 #[test]

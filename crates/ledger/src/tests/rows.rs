@@ -153,7 +153,7 @@ fn a_comparison_reads_few_rows() {
 
 #[test]
 fn a_job_is_done_only_if_its_rows_say_so() {
-    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total };
+    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total, reason: None };
     let ledger = ledger_with(&[range(0, 60, 7)]);
     ledger.apply(&[done(7)]).expect_err("ordinals are missing");
     ledger.apply(&[range(60, 100, 5), done(7)]).expect_err("the total is another");
@@ -207,7 +207,9 @@ fn totals_pass_64_bits() {
     let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
     let total = 2 * u128::from(u64::MAX);
 
-    ledger.apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total }]).expect("it is the sum");
+    ledger
+        .apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total, reason: None }])
+        .expect("it is the sum");
 
     let [job] = read(&ledger);
     assert_eq!(job.total, total);

@@ -204,13 +204,13 @@ impl Ledger {
             } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
-            LedgerCommand::Finish { job, total, .. } => {
+            LedgerCommand::Finish { job, total, reason: None, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
                 let known = &self.jobs[job];
                 let is_wrong = *total != known.truth.total(&known.ordinals);
                 assert!(!is_wrong || !is_published(&known.plan), "{total} is known to be wrong");
             }
-            LedgerCommand::Suspend { job, total, .. } => {
+            LedgerCommand::Finish { job, total, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
                 let known = &self.jobs[job];
                 assert_ne!(
@@ -334,10 +334,11 @@ impl Ledger {
                 let LedgerAnswer::AuditsFound(found) = answer else { panic!("{answer:?}") };
                 self.coverage.full_windows += u64::from(found.len() == *most);
             }
-            LedgerCommand::Suspend { .. } => self.coverage.suspended += 1,
+            LedgerCommand::Finish { reason, .. } => {
+                self.coverage.suspended += u64::from(reason.is_some());
+            }
             LedgerCommand::Doubt(..) => self.coverage.counted_again += 1,
-            LedgerCommand::Finish { .. }
-            | LedgerCommand::Compare(..)
+            LedgerCommand::Compare(..)
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Grant { .. }
             | LedgerCommand::Remove(..) => {}

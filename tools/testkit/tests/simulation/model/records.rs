@@ -139,8 +139,7 @@ impl Model {
                 self.distrusted.0.extend(wrong.iter().cloned());
                 self.settling = true;
             }
-            LedgerCommand::Finish { job, tasks, total }
-            | LedgerCommand::Suspend { job, tasks, total, .. } => {
+            LedgerCommand::Finish { job, tasks, total, .. } => {
                 let book = &self.books[job];
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");

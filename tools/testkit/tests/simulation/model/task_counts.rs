@@ -59,13 +59,13 @@ impl Model {
             LedgerCommand::CreateJob { job, spec, audit } => {
                 self.books.insert(*job, Book::new(spec, *audit));
             }
-            LedgerCommand::Finish { job, .. } => {
+            LedgerCommand::Finish { job, reason: None, .. } => {
                 coverage.put_off += u64::from(self.settling);
                 let book = self.book(*job);
                 book.ended = book.is_complete();
                 self.conclude();
             }
-            LedgerCommand::Suspend { job, .. } => {
+            LedgerCommand::Finish { job, .. } => {
                 let book = self.book(*job);
                 let is_at_rest = book.is_complete() && book.asked == 0;
                 if is_at_rest && book.state != JobState::Cancelled {
