@@ -92,7 +92,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         index.len()
     );
 
-    let (state, total) = (header.state()?, header.counted());
+    let (state, total) = (header.state()?, header.counted);
     let ranges = header.lines.ranges;
     let drawing = Drawing::new(sample, name, ranges, (total, header.covered));
     let mut running = Running::new(plan, slice, drawing, ranges);

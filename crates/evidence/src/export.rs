@@ -114,7 +114,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         shards: job.spec.slice.of(),
         state: state(job).name().into(),
         covered: 0,
-        counted: Decimal(job.total),
+        counted: job.total,
         lines: Lines::default(),
     }
 }
@@ -136,7 +136,7 @@ impl Writer {
             EvidenceRecord::Trust(change) => Line::Trust(change),
             EvidenceRecord::Range { counted: CountedRange { row, check }, task_counts, at_ms } => {
                 let decimals =
-                    || task_counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
+                    || task_counts.as_slice().iter().map(|&count| Decimal(count)).collect();
                 let counts = (!task_counts.are_omitted()).then(decimals);
                 Line::Range { audit: check, row: self.row(&row, at_ms, &mut lines), counts }
             }

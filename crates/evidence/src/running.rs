@@ -12,7 +12,7 @@ use farm::{
 use crate::canonical::Decimal;
 use crate::confirmations::{Amount, Confirmations};
 use crate::draw::{Drawing, Unit};
-use crate::format::{Line, Lines, StatedAuthor, StatedPolicy, StatedRow, small};
+use crate::format::{Line, Lines, StatedAuthor, StatedPolicy, StatedRow};
 use crate::task_counts;
 
 /// The most bytes of lines that a check keeps in memory: policies, trust and authors.
@@ -212,7 +212,7 @@ impl Running {
                 self.plan.method
             );
             self.content.tasks_reported += row.range.len();
-            task_counts::results(self.fingerprint, &self.known, row, &small(counts)?)
+            task_counts::results(self.fingerprint, &self.known, row, counts)
         });
         let range = Unit { range: row.range, result: row.result, is_task: false };
         self.drawing.pass(range, tasks.transpose()?.as_deref());

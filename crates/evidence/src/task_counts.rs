@@ -5,6 +5,7 @@
 use anyhow::{Context, Result, ensure};
 use farm::{CountResult, Digest, Fingerprint, Known, Range};
 
+use crate::canonical::Decimal;
 use crate::draw::Unit;
 use crate::format::StatedRow;
 
@@ -17,7 +18,7 @@ pub(super) fn results(
     plan: Fingerprint,
     known: &Known,
     row: &StatedRow,
-    counts: &[u64],
+    counts: &[Decimal],
 ) -> Result<Vec<Unit>> {
     let range = row.range;
     ensure!(
@@ -25,7 +26,7 @@ pub(super) fn results(
         "it does not report the count of each task of {range}"
     );
     let (mut sum, mut results) = (CountResult::default(), Vec::with_capacity(counts.len()));
-    for (ordinal, &count) in (range.start()..).zip(counts) {
+    for (ordinal, &Decimal(count)) in (range.start()..).zip(counts) {
         let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
         let (count, digest) = (u128::from(count), Digest::of(plan, ordinal, count));
         ensure!(known.allows(task, count), "the task {ordinal} cannot count {count}");

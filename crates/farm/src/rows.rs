@@ -6,6 +6,8 @@
 //!   evidence         a row that contradicts, or that no longer counts ([`DisputeState`])
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Principal, Provenance,
     Range, Report, TaskCounts, TrustChange,
@@ -38,7 +40,8 @@ impl Row {
 }
 
 /// Whether an accepted range was counted a second time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Nobody asked for a second count.
     NotChosen,
@@ -78,7 +81,8 @@ pub struct Unaudited {
 }
 
 /// Where a count stands that is kept as evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DisputeState {
     /// It contradicts the accepted count, and nobody knows yet which is right.
     Open,
