@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
-    Report, RequestId, SessionId, Share, Unaudited,
+    Report, RequestId, Row, SessionId, Share,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -176,7 +176,7 @@ pub enum LedgerAnswer {
     Compared(Option<CountResult>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
-    AuditsFound(Vec<Unaudited>),
+    AuditsFound(Vec<Row>),
 }
 
 /// Rows of a job that no longer count: a party that is distrusted had counted them, and nobody else.

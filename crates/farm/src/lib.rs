@@ -82,8 +82,7 @@ pub use principal::{
 };
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
-    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Unaudited,
-    tiled,
+    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, tiled,
 };
 pub use session::{Rate, WorkerView};
 pub use share::{Hours, OwnerView, Share, ShareChange};

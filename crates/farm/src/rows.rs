@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Principal, Provenance,
-    Range, Report, TaskCounts, TrustChange,
+    AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Provenance, Range, Report,
+    TaskCounts, TrustChange,
 };
 
 /// A count of a range, and who answers for it.
@@ -58,26 +58,6 @@ pub struct CountedRange {
     pub row: Row,
     /// Whether somebody else counted it, too.
     pub check: Check,
-}
-
-impl CountedRange {
-    /// What an auditor needs to know of it.
-    #[must_use]
-    pub fn unaudited(&self) -> Unaudited {
-        let Row { range, kernel, provenance, .. } = &self.row;
-        Unaudited { range: *range, principal: provenance.principal.clone(), kernel: *kernel }
-    }
-}
-
-/// An accepted range that is to be counted again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unaudited {
-    /// A row of the ledger.
-    pub range: Range,
-    /// Who counted it.
-    pub principal: Principal,
-    /// The kernel that counted it.
-    pub kernel: KernelName,
 }
 
 /// Where a count stands that is kept as evidence.

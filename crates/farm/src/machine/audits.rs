@@ -4,7 +4,7 @@ use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::{
     Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
-    RequestId, SessionId, Unaudited, Verdict,
+    RequestId, Row, SessionId, Verdict,
 };
 
 impl Farm {
@@ -85,7 +85,7 @@ impl Farm {
         self.command(Asker::Farm, command);
     }
 
-    pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
+    pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Row>) {
         let job = existing(&mut self.jobs, id);
         if job.audits.asked > 0 {
             // Others may wait once the ledger knows of that, and then it is asked again.

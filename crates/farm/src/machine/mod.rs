@@ -295,7 +295,7 @@ impl Farm {
                 self.removed(request, job, is_whole);
             }
             (Session(session), Accept { report, provenance, audit }, Written) => {
-                self.range_written(session, report, provenance.principal, audit);
+                self.range_written(session, report, provenance, audit);
             }
             (Session(session), Compare(report, provenance), Compared(found)) => {
                 self.compared(session, provenance, report, found);

@@ -30,8 +30,8 @@ use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
     Ack, Asker, CoordinatorMessage, CountResult, Dismissal, JobState, KernelName, LeaseId,
-    LeaseKind, LeaseTerms, LedgerCommand, Party, Principal, Provenance, Range, Report, SessionId,
-    TaskCounts, Unaudited, Verdict, Vote, Withdrawn,
+    LeaseKind, LeaseTerms, LedgerCommand, Party, Provenance, Range, Report, Row, SessionId,
+    TaskCounts, Verdict, Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -164,10 +164,10 @@ impl Farm {
         &mut self,
         session: SessionId,
         report: Report,
-        principal: Principal,
+        provenance: Provenance,
         audit: bool,
     ) {
-        let Report { range, kernel, checked_count, .. } = report;
+        let Report { range, checked_count, .. } = report;
         self.stats.accepted(&report);
         self.spend(&report);
         let job = existing(&mut self.jobs, report.job);
@@ -176,7 +176,7 @@ impl Farm {
             job.total.checked_add(checked_count.count.into()).expect("a total fits 128 bits");
         *self.progressed.entry(report.job).or_default() += checked_count.count as f64;
         if audit {
-            job.audits.want(Unaudited { range, principal, kernel });
+            job.audits.want(Row::new(&report, &provenance));
             self.find_audits(report.job);
         }
         self.ack(session, &report, Verdict::Accepted);

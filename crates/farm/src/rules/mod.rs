@@ -33,7 +33,7 @@ use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
     AuditPolicy, AuditScope, CountResult, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Provenance, Range, Report, TaskCounts, Unaudited,
+    LedgerCommand, Provenance, Range, Report, TaskCounts,
 };
 
 /// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
@@ -233,11 +233,7 @@ fn request_audit<S: Store>(
 }
 
 /// The first ranges that wait for an audit and are in no dispute.
-fn find_audits<S: Store>(
-    store: &mut S,
-    job: JobId,
-    most: usize,
-) -> Result<Vec<Unaudited>, S::Fault> {
+fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Result<Vec<Row>, S::Fault> {
     let disputes = store.open_disputes(job)?;
     let mut found = Vec::new();
     store.visit(job, Select::Waiting, &mut |counted, _| {
@@ -246,7 +242,7 @@ fn find_audits<S: Store>(
         }
         let is_in = |range: Range| range.intersect(counted.row.range).is_some();
         if !disputes.iter().any(|dispute| is_in(dispute.range)) {
-            found.push(counted.unaudited());
+            found.push(counted.row);
         }
         ControlFlow::Continue(())
     })?;
