@@ -4,6 +4,7 @@ use rusqlite::Connection;
 
 use super::LedgerFault;
 use super::entry::{signed, unsigned};
+use super::store::SqlStore;
 
 /// The rights of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,9 +80,7 @@ pub enum CredentialChange {
 
 /// Reads all credentials, the oldest first.
 pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
-    let mut statement = db.prepare(
-        "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id",
-    )?;
+    let query = "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id";
     let fault = |what: &str| LedgerFault::Content(format!("a credential has an unknown {what}"));
     let read = |columns: &rusqlite::Row<'_>| {
         let role = Role::named(&columns.get::<_, String>(2)?);
@@ -95,7 +94,7 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
             revoked_at_ms: columns.get(6)?,
         })
     };
-    statement.query_and_then([], read)?.collect()
+    SqlStore(db).all(query, [], read)
 }
 
 /// Makes a change.

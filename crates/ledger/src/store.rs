@@ -26,7 +26,7 @@ impl SqlStore<'_> {
     }
 
     /// All that `read` makes of the rows of a query.
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         query: &str,
         params: impl Params,

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::entry::signed;
+use super::store::SqlStore;
 use super::{LedgerFault, format};
 
 /// A ledger that is only read.
@@ -32,9 +33,7 @@ pub struct SeenRange<'a> {
 
 /// The files in the folder of keys with which a ledger was served.
 pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
-    let mut statement = db.prepare("SELECT name FROM keys ORDER BY name")?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
+    SqlStore(db).all("SELECT name FROM keys ORDER BY name", [], |row| Ok(row.get(0)?))
 }
 
 impl LedgerView {
@@ -91,11 +90,10 @@ impl LedgerView {
     ///
     /// [`LedgerFault`], if it cannot be read.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>, LedgerFault> {
-        let mut incidents = Vec::new();
-        self.each(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
-            incidents.push(Incident { at_ms: row.get(0)?, text: row.get(1)? });
-            Ok(())
-        })?;
+        let incidents =
+            SqlStore(&self.db).all(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
+                Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
+            })?;
         if incidents.is_empty() {
             return Err(rusqlite::Error::QueryReturnedNoRows.into());
         }
@@ -138,9 +136,8 @@ impl LedgerView {
              GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
             Credit::MOST
         );
-        let mut credits = Vec::new();
-        self.each(&query, names, |row| {
-            credits.push(Credit {
+        SqlStore(&self.db).all(&query, names, |row| {
+            Ok(Credit {
                 owner: row.get(0)?,
                 machine: row.get(1)?,
                 worker: row.get(2)?,
@@ -152,24 +149,8 @@ impl LedgerView {
                 agreed: number(row.get_ref(8)?),
                 contradicted: number(row.get_ref(9)?),
                 last_ms: row.get(10)?,
-            });
-            Ok(())
-        })?;
-        Ok(credits)
-    }
-
-    fn each(
-        &self,
-        query: &str,
-        parameters: impl rusqlite::Params,
-        mut see: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), LedgerFault> {
-        let mut statement = self.db.prepare(query)?;
-        let mut rows = statement.query(parameters)?;
-        while let Some(row) = rows.next()? {
-            see(row)?;
-        }
-        Ok(())
+            })
+        })
     }
 }
 

@@ -264,7 +264,7 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
         let request = LedgerRequest::Farm(Asker::Farm, range(0, 10, 7));
         handle.requests.try_send(request).expect("there is room");
     }
-    writer.run();
+    writer();
     assert!(matches!(handle.events.try_recv(), Ok(LedgerEvent::Failed(_))));
     assert_eq!(successor.has_lock.get(), Some(&true));
 }
