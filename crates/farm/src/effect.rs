@@ -38,15 +38,16 @@ pub enum Effect {
     AtRest(JobId),
 }
 
-/// Why a session is ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dismissal {
-    /// A newer session of the worker replaced it.
-    Replaced,
-    /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
-    Distrusted,
-    /// The worker reported or held something that this farm has not leased to its owner.
-    Unproven,
+crate::named! {
+    /// Why a session is ended.
+    pub enum Dismissal {
+        /// A newer session of the worker replaced it.
+        Replaced = "replaced",
+        /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
+        Distrusted = "distrusted",
+        /// The worker reported or held something that this farm has not leased to its owner.
+        Unproven = "unproven",
+    }
 }
 
 /// Why a client's request was refused.

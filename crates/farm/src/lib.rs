@@ -41,6 +41,7 @@ mod known;
 mod lease;
 mod machine;
 mod message;
+mod named;
 mod overview;
 mod pace;
 mod policy;

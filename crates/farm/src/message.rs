@@ -105,51 +105,25 @@ impl Ack {
     }
 }
 
-/// What became of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Durable, and in the total.
-    Accepted,
-    /// The range was accepted before, with the same count: a free check.
-    Agreed,
-    /// Some, but not all of the range was accepted before. The worker forgets the report, and what it covers besides is
-    /// counted again.
-    Superseded,
-    /// Durable as evidence: it contradicts the accepted count, or settles such a case.
-    Disputed,
-    /// The job has ended or does not exist.
-    Obsolete,
-    /// The job of that number has another plan here.
-    Foreign,
-    /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
-    /// exceeds what its tasks can count.
-    Invalid,
-}
-
-impl Verdict {
-    /// All verdicts.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Accepted,
-        Verdict::Agreed,
-        Verdict::Superseded,
-        Verdict::Disputed,
-        Verdict::Obsolete,
-        Verdict::Foreign,
-        Verdict::Invalid,
-    ];
-
-    /// The verdict's name in metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Accepted => "accepted",
-            Verdict::Agreed => "agreed",
-            Verdict::Superseded => "superseded",
-            Verdict::Disputed => "disputed",
-            Verdict::Obsolete => "obsolete",
-            Verdict::Foreign => "foreign",
-            Verdict::Invalid => "invalid",
-        }
+crate::named! {
+    /// What became of a report.
+    pub enum Verdict {
+        /// Durable, and in the total.
+        Accepted = "accepted",
+        /// The range was accepted before, with the same count: a free check.
+        Agreed = "agreed",
+        /// Some, but not all of the range was accepted before. The worker forgets the report, and what it covers besides is
+        /// counted again.
+        Superseded = "superseded",
+        /// Durable as evidence: it contradicts the accepted count, or settles such a case.
+        Disputed = "disputed",
+        /// The job has ended or does not exist.
+        Obsolete = "obsolete",
+        /// The job of that number has another plan here.
+        Foreign = "foreign",
+        /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
+        /// exceeds what its tasks can count.
+        Invalid = "invalid",
     }
 }
 

@@ -72,17 +72,17 @@ pub fn program_of(build: &str) -> &str {
     build.match_indices('/').nth(1).map_or(build, |(end, _)| &build[..end])
 }
 
-/// Between whom a second opinion lies.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditScope {
-    /// Between machines. It protects against broken hardware.
-    #[default]
-    Machines,
-    /// Between owners. It protects against owners that lie, unless they collude.
-    Owners,
+crate::named! {
+    /// Between whom a second opinion lies.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AuditScope {
+        /// Between machines. It protects against broken hardware.
+        #[default]
+        Machines = "machines",
+        /// Between owners. It protects against owners that lie, unless they collude.
+        Owners = "owners",
+    }
 }
 
 /// Those who are taken for one: a machine, or all machines of an owner.
@@ -213,23 +213,6 @@ pub(crate) fn is_second_opinion(
     across: AuditScope,
 ) -> bool {
     principal.is_apart_from(other_principal, across) && kernel != other_kernel
-}
-
-impl AuditScope {
-    /// Its name in messages, ledgers and bundles.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            AuditScope::Machines => "machines",
-            AuditScope::Owners => "owners",
-        }
-    }
-
-    /// The one of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<AuditScope> {
-        [AuditScope::Machines, AuditScope::Owners].into_iter().find(|across| across.name() == name)
-    }
 }
 
 impl fmt::Display for Principal {

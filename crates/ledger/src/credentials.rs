@@ -6,42 +6,19 @@ use super::LedgerFault;
 use super::entry::{signed, unsigned};
 use super::store::SqlStore;
 
-/// The rights of a credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Everything.
-    Admin,
-    /// To submit and change jobs, and to see them.
-    Submitter,
-    /// To see jobs.
-    Viewer,
-    /// To count.
-    Worker,
-    /// To count, and to settle a dispute by one recount.
-    TrustedWorker,
-}
-
-impl Role {
-    /// All roles.
-    pub const ALL: [Role; 5] =
-        [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker, Role::TrustedWorker];
-
-    /// Its name in messages, ledgers and options.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Admin => "admin",
-            Role::Submitter => "submitter",
-            Role::Viewer => "viewer",
-            Role::Worker => "worker",
-            Role::TrustedWorker => "trusted worker",
-        }
-    }
-
-    /// The role of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.name() == name)
+farm::named! {
+    /// The rights of a credential.
+    pub enum Role {
+        /// Everything.
+        Admin = "admin",
+        /// To submit and change jobs, and to see them.
+        Submitter = "submitter",
+        /// To see jobs.
+        Viewer = "viewer",
+        /// To count.
+        Worker = "worker",
+        /// To count, and to settle a dispute by one recount.
+        TrustedWorker = "trusted worker",
     }
 }
 

@@ -230,11 +230,7 @@ impl EventLoop {
                      build or backend, then resume the job");
             }
             Effect::Dismiss(session, reason) => {
-                self.meters.dismissed(match reason {
-                    Dismissal::Replaced => "replaced",
-                    Dismissal::Distrusted => "distrusted",
-                    Dismissal::Unproven => "unproven",
-                });
+                self.meters.dismissed(reason.name());
                 let outbox = self.outboxes.remove(&session);
                 // A worker that takes no orders gets the reason when it comes back.
                 if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
