@@ -185,7 +185,13 @@ impl Job {
 
     /// Whether it has ended, or its end is on the way into the ledger.
     pub(crate) fn is_over(&self) -> bool {
-        self.finishing == Some(JobState::Done) || self.ended || self.state.is_over()
+        self.end().is_some()
+    }
+
+    /// How it has ended, or ends once that is in the ledger.
+    pub(crate) fn end(&self) -> Option<JobState> {
+        let is_done = self.finishing == Some(JobState::Done) || self.ended;
+        Some(if is_done { JobState::Done } else { self.state }).filter(|state| state.is_over())
     }
 
     /// Whether it is suspended, or on the way to be.

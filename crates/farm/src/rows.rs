@@ -39,16 +39,16 @@ impl Row {
     }
 }
 
-/// Whether an accepted range was counted a second time.
+/// Whether an accepted range was counted a second time. The numbers are those of ledgers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Nobody asked for a second count.
-    NotChosen,
+    NotChosen = 0,
     /// A second count is asked for, and is missing.
-    Wanted,
+    Wanted = 1,
     /// Two parties counted it alike.
-    Agreed,
+    Agreed = 2,
 }
 
 /// An accepted range.
@@ -60,17 +60,17 @@ pub struct CountedRange {
     pub check: Check,
 }
 
-/// Where a count stands that is kept as evidence.
+/// Where a count stands that is kept as evidence. The numbers are those of ledgers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisputeState {
     /// It contradicts the accepted count, and nobody knows yet which is right.
-    Open,
+    Open = 0,
     /// Its dispute is over.
-    Settled,
+    Settled = 1,
     /// It was accepted, or confirmed another count, until its principal was proven wrong elsewhere, or until only
     /// other owners could confirm.
-    TakenBack,
+    TakenBack = 2,
 }
 
 /// A job's line of evidence. Times are Unix milliseconds, for people.

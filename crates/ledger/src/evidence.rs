@@ -7,9 +7,7 @@ use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, T
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
-use super::entry::{
-    CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, read_row_at, signed,
-};
+use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, signed};
 use super::place::{self, Place};
 use super::restore::{POLICY, POLICY_WIDTH, read_policy};
 use super::store::SqlStore;
@@ -107,7 +105,7 @@ impl Evidence {
             see(read_range(job, plan, columns)?)?;
             match get(columns, WIDTH + 3)? {
                 Some(at_ms) => {
-                    let row = read_row_at(job, columns, WIDTH + 4)?;
+                    let row = read_row(job, columns, WIDTH + 4)?;
                     see(EvidenceRecord::Audit { row, at_ms })
                 }
                 None => Ok(()),
@@ -118,7 +116,7 @@ impl Evidence {
              ORDER BY first, past, noted_at, rowid"
         );
         each(db, &query, job, |columns| {
-            let (row, state) = (read_row(job, columns)?, read_one(&STATES, columns, WIDTH + 1)?);
+            let (row, state) = (read_row(job, columns, 0)?, read_one(&STATES, columns, WIDTH + 1)?);
             see(EvidenceRecord::Dispute { row, at_ms: get(columns, WIDTH)?, state })
         })
     }
@@ -150,7 +148,7 @@ fn read_range(
     columns: &Row<'_>,
 ) -> Result<EvidenceRecord, LedgerFault> {
     let check = read_one(&CHECKS, columns, WIDTH + 1)?;
-    let counted = CountedRange { row: read_row(job, columns)?, check };
+    let counted = CountedRange { row: read_row(job, columns, 0)?, check };
     let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
     let task_counts = task_counts::of_row(counts, job, plan, &counted.row)?;
     Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })

@@ -11,7 +11,6 @@
 #![forbid(unsafe_code)]
 
 mod backup;
-mod checksum;
 mod clock;
 mod credentials;
 mod entry;

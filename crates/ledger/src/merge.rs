@@ -13,8 +13,7 @@ use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
-use super::checksum::checksum;
-use super::entry::{STATES, number_of, signed};
+use super::entry::{checksum, signed};
 use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
@@ -178,7 +177,7 @@ impl Ledger {
     ) -> Result<(), LedgerFault> {
         let known =
             "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
-        let key = (signed(job.0), checksum(job, row), at_ms, number_of(&STATES, &state));
+        let key = (signed(job.0), checksum(job, row), at_ms, state as i64);
         let is_known = self.db.prepare_cached(known)?.exists(key)?;
         if !is_known {
             SqlStore(&self.db).add("disputes", ("noted_at", at_ms), job, row, own_state(state))?;

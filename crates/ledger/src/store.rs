@@ -12,7 +12,7 @@ use rusqlite::{Connection, Params, ToSql};
 
 use super::clock::unix_ms;
 use super::entry::{
-    CHECKS, COLUMNS, STATES, STORED, WIDTH, number_of, read_one, read_row, signed, unsigned, values,
+    CHECKS, COLUMNS, STATES, STORED, WIDTH, read_one, read_row, signed, unsigned, values,
 };
 use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
 use super::{LedgerFault, task_counts};
@@ -85,7 +85,7 @@ impl SqlStore<'_> {
         let (job, first, past) = key(job, range);
         self.change(
             "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
-            (number_of(&CHECKS, &check), job, first, past),
+            (check as i64, job, first, past),
         )?;
         Ok(())
     }
@@ -123,7 +123,7 @@ impl SqlStore<'_> {
             "INSERT INTO disputes (job, {STORED}, noted_at, state) \
              SELECT job, {STORED}, {noted}, ? FROM {table} WHERE job = ? AND first = ?"
         );
-        self.change(&query, (number_of(&STATES, &why), key.0, key.1))?;
+        self.change(&query, (why as i64, key.0, key.1))?;
         self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
         Ok(())
     }
@@ -131,7 +131,7 @@ impl SqlStore<'_> {
 
 /// The column of a dispute that says where it stands.
 pub(super) fn own_state(state: DisputeState) -> Vec<(&'static str, Box<dyn ToSql>)> {
-    vec![("state", Box::new(number_of(&STATES, &state)))]
+    vec![("state", Box::new(state as i64))]
 }
 
 /// Job, first and past.
@@ -281,7 +281,7 @@ impl Store for SqlStore<'_> {
                  WHERE job = ?1 AND first <= ?2), 0)"
                     .into()
             }
-            Select::Waiting => format!("AND audit = {}", number_of(&CHECKS, &Check::Wanted)),
+            Select::Waiting => format!("AND audit = {}", Check::Wanted as i64),
             Select::By(Party { owner, machine }) => {
                 params.extend([Box::new(owner) as _, Box::new(machine) as _]);
                 format!("AND ({BY} OR audit = 2 AND EXISTS (SELECT 1 {SECOND} AND {BY}))")
@@ -297,7 +297,7 @@ impl Store for SqlStore<'_> {
         let mut statement = self.0.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(columns) = rows.next()? {
-            let (row, check) = (read_row(job, columns)?, read_one(&CHECKS, columns, WIDTH)?);
+            let (row, check) = (read_row(job, columns, 0)?, read_one(&CHECKS, columns, WIDTH)?);
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
             let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {
@@ -309,10 +309,8 @@ impl Store for SqlStore<'_> {
 
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, LedgerFault> {
         // A literal, so that SQLite counts those that wait by their index.
-        let query = format!(
-            "SELECT count(*) FROM ranges WHERE job = ? AND audit = {}",
-            number_of(&CHECKS, &check)
-        );
+        let query =
+            format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
         let count = self.first(&query, [signed(job.0)], |columns| unsigned(columns, 0))?;
         Ok(count.expect("a count is one row"))
     }
@@ -328,7 +326,7 @@ impl Store for SqlStore<'_> {
             key(job, counted.row.range),
         )?;
         let own: Vec<(_, Box<dyn ToSql>)> = vec![
-            ("audit", Box::new(number_of(&CHECKS, &counted.check))),
+            ("audit", Box::new(counted.check as i64)),
             ("task_counts", Box::new(task_counts::bytes(task_counts))),
         ];
         self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, own)
@@ -380,7 +378,7 @@ impl Store for SqlStore<'_> {
                  ORDER BY first, past, rowid"
             ),
             [signed(job.0)],
-            |columns| read_row(job, columns),
+            |columns| read_row(job, columns, 0),
         )?;
         let mut disputes: Vec<OpenDispute> = Vec::new();
         for claim in claims {

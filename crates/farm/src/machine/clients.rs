@@ -169,16 +169,12 @@ impl Farm {
     /// Brings a job into another state. Leasing stops at once.
     fn stand(&mut self, id: JobId, wanted: JobState) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        if job.is_over() && job.state != JobState::Cancelled {
-            return Err(Refusal::Over(id, JobState::Done));
+        let is_repeated = (wanted, job.state) == (JobState::Cancelled, JobState::Cancelled);
+        if let Some(end) = job.end().filter(|_| !is_repeated) {
+            return Err(Refusal::Over(id, end));
         }
-        if wanted != JobState::Cancelled {
-            if job.is_being_suspended() {
-                return Err(Refusal::Suspended(id));
-            }
-            if job.state == JobState::Cancelled {
-                return Err(Refusal::Over(id, JobState::Cancelled));
-            }
+        if wanted != JobState::Cancelled && job.is_being_suspended() {
+            return Err(Refusal::Suspended(id));
         }
         job.state = wanted;
         self.requeue(id);
@@ -193,11 +189,8 @@ impl Farm {
     /// What is leased next follows a new priority at once, and what is leased already stays so.
     fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        if job.state == JobState::Cancelled {
-            return Err(Refusal::Over(id, JobState::Cancelled));
-        }
-        if job.is_over() {
-            return Err(Refusal::Over(id, JobState::Done));
+        if let Some(end) = job.end() {
+            return Err(Refusal::Over(id, end));
         }
         self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         job.spec.priority = priority;
@@ -276,5 +269,47 @@ impl Farm {
         }
         self.requeue(id);
         self.effects.push(Effect::AtRest(id));
+    }
+
+    /// From now on the job is the ledger's alone, which removes it.
+    fn remove(&mut self, request: RequestId, id: JobId) -> Result<(), Refusal> {
+        let was = self.job(id).ok_or(Refusal::NoSuchJob(id))?;
+        if self.proofs.contains(&id) {
+            return Err(Refusal::Proof(id));
+        }
+        self.let_go(id)?;
+        self.removing.insert(id, Box::new(was));
+        self.command(Asker::Client(request), LedgerCommand::Remove(id));
+        Ok(())
+    }
+
+    /// The ledger takes other commands between one part of the job and the next.
+    pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
+        if !is_whole {
+            return self.command(Asker::Client(request), LedgerCommand::Remove(job));
+        }
+        let was = self.removing.remove(&job).expect("the farm has asked for it");
+        self.effects.push(Effect::Reply(request, Ok(Answer::Job(was))));
+    }
+
+    /// Forgets a job that is over and of which nothing is on its way into the ledger.
+    fn let_go(&mut self, id: JobId) -> Result<(), Refusal> {
+        let job = &self.jobs[&id];
+        if !job.state.is_over() || !job.durable_state.is_over() {
+            return Err(Refusal::NotOver(id, job.durable_state));
+        }
+        // The end of a dispute may take rows of any job back.
+        if self.settling > 0 || job.unanswered > 0 {
+            return Err(Refusal::Unsettled(id));
+        }
+        for lease in self.leases.of_job(id) {
+            self.revoke(lease);
+        }
+        let job = self.jobs.remove(&id).expect("it was found");
+        self.keys.remove(&job.spec.origin);
+        // A job that is done is served while it is audited.
+        self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
+        self.progressed.remove(&id);
+        Ok(())
     }
 }

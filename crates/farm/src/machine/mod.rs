@@ -13,7 +13,6 @@ mod clients;
 mod leasing;
 mod overview;
 mod owners;
-mod removal;
 mod restore;
 mod results;
 mod sessions;
