@@ -36,6 +36,9 @@ use crate::{
     LedgerCommand, Provenance, Range, Report, TaskCounts,
 };
 
+/// What a rule finds or changes in a store, or why the store cannot be read or written.
+type Done<S, T = ()> = Result<T, <S as Store>::Fault>;
+
 /// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
 /// a whole: not all of them are read again each time.
 const MOST_COMPARED: usize = 64;
@@ -48,7 +51,7 @@ const NOBODY: &str = "";
 /// # Errors
 ///
 /// A [`Contradiction`] if the command and the rows do not fit together, or what the store says.
-pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<LedgerAnswer, S::Fault> {
+pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, LedgerAnswer> {
     match command {
         LedgerCommand::CreateJob { job, spec, audit } => {
             store.add_job(*job, spec)?;
@@ -121,18 +124,14 @@ pub fn accept<S: Store>(
     job: JobId,
     counted: &CountedRange,
     task_counts: &TaskCounts,
-) -> Result<(), S::Fault> {
+) -> Done<S> {
     beside(store, job, counted.row.range)?;
     store.insert(job, counted, task_counts)
 }
 
 /// The rows on either side of a range that is about to be accepted. The farm does not let ranges overlap; this is the second
 /// pair of eyes.
-fn beside<S: Store>(
-    store: &mut S,
-    job: JobId,
-    range: Range,
-) -> Result<Vec<CountedRange>, S::Fault> {
+fn beside<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Vec<CountedRange>> {
     let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
     let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
     if rows.iter().any(|other| other.row.range.intersect(range).is_some()) {
@@ -141,11 +140,7 @@ fn beside<S: Store>(
     Ok(rows)
 }
 
-fn confirm<S: Store>(
-    store: &mut S,
-    report: &Report,
-    provenance: &Provenance,
-) -> Result<(), S::Fault> {
+fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
     let (job, second) = (report.job, Row::new(report, provenance));
     let across = across(store, job)?;
     let mut is_confirmed = false;
@@ -181,18 +176,18 @@ fn confirms(first: &CountedRange, second: &Row, across: AuditScope) -> bool {
 }
 
 /// Between whom a second opinion about a job lies.
-fn across<S: Store>(store: &mut S, job: JobId) -> Result<AuditScope, S::Fault> {
+fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
 /// The numbers of a job's audits.
-fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Result<LedgerAnswer, S::Fault> {
+fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
 }
 
 /// Marks an accepted range to be counted again, if it is one row that nobody has checked.
-fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fault> {
+fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
     let mut is_unchecked = false;
     store.visit(job, Select::Overlapping(range), &mut |counted, _| {
         is_unchecked = counted.row.range == range && counted.check == Check::NotChosen;
@@ -206,12 +201,7 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fau
 
 /// Notes a policy, and marks what it chooses of the accepted ranges. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
 /// withdraws what waited before. A job that is done stays so.
-fn request_audit<S: Store>(
-    store: &mut S,
-    job: JobId,
-    policy: AuditPolicy,
-    by: &str,
-) -> Result<(), S::Fault> {
+fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &str) -> Done<S> {
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
     store.add_policy(job, policy, by)?;
@@ -233,7 +223,7 @@ fn request_audit<S: Store>(
 }
 
 /// The first ranges that wait for an audit and are in no dispute.
-fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Result<Vec<Row>, S::Fault> {
+fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Done<S, Vec<Row>> {
     let disputes = store.open_disputes(job)?;
     let mut found = Vec::new();
     store.visit(job, Select::Waiting, &mut |counted, _| {
@@ -250,12 +240,7 @@ fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Result<Vec<R
 }
 
 /// A job ends, or is suspended, only if its rows say so.
-fn check_complete<S: Store>(
-    store: &mut S,
-    job: JobId,
-    tasks: u64,
-    total: u128,
-) -> Result<(), S::Fault> {
+fn check_complete<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) -> Done<S> {
     let mut covered = 0;
     let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
@@ -279,7 +264,7 @@ pub fn for_each_row<S: Store>(
     store: &mut S,
     job: JobId,
     mut see: impl FnMut(CountedRange),
-) -> Result<u128, S::Fault> {
+) -> Done<S, u128> {
     let (mut sum, mut end, mut fault) = (0_u128, 0, None);
     store.visit(job, Select::All, &mut |counted, _| {
         let row = &counted.row;
@@ -301,11 +286,7 @@ pub fn for_each_row<S: Store>(
 }
 
 /// What the rows of a range say, of which few are read.
-fn compare<S: Store>(
-    store: &mut S,
-    job: JobId,
-    range: Range,
-) -> Result<Option<CountResult>, S::Fault> {
+fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Option<CountResult>> {
     let rows = first_rows(store, job, range, MOST_COMPARED)?;
     Ok(tiled(rows.iter().map(|counted| &counted.row), range))
 }
@@ -316,7 +297,7 @@ fn first_rows<S: Store>(
     id: JobId,
     range: Range,
     most: usize,
-) -> Result<Vec<CountedRange>, S::Fault> {
+) -> Done<S, Vec<CountedRange>> {
     let mut rows = Vec::new();
     store.visit(id, Select::Overlapping(range), &mut |counted, _| {
         rows.push(counted);
@@ -326,7 +307,7 @@ fn first_rows<S: Store>(
 }
 
 /// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
+fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S, bool> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(Contradiction::new(id, "was about to be removed, which is not over").into());
     }
@@ -338,7 +319,7 @@ fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
     store.remove_job(id)
 }
 
-fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
+fn stored_job<S: Store>(store: &mut S, id: JobId) -> Done<S, StoredJob> {
     store.jobs(Some(id))?.pop().ok_or_else(|| Contradiction::new(id, "is gone").into())
 }
 
@@ -349,7 +330,7 @@ fn change_job<S: Store>(
     change: JobChange,
     by: &str,
     then: impl FnOnce(&mut StoredJob),
-) -> Result<(), S::Fault> {
+) -> Done<S> {
     let mut job = stored_job(store, id)?;
     let is_news = match change {
         JobChange::State(state) => {
@@ -366,7 +347,7 @@ fn change_job<S: Store>(
 }
 
 /// A job that was done or suspended no longer is.
-fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
+fn reopen<S: Store>(store: &mut S, job: JobId) -> Done<S> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Suspended) {
         change_job(store, job, JobChange::State(JobState::Running), NOBODY, |_| ())?;
     }
@@ -374,6 +355,6 @@ fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
 }
 
 /// Parties that are distrusted.
-fn distrusted<S: Store>(store: &mut S) -> Result<Distrusted, S::Fault> {
+fn distrusted<S: Store>(store: &mut S) -> Done<S, Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Store, StoredJob, first_rows, for_each_row};
+use super::{Done, Store, StoredJob, first_rows, for_each_row};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
 use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
