@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 
-use super::LedgerFault;
 use super::entry::{signed, unsigned};
 use super::store::SqlStore;
+use super::{LedgerFault, Result};
 
 farm::named! {
     /// The rights of a credential.
@@ -56,7 +56,7 @@ pub enum CredentialChange {
 }
 
 /// Reads all credentials, the oldest first.
-pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
+pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
     let query = "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id";
     let fault = |what: &str| LedgerFault::Content(format!("a credential has an unknown {what}"));
     let read = |columns: &rusqlite::Row<'_>| {
@@ -75,7 +75,7 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
 }
 
 /// Makes a change.
-pub(super) fn change(db: &Connection, change: &CredentialChange) -> Result<(), LedgerFault> {
+pub(super) fn change(db: &Connection, change: &CredentialChange) -> Result<()> {
     match change {
         CredentialChange::Add(credential) => db.execute(
             "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?)",

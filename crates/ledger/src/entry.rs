@@ -6,7 +6,7 @@ use farm::{
 };
 use rusqlite::ToSql;
 
-use super::LedgerFault;
+use super::{LedgerFault, Result};
 
 /// The columns of such a row as they are stored, in the order of [`values`].
 pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, checksum";
@@ -49,11 +49,7 @@ pub(super) fn columns_of(table: &str) -> String {
 }
 
 /// A row of `job` from the columns [`COLUMNS`], which begin with number `at`, if it still says what was written.
-pub(super) fn read_row(
-    job: JobId,
-    columns: &rusqlite::Row<'_>,
-    at: usize,
-) -> Result<Row, LedgerFault> {
+pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>, at: usize) -> Result<Row> {
     let (first, past) = (unsigned(columns, at)?, unsigned(columns, at + 1)?);
     let (count, digest): (String, String) = (columns.get(at + 2)?, columns.get(at + 4)?);
     let kernel: String = columns.get(at + 5)?;
@@ -118,18 +114,14 @@ pub(super) const STATES: [DisputeState; 3] =
     [DisputeState::Open, DisputeState::Settled, DisputeState::TakenBack];
 
 /// Reads the number that stands for one of these.
-pub(super) fn read_one<T: Copy>(
-    all: &[T],
-    columns: &rusqlite::Row<'_>,
-    at: usize,
-) -> Result<T, LedgerFault> {
+pub(super) fn read_one<T: Copy>(all: &[T], columns: &rusqlite::Row<'_>, at: usize) -> Result<T> {
     let number = unsigned(columns, at)?;
     let one = usize::try_from(number).ok().and_then(|place| all.get(place).copied());
     one.ok_or_else(|| LedgerFault::Content(format!("the unknown check or state {number}")))
 }
 
 /// A number that is never negative.
-pub(super) fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> Result<u64, LedgerFault> {
+pub(super) fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value)
         .map_err(|_| LedgerFault::Content(format!("{value} where no negative number can be")))

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{LedgerFault, wait};
+use super::{LedgerFault, Result, wait};
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
@@ -47,7 +47,7 @@ pub(super) fn distrust(db: &Connection) -> Result<(), rusqlite::Error> {
 }
 
 /// Makes a new database a ledger of this format, without rows.
-pub(super) fn create(db: &Connection) -> Result<(), LedgerFault> {
+pub(super) fn create(db: &Connection) -> Result<()> {
     db.execute_batch(SCHEMA)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(db.pragma_update(None, "user_version", FORMAT)?)
@@ -58,7 +58,7 @@ pub(super) fn create(db: &Connection) -> Result<(), LedgerFault> {
 /// # Errors
 ///
 /// [`LedgerFault::Content`] if it is another kind of database, [`LedgerFault::Version`] if it has another format.
-pub(super) fn check(db: &Connection) -> Result<(), LedgerFault> {
+pub(super) fn check(db: &Connection) -> Result<()> {
     let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if number("application_id")? != APPLICATION_ID {
         return Err(LedgerFault::Content("it is a database, but not a ledger".into()));
@@ -75,7 +75,7 @@ pub(super) fn check(db: &Connection) -> Result<(), LedgerFault> {
 type Part = (String, String, Option<String>);
 
 /// Refuses tables, indices, views and triggers that this program does not make.
-fn check_schema(db: &Connection) -> Result<(), LedgerFault> {
+fn check_schema(db: &Connection) -> Result<()> {
     let read = |db: &Connection, most: usize| -> Result<BTreeSet<Part>, rusqlite::Error> {
         let mut query = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;
         let parts = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;

@@ -14,7 +14,9 @@ use farm::{
 use crate::backup::Unfinished;
 use crate::place;
 use crate::store::SqlStore;
-use crate::{Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock};
+use crate::{
+    Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, Result,
+};
 
 /// The only job of a ledger that was joined.
 const JOB: JobId = JobId(1);
@@ -207,7 +209,7 @@ fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
 
 /// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
 /// trusted.
-fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
+fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<()> {
     let is_trusted = |verdict: &&TrustChange| {
         !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
     };

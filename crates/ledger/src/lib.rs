@@ -33,6 +33,7 @@ pub use backup::Draft;
 pub use clock::unix_ms;
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
+pub(crate) use fault::Result;
 pub use fault::{LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use merge::Absorbed;

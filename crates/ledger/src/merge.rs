@@ -15,7 +15,7 @@ use farm::{
 
 use super::entry::{checksum, signed};
 use super::store::{SqlStore, own_state};
-use super::{Evidence, Ledger, LedgerFault};
+use super::{Evidence, Ledger, LedgerFault, Result};
 
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Ledger {
         part: &Evidence,
         theirs: JobId,
         wrong: &Distrusted,
-    ) -> Result<Absorbed, LedgerFault> {
+    ) -> Result<Absorbed> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
         let is_wrong = |row: &Row| wrong.includes(&row.provenance.principal);
@@ -90,7 +90,7 @@ impl Ledger {
     }
 
     /// Whether there is a row of just this range here that is said to be confirmed, without what confirms it.
-    fn lacks_second(&self, job: JobId, range: Range) -> Result<bool, LedgerFault> {
+    fn lacks_second(&self, job: JobId, range: Range) -> Result<bool> {
         let mut statement = self.db.prepare_cached(
             "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
              AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
@@ -100,12 +100,12 @@ impl Ledger {
     }
 
     /// A range together with all rows here that overlap it.
-    fn hull(&self, job: JobId, range: Range) -> Result<Range, LedgerFault> {
+    fn hull(&self, job: JobId, range: Range) -> Result<Range> {
         let rows = self.overlapping(job, range)?;
         Ok(rows.iter().fold(range, |hull, row| join(hull, row.range)))
     }
 
-    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>, LedgerFault> {
+    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         SqlStore(&self.db).visit(job, Select::Overlapping(range), &mut |counted, _| {
             rows.push(counted.row);
@@ -120,7 +120,7 @@ impl Ledger {
         overlap: Option<Overlap>,
         wrong: &Distrusted,
         absorbed: &mut Absorbed,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let Some(Overlap { rows, seconds, range }) = overlap else { return Ok(()) };
         self.take_rows(job, rows, range, absorbed)?;
         for (second, at_ms) in seconds {
@@ -143,7 +143,7 @@ impl Ledger {
         rows: Vec<(CountedRange, TaskCounts)>,
         range: Range,
         absorbed: &mut Absorbed,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let here = self.overlapping(job, range)?;
         let there = rows.iter().map(|(counted, _)| &counted.row);
         if let (Some(ours), Some(theirs)) = (farm::tiled(&here, range), farm::tiled(there, range)) {
@@ -168,13 +168,7 @@ impl Ledger {
     }
 
     /// Adds a count that is evidence, unless it is here already.
-    fn add_dispute(
-        &self,
-        job: JobId,
-        row: &Row,
-        at_ms: i64,
-        state: DisputeState,
-    ) -> Result<(), LedgerFault> {
+    fn add_dispute(&self, job: JobId, row: &Row, at_ms: i64, state: DisputeState) -> Result<()> {
         let known =
             "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
         let key = (signed(job.0), checksum(job, row), at_ms, state as i64);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use farm::{Check, EvidenceRecord, Row};
 
-use super::{Evidence, LedgerFault};
+use super::{Evidence, LedgerFault, Result};
 
 /// The content of a sound ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct ScrubReport {
 /// # Errors
 ///
 /// [`LedgerFault`], if it cannot be read, or the first damage of it.
-pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
+pub fn scrub(path: &Path) -> Result<ScrubReport> {
     let evidence = Evidence::open(path)?;
     evidence.check_integrity()?;
     let mut report = ScrubReport { jobs: evidence.jobs().len() as u64, ..ScrubReport::default() };

@@ -11,17 +11,15 @@ use farm::{
 use rusqlite::{Connection, Params, ToSql};
 
 use super::clock::unix_ms;
-use super::entry::{
-    CHECKS, COLUMNS, STATES, STORED, WIDTH, read_one, read_row, signed, unsigned, values,
-};
+use super::entry::{CHECKS, COLUMNS, STORED, WIDTH, read_one, read_row, signed, unsigned, values};
 use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
-use super::{LedgerFault, task_counts};
+use super::{LedgerFault, Result, task_counts};
 
 /// A ledger's tables. They are changed only within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
 
 impl SqlStore<'_> {
-    fn change(&self, query: &str, params: impl Params) -> Result<usize, LedgerFault> {
+    fn change(&self, query: &str, params: impl Params) -> Result<usize> {
         Ok(self.0.prepare_cached(query)?.execute(params)?)
     }
 
@@ -30,8 +28,8 @@ impl SqlStore<'_> {
         &self,
         query: &str,
         params: impl Params,
-        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, LedgerFault>,
-    ) -> Result<Vec<T>, LedgerFault> {
+        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut statement = self.0.prepare_cached(query)?;
         statement.query_and_then(params, read)?.collect()
     }
@@ -41,8 +39,8 @@ impl SqlStore<'_> {
         &self,
         query: &str,
         params: impl Params,
-        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, LedgerFault>,
-    ) -> Result<Option<T>, LedgerFault> {
+        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
         let mut statement = self.0.prepare_cached(query)?;
         statement.query_and_then(params, read)?.next().transpose()
     }
@@ -55,7 +53,7 @@ impl SqlStore<'_> {
         job: JobId,
         row: &Row,
         own: Vec<(&str, Box<dyn ToSql>)>,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.provenance.build])?;
         let mut names = format!("job, {STORED}, {noted}");
         let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
@@ -76,12 +74,7 @@ impl SqlStore<'_> {
     }
 
     /// Says whether an accepted range was counted a second time.
-    pub(super) fn set_check(
-        &self,
-        job: JobId,
-        range: Range,
-        check: Check,
-    ) -> Result<(), LedgerFault> {
+    pub(super) fn set_check(&self, job: JobId, range: Range, check: Check) -> Result<()> {
         let (job, first, past) = key(job, range);
         self.change(
             "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
@@ -91,7 +84,7 @@ impl SqlStore<'_> {
     }
 
     /// Adds a change of trust.
-    pub(super) fn note_trust(&self, change: &TrustChange) -> Result<(), LedgerFault> {
+    pub(super) fn note_trust(&self, change: &TrustChange) -> Result<()> {
         let TrustChange { party, trusted, proof, reason, at_ms } = change;
         let proof = proof.map(|(job, range)| key(job, range));
         self.change(
@@ -117,7 +110,7 @@ impl SqlStore<'_> {
         job: JobId,
         range: Range,
         why: DisputeState,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let key = (signed(job.0), signed(range.start()));
         let query = format!(
             "INSERT INTO disputes (job, {STORED}, noted_at, state) \
@@ -142,14 +135,14 @@ fn key(job: JobId, range: Range) -> (i64, i64, i64) {
 impl Store for SqlStore<'_> {
     type Fault = LedgerFault;
 
-    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>, LedgerFault> {
+    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>> {
         match only {
             Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [signed(id.0)], read_job),
             None => self.all(&format!("{JOBS} ORDER BY id"), [], read_job),
         }
     }
 
-    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<(), LedgerFault> {
+    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<()> {
         let JobSpec { origin, plan, slice, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
@@ -175,12 +168,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn change_job(
-        &mut self,
-        job: &StoredJob,
-        change: Option<JobChange>,
-        by: &str,
-    ) -> Result<(), LedgerFault> {
+    fn change_job(&mut self, job: &StoredJob, change: Option<JobChange>, by: &str) -> Result<()> {
         let now = unix_ms();
         self.change(
             "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, \
@@ -211,7 +199,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn remove_job(&mut self, job: JobId) -> Result<bool, LedgerFault> {
+    fn remove_job(&mut self, job: JobId) -> Result<bool> {
         /// Rows of a table that go in one transaction: a million take seconds, for which nothing else would be written. In
         /// tests short histories have several parts.
         const MOST: u32 = if cfg!(test) { 2 } else { 4_096 };
@@ -252,7 +240,7 @@ impl Store for SqlStore<'_> {
         Ok(true)
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
         let AuditPolicy { share_ppm, seed, by_search, across } = policy;
         self.change(
             &format!(
@@ -269,7 +257,7 @@ impl Store for SqlStore<'_> {
         job: JobId,
         which: Select<'_>,
         see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
         let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(signed(job.0))];
         let condition = match which {
@@ -307,7 +295,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn count(&mut self, job: JobId, check: Check) -> Result<u64, LedgerFault> {
+    fn count(&mut self, job: JobId, check: Check) -> Result<u64> {
         // A literal, so that SQLite counts those that wait by their index.
         let query =
             format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
@@ -320,7 +308,7 @@ impl Store for SqlStore<'_> {
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         self.change(
             "DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?",
             key(job, counted.row.range),
@@ -332,7 +320,7 @@ impl Store for SqlStore<'_> {
         self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, own)
     }
 
-    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
+    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
         let counts = self.first(
             "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?",
             key(job, range),
@@ -348,7 +336,7 @@ impl Store for SqlStore<'_> {
         }
     }
 
-    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<()> {
         self.change(
             "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?",
             key(job, range),
@@ -356,22 +344,22 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<(), LedgerFault> {
+    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<()> {
         self.move_to_disputes(("audits", "counted_at"), job, range, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
     }
 
-    fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), LedgerFault> {
+    fn confirm(&mut self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
         self.add("audits", ("counted_at", unix_ms()), job, second, Vec::new())
     }
 
-    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
+    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
         self.move_to_disputes(("audits", "counted_at"), job, range, why)?;
         self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
     }
 
-    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, LedgerFault> {
+    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>> {
         let claims = self.all(
             &format!(
                 "SELECT {COLUMNS} FROM disputes WHERE job = ? AND state = 0 \
@@ -390,11 +378,11 @@ impl Store for SqlStore<'_> {
         Ok(disputes)
     }
 
-    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
+    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<()> {
         self.add("disputes", ("noted_at", unix_ms()), job, row, own_state(DisputeState::Open))
     }
 
-    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {
         self.change(
             "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0",
             key(job, range),
@@ -408,12 +396,12 @@ impl Store for SqlStore<'_> {
         trusted: bool,
         proof: Option<(JobId, Range)>,
         reason: &str,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let (party, reason) = (party.clone(), reason.into());
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: unix_ms() })
     }
 
-    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<(), LedgerFault> {
+    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<()> {
         let Share { weight, limit_us } = share;
         self.change(
             "INSERT INTO shares (owner, weight, limit_us, asked_by, noted_at) VALUES (?, ?, ?, ?, ?)",
@@ -422,7 +410,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn shares(&mut self) -> Result<BTreeMap<String, Share>, LedgerFault> {
+    fn shares(&mut self) -> Result<BTreeMap<String, Share>> {
         let query = "SELECT owner, weight, limit_us FROM shares ORDER BY rowid";
         let all = self.all(query, [], |row| {
             let has_limit = row.get::<_, Option<i64>>(2)?.is_some();
@@ -432,7 +420,7 @@ impl Store for SqlStore<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, LedgerFault> {
+    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
         let all = self.all(query, [], |row| {
@@ -442,7 +430,7 @@ impl Store for SqlStore<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn trust_changes(&mut self) -> Result<Vec<TrustChange>, LedgerFault> {
+    fn trust_changes(&mut self) -> Result<Vec<TrustChange>> {
         self.all(&format!("SELECT {TRUST} FROM trust ORDER BY rowid"), [], read_trust)
     }
 }

@@ -4,7 +4,7 @@
 
 use farm::{JobId, Plan, Range, Row, TaskCounts};
 
-use super::LedgerFault;
+use super::{LedgerFault, Result};
 
 /// Bytes of one count, the lowest first.
 const EACH: usize = 8;
@@ -21,7 +21,7 @@ pub(super) fn read(
     at: usize,
     job: JobId,
     range: Range,
-) -> Result<TaskCounts, LedgerFault> {
+) -> Result<TaskCounts> {
     let Some(bytes) = columns.get_ref(at)?.as_blob_or_null().map_err(rusqlite::Error::from)? else {
         return Ok(TaskCounts::default());
     };
@@ -43,7 +43,7 @@ pub(super) fn of_row(
     job: JobId,
     plan: Option<&Plan>,
     row: &Row,
-) -> Result<TaskCounts, LedgerFault> {
+) -> Result<TaskCounts> {
     match plan.filter(|plan| plan.reports_tasks()) {
         Some(plan) if counts.add_up_to(plan.fingerprint(), row.range, row.checked_count) => {
             Ok(counts)

@@ -12,7 +12,7 @@ use rusqlite::types::ValueRef;
 
 use super::entry::signed;
 use super::store::SqlStore;
-use super::{LedgerFault, format};
+use super::{Result, format};
 
 /// A ledger that is only read.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct SeenRange<'a> {
 }
 
 /// The files in the folder of keys with which a ledger was served.
-pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
+pub(super) fn keys(db: &Connection) -> Result<Vec<String>> {
     SqlStore(db).all("SELECT name FROM keys ORDER BY name", [], |row| Ok(row.get(0)?))
 }
 
@@ -44,8 +44,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn open(path: &Path) -> Result<LedgerView, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn open(path: &Path) -> Result<LedgerView> {
         Ok(LedgerView { db: format::reader(path)? })
     }
 
@@ -53,8 +53,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn keys(&self) -> Result<Vec<String>> {
         keys(&self.db)
     }
 
@@ -62,12 +62,12 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn ranges(
         &self,
         job: JobId,
         mut see: impl FnMut(SeenRange<'_>) -> ControlFlow<()>,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let query =
             "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
         let mut statement = self.db.prepare(query)?;
@@ -88,8 +88,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
         let incidents =
             SqlStore(&self.db).all(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
                 Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
@@ -104,8 +104,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>> {
         let (key, names): (_, [Option<&str>; 3]) = match of {
             CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),
             CreditOf::Workers(owner) => ("owner, machine, worker, NULL", [Some(owner), None, None]),

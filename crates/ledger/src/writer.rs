@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
 use super::store::SqlStore;
-use super::{CredentialChange, Ledger, LedgerFault, credentials};
+use super::{CredentialChange, Ledger, LedgerFault, Result, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 const QUEUE: usize = 65_536;
@@ -119,7 +119,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does not fit its
     /// rows.
-    pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
+    pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>> {
         let mut store = SqlStore(&self.db);
         let mut serve = |request: &LedgerRequest| match request {
             LedgerRequest::Farm(_, command) => rules::execute(&mut store, command),
@@ -137,13 +137,13 @@ impl Ledger {
     }
 
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
-    pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
+    pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>> {
         let request = |command: &LedgerCommand| LedgerRequest::Farm(Asker::Farm, command.clone());
         self.serve(&commands.iter().map(request).collect::<Vec<_>>())
     }
 
     /// Whether its file is still there.
-    pub(crate) fn look(&self) -> Result<(), LedgerFault> {
+    pub(crate) fn look(&self) -> Result<()> {
         self.place.as_ref().map_or(Ok(()), Place::look)
     }
 
