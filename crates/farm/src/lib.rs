@@ -89,4 +89,4 @@ pub use session::{Rate, WorkerView};
 pub use share::{Hours, OwnerView, Share, ShareChange};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use token::{LeaseKey, LeaseTerms};
+pub use token::LeaseKey;

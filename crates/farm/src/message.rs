@@ -47,8 +47,11 @@ impl Hello {
     pub const MAX_HOLDINGS: usize = 8_192;
 }
 
-/// A part of a lease that a reconnecting worker still works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of a lease that a worker works on or has counted, and all that distinguishes the lease from others. Its number
+/// alone is not enough: if the coordinator is replaced by one with another ledger, two plans' counts would be added up.
+/// With job and plan it is not enough either: if the ledger is an old copy, two leases' ranges would be reported as one
+/// that was never leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holding {
     /// The lease under which it was leased.
     pub lease: LeaseId,
@@ -56,10 +59,30 @@ pub struct Holding {
     pub job: JobId,
     /// The job's plan: numbers alone do not distinguish two ledgers.
     pub fingerprint: Fingerprint,
-    /// The ordinals not yet reported.
+    /// The ordinals.
     pub range: Range,
     /// That they were leased.
     pub token: LeaseToken,
+}
+
+impl Holding {
+    /// All of a lease.
+    #[must_use]
+    pub fn of_lease(&Lease { id: lease, job, fingerprint, range, token, .. }: &Lease) -> Holding {
+        Holding { lease, job, fingerprint, range, token }
+    }
+
+    /// The reported part of a lease.
+    #[must_use]
+    pub fn of_report(&Report { lease, job, fingerprint, range, token, .. }: &Report) -> Holding {
+        Holding { lease, job, fingerprint, range, token }
+    }
+
+    /// The whole lease that this is a part of.
+    #[must_use]
+    pub fn whole(self) -> Holding {
+        Holding { range: self.token.range, ..self }
+    }
 }
 
 /// A message of the coordinator to a worker.

@@ -20,8 +20,8 @@ use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms, Millis, Range,
-    Recount, SessionId,
+    CoordinatorMessage, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken, Millis,
+    Range, Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker says
@@ -268,9 +268,9 @@ impl Farm {
         self.assign(session, lease, job, range, recount.is_some(), term);
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
-        let owner = &self.sessions[&session].principal().owner;
-        let terms = LeaseTerms { job, plan: fingerprint, lease, owner };
-        let token = self.key.sign(&terms, range, kind);
+        let token = LeaseToken { range, kind, mac: [0; 16] };
+        let unsigned = Holding { lease, job, fingerprint, range, token };
+        let token = self.key.sign(&unsigned, &self.sessions[&session].principal().owner);
         let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
         self.tell(session, CoordinatorMessage::Lease(lease));
     }

@@ -166,7 +166,7 @@ fn lost_connections_and_stopped_workers_fail_no_task() {
 
         // When the process reconnects with its lease, and is then asked to stop
         let session = SessionId(100 + number);
-        let hello = Hello { holding: vec![holding(&lease)], ..hello(&worker, 1) };
+        let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello(&worker, 1) };
         stage.join_as(session, OWNER, hello);
         assert!(!stage.revoked(lease.id), "{worker} would drop what it was left");
         stage.act(Event::Said(session, WorkerMessage::Draining));
@@ -193,7 +193,7 @@ fn a_worker_that_still_holds_a_failed_task_keeps_it() {
     assert_eq!(failed(&stage), 1);
 
     // When one of them reconnects with the task
-    let hello = Hello { holding: vec![holding(&leases[1])], ..hello("w2", 1) };
+    let hello = Hello { holding: vec![Holding::of_lease(&leases[1])], ..hello("w2", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     // Then it keeps the task, which is not failed any more.
@@ -214,7 +214,11 @@ fn a_process_that_comes_back_late_did_not_crash() {
         stage.act(Event::Left(session));
         stage.tick(stage.now + 1_000_000);
         let again = SessionId(200 + life);
-        stage.join_as(again, OWNER, Hello { holding: vec![holding(&lease)], ..hello("w1", 1) });
+        stage.join_as(
+            again,
+            OWNER,
+            Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 1) },
+        );
         stage.act(Event::Said(again, WorkerMessage::Draining));
         stage.act(Event::Left(again));
     }
@@ -316,9 +320,4 @@ fn a_count_of_a_failed_task_is_accepted() {
 
     assert_eq!(fleet.failed(), []);
     assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
-}
-
-fn holding(lease: &Lease) -> Holding {
-    let Lease { id: lease, job, fingerprint, range, token, .. } = *lease;
-    Holding { lease, job, fingerprint, range, token }
 }

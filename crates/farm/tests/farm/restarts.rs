@@ -34,8 +34,7 @@ fn restored(store: MemoryStore) -> Stage {
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
     let leased = Report { lease: LeaseId(lease), ..report(JOB, plan(10), range(start, end)) };
-    let Report { lease, job, fingerprint, range, token, .. } = proven(leased, OWNER);
-    Holding { lease, job, fingerprint, range, token }
+    Holding::of_report(&proven(leased, OWNER))
 }
 
 #[test]
@@ -175,8 +174,7 @@ fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
     let mut stage = restored(store);
     let old = 1 << 40 | 17;
     let leased = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
-    let Report { lease, job, fingerprint, range, token, .. } = proven(leased, OWNER);
-    let twin = Holding { lease, job, fingerprint, range, token };
+    let twin = Holding::of_report(&proven(leased, OWNER));
     let hello = Hello { holding: vec![holding(old, 5, 10), twin], ..hello("w1", 100) };
     stage.join_as(SessionId(1), OWNER, hello);
 

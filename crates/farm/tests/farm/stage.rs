@@ -4,8 +4,8 @@
 use farm::rules;
 use farm::{
     Answer, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Effect,
-    Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey,
-    LeaseKind, LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
+    Event, Farm, Hello, Holding, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId,
+    LeaseKey, LeaseKind, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
     Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored, SessionId, Slice,
     TaskCounts, Verdict, WorkerMessage,
 };
@@ -322,9 +322,9 @@ pub fn provenance(worker: &str) -> Provenance {
 
 /// The report with a token which proves that the farm has leased its range to `owner`.
 pub fn proven(report: Report, owner: &str) -> Report {
-    let Report { job, fingerprint: plan, lease, range, .. } = report;
-    let terms = LeaseTerms { job, plan, lease, owner };
-    Report { token: LeaseKey::new(KEY).sign(&terms, range, report.token.kind), ..report }
+    let token = LeaseToken { range: report.range, ..report.token };
+    let leased = Holding { token, ..Holding::of_report(&report) };
+    Report { token: LeaseKey::new(KEY).sign(&leased, owner), ..report }
 }
 
 /// The report as the answer to a request for a recount.

@@ -20,11 +20,6 @@ fn count_of(lease: &Lease) -> Report {
     Report { lease: id, token, ..report(lease.job, lease.plan, lease.range) }
 }
 
-fn holding(lease: &Lease) -> Holding {
-    let Lease { id: lease, job, fingerprint, range, token, .. } = *lease;
-    Holding { lease, job, fingerprint, range, token }
-}
-
 #[test]
 fn a_count_that_was_never_leased_ends_the_session() {
     // The first session was leased nothing, and the second one has an invented token.
@@ -106,7 +101,7 @@ fn a_worker_that_holds_foreign_leases_is_dismissed() {
     let one = stage.join("w1", 4);
     let lease = stage.last_lease(one);
     stage.act(Event::Left(one));
-    let everything = Holding { range: range(0, 4), ..holding(&lease) };
+    let everything = Holding { range: range(0, 4), ..Holding::of_lease(&lease) };
     assert_eq!(lease.range, everything.range);
 
     let thief = SessionId(66);
@@ -128,7 +123,7 @@ fn reconnecting_does_not_extend_a_deadline() {
         stage.tick(1_000 * second);
         stage.act(Event::Left(session));
         session = SessionId(100 + second);
-        let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 4) };
+        let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 4) };
         stage.join_as(session, OWNER, hello);
         assert_eq!(stage.revoked(lease.id), second >= 60, "after {second} s");
         if stage.revoked(lease.id) {
@@ -149,7 +144,7 @@ fn a_reconnected_worker_keeps_at_most_its_credit() {
     let lease = stage.last_lease(one);
     stage.act(Event::Left(one));
 
-    let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 1) };
+    let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     let free = stage.join("w2", 100);

@@ -1,10 +1,10 @@
 //! The farm's total for any division of a plan into reports.
 
 use farm::{
-    Config, CoordinatorMessage, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName,
-    Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerAnswer, LedgerCommand, Millis, Origin,
-    Range, Report, Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict,
-    WorkerMessage,
+    Config, CoordinatorMessage, Effect, Event, Farm, Hello, Holding, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand,
+    Millis, Origin, Range, Report, Request, RequestId, Restored, SessionId, Slice, TaskCounts,
+    Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,12 +45,13 @@ proptest! {
         shuffle(&mut reports, order);
         for (index, range) in reports.into_iter().enumerate() {
             let (job, lease) = (JobId(1), LeaseId(leases[index % leases.len()]));
-            let terms = LeaseTerms { job, plan: plan.fingerprint(), lease, owner: "o" };
+            let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+            let leased = Holding { lease, job, fingerprint: plan.fingerprint(), range, token };
             let report = Report {
                 job,
                 fingerprint: plan.fingerprint(),
                 lease,
-                token: key.sign(&terms, range, LeaseKind::Count),
+                token: key.sign(&leased, "o"),
                 range,
                 checked_count: checked_count(range, ordinals(range).map(count).sum()),
                 task_counts: TaskCounts::default(),

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{PlanIndex, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, JobId,
-    JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerCommand,
-    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId,
-    Slice, TaskCounts, WorkerMessage,
+    AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, Holding,
+    JobId, JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken,
+    LedgerCommand, Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId,
+    Restored, SessionId, Slice, TaskCounts, WorkerMessage,
 };
 use rusqlite::Connection;
 
@@ -262,8 +262,9 @@ fn play(
         let checked_count =
             CheckedCount::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
-        let terms = LeaseTerms { job, plan: fingerprint, lease, owner: OWNER };
-        let token = key().sign(&terms, range, kind);
+        let token = LeaseToken { range, kind, mac: [0; 16] };
+        let leased = Holding { lease, job, fingerprint, range, token };
+        let token = key().sign(&leased, OWNER);
         let report = Report {
             job,
             fingerprint,

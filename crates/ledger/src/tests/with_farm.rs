@@ -192,9 +192,10 @@ impl Pair {
             LeaseKind::Count => LeaseId(range.start()),
             LeaseKind::Recount => self.lease_of(worker).map_or(LeaseId(0), |lease| lease.id),
         };
-        let terms = LeaseTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
-        let token = key().sign(&terms, range, kind);
+        let token = LeaseToken { range, kind, mac: [0; 16] };
         let report = Report { lease, token, kernel: kernel(name), ..report(range, count) };
+        let token = key().sign(&Holding::of_report(&report), OWNER);
+        let report = Report { token, ..report };
         self.step(Event::Said(self.session(worker), WorkerMessage::Report(report)));
     }
 
