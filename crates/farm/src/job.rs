@@ -297,9 +297,8 @@ impl Job {
         let due = now.after(expected_ms);
         let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
         self.note_leased(range, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
-        let last = self.overtaken.get(&earlier).map_or(end, |of| of.end().max(end));
-        let first = self.overtaken.get(&earlier).map_or(from, |of| of.start().min(from));
-        self.overtaken.insert(earlier, Range::new(first, last).expect("it has the range"));
+        let overtaken = self.overtaken.entry(earlier).or_insert(range);
+        *overtaken = overtaken.hull(range);
         range
     }
 

@@ -63,7 +63,7 @@ impl Ledger {
                     if let Some(overlap) = &mut open
                         && range.start() < overlap.range.end()
                     {
-                        overlap.range = self.hull(job, join(overlap.range, range))?;
+                        overlap.range = self.hull(job, overlap.range.hull(range))?;
                         overlap.rows.push(own);
                         return Ok(());
                     }
@@ -71,17 +71,17 @@ impl Ledger {
                     let range = self.hull(job, range)?;
                     open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
                 }
-                EvidenceRecord::Audit { row, at_ms } => {
+                EvidenceRecord::Audit(row, at_ms) => {
                     // The second count of a range that is left out confirms nothing.
                     if let Some(overlap) = &mut open {
                         overlap.seconds.push((row, at_ms));
                     }
                 }
-                EvidenceRecord::Dispute { row, at_ms, state } => {
+                EvidenceRecord::Dispute(row, state, at_ms) => {
                     self.add_dispute(job, &row, at_ms, state)?;
                 }
                 // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
-                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
+                EvidenceRecord::Policy(..) | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())
         })?;
@@ -102,7 +102,7 @@ impl Ledger {
     /// A range together with all rows here that overlap it.
     fn hull(&self, job: JobId, range: Range) -> Result<Range> {
         let rows = self.overlapping(job, range)?;
-        Ok(rows.iter().fold(range, |hull, row| join(hull, row.range)))
+        Ok(rows.iter().fold(range, |hull, row| hull.hull(row.range)))
     }
 
     fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>> {
@@ -178,10 +178,4 @@ impl Ledger {
         }
         Ok(())
     }
-}
-
-/// From the beginning of one to the end of the other.
-fn join(a: Range, b: Range) -> Range {
-    let range = Range::new(a.start().min(b.start()), a.end().max(b.end()));
-    range.expect("two ranges are not empty together")
 }

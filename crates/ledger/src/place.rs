@@ -22,8 +22,7 @@ pub(crate) struct Place {
 }
 
 /// The identity of a file: its device and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity(u64, u64);
+type Identity = (u64, u64);
 
 impl Place {
     /// The place of a ledger that was opened.
@@ -151,13 +150,13 @@ pub(crate) fn private() -> OpenOptions {
 #[cfg(unix)]
 fn identity(file: &std::fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
-    Identity(file.dev(), file.ino())
+    (file.dev(), file.ino())
 }
 
 /// Windows lets nobody remove or rename a file that SQLite has open, so that there is nothing to compare.
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Identity {
-    Identity(0, 0)
+    (0, 0)
 }
 
 #[cfg(test)]

@@ -34,17 +34,6 @@ impl SqlStore<'_> {
         statement.query_and_then(params, read)?.collect()
     }
 
-    /// The first row of a query, if it has any.
-    fn first<T>(
-        &self,
-        query: &str,
-        params: impl Params,
-        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let mut statement = self.0.prepare_cached(query)?;
-        statement.query_and_then(params, read)?.next().transpose()
-    }
-
     /// Adds a row to a table, with a time in the column `noted` and columns of its own.
     pub(super) fn add(
         &self,
@@ -299,8 +288,8 @@ impl Store for SqlStore<'_> {
         // A literal, so that SQLite counts those that wait by their index.
         let query =
             format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
-        let count = self.first(&query, [signed(job.0)], |columns| unsigned(columns, 0))?;
-        Ok(count.expect("a count is one row"))
+        let counts = self.all(&query, [signed(job.0)], |columns| unsigned(columns, 0))?;
+        Ok(counts[0])
     }
 
     fn insert(
@@ -321,12 +310,12 @@ impl Store for SqlStore<'_> {
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
-        let counts = self.first(
+        let counts = self.all(
             "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?",
             key(job, range),
             |columns| Ok(task_counts::read(columns, 0, job, range)),
         )?;
-        match counts {
+        match counts.into_iter().next() {
             Some(Err(LedgerFault::Content(reason))) => {
                 tracing::warn!(reason, "these counts are left out; the sum of their row is sound");
                 Ok(TaskCounts::default())

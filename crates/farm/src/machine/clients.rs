@@ -24,7 +24,7 @@ impl Farm {
                 self.change_trust(request, party, trusted, reason);
                 Ok(())
             }
-            Request::Grant { owner, change } => {
+            Request::Grant(owner, change) => {
                 self.change_share(request, by, owner, change);
                 Ok(())
             }

@@ -19,7 +19,7 @@ fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
 }
 
 fn grant(stage: &mut Stage, owner: &str, change: ShareChange) {
-    stage.act(asked(RequestId(4), Request::Grant { owner: owner.into(), change }));
+    stage.act(asked(RequestId(4), Request::Grant(owner.into(), change)));
     assert!(matches!(stage.sent.last(), Some(Effect::Reply(_, Ok(Answer::Owner(_))))));
 }
 

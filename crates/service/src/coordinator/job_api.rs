@@ -119,7 +119,7 @@ impl JobApi {
             }
             Wanted::Remove(job) => self.require_own(identity, *job).await,
             Wanted::Trust { .. } => identity.require(Right::Decide),
-            Wanted::Grant { owner, .. } => {
+            Wanted::Grant(owner, _) => {
                 identity.require(Right::Decide)?;
                 self.require_known(owner).await
             }
