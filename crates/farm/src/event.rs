@@ -23,15 +23,8 @@ pub enum Event {
     /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may have
     /// killed it.
     Left(SessionId),
-    /// A client asks for something.
-    Asked {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// What for.
-        ask: Request,
-    },
+    /// A client of this owner asks for something.
+    Asked(RequestId, String, Request),
     /// The ledger has done what it was asked for.
     Ledger {
         /// Who waits for that, as [`crate::Effect::Ledger`] says.

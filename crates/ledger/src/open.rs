@@ -12,12 +12,11 @@ use farm::{Check, JobId, Principal, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::clock::unix_ms;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
 use super::place::{self, Place};
-use super::store::SqlStore;
+use super::store::{SqlStore, unix_ms};
 use super::view;
 use super::{LedgerFault, Result};
 
@@ -124,7 +123,7 @@ impl CheckedLedger {
     /// [`LedgerFault`], if it cannot be written.
     pub fn begin(self) -> Result<Ledger> {
         let CheckedLedger { mut ledger, is_new } = self;
-        ledger.db.busy_handler(Some(super::wait::for_others))?;
+        ledger.db.busy_handler(Some(format::wait_for_others))?;
         let db = &ledger.db;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
@@ -10,7 +11,6 @@ use farm::{
 };
 use rusqlite::{Connection, Params, ToSql};
 
-use super::clock::unix_ms;
 use super::entry::{CHECKS, COLUMNS, STORED, WIDTH, read_one, read_row, signed, unsigned, values};
 use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
 use super::{LedgerFault, Result, task_counts};
@@ -426,3 +426,10 @@ impl Store for SqlStore<'_> {
 
 /// The second count of the row of a range `r`, in SQL.
 const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";
+
+/// The wall clock, in milliseconds since 1970. It only informs people.
+#[expect(clippy::disallowed_methods, reason = "no decision depends on it")]
+pub fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

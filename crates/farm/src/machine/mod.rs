@@ -117,7 +117,7 @@ impl Farm {
             }
             Event::Said(session, message) => self.said(session, message),
             Event::Left(session) => self.lost(session),
-            Event::Asked { request, by, ask } => self.asked(request, by, ask),
+            Event::Asked(request, by, ask) => self.asked(request, by, ask),
             Event::Ledger { asker, command, answer, at_ms } => {
                 self.unix_ms = at_ms;
                 self.answered(asker, command, answer);

@@ -248,7 +248,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
 
 /// A request of a client of the owner "lab".
 pub fn asked(request: RequestId, ask: Request) -> Event {
-    Event::Asked { request, by: "lab".into(), ask }
+    Event::Asked(request, "lab".into(), ask)
 }
 
 /// A client's request to change a job.

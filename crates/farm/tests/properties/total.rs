@@ -27,7 +27,7 @@ proptest! {
         let plan = plan(tasks);
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
         let ask = Request::Submit(vec![farm::Submission { spec, audit: None, known: Box::new(Known::nothing()) }]);
-        act(&mut farm, Event::Asked { request: RequestId(1), by: "lab".into(), ask });
+        act(&mut farm, Event::Asked(RequestId(1), "lab".into(), ask));
         let hello = Hello {
             worker: "w".into(),
             machine: "w".into(),

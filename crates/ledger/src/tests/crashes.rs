@@ -314,7 +314,7 @@ fn play(
 const OWNER: &str = "owner";
 
 fn asked(ask: Request) -> Event {
-    Event::Asked { request: RequestId(1), by: "lab".into(), ask }
+    Event::Asked(RequestId(1), "lab".into(), ask)
 }
 
 fn key() -> LeaseKey {

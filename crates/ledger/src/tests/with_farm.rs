@@ -173,7 +173,7 @@ impl Pair {
     }
 
     fn ask(&mut self, ask: Request) {
-        self.step(Event::Asked { request: RequestId(1), by: OWNER.into(), ask });
+        self.step(Event::Asked(RequestId(1), OWNER.into(), ask));
     }
 
     /// A worker reports a first count.

@@ -325,7 +325,7 @@ impl FarmHandle {
             let request = RequestId(this.next_request);
             this.next_request += 1;
             this.waiting.insert(request, reply);
-            Some(Event::Asked { request, by, ask })
+            Some(Event::Asked(request, by, ask))
         })
         .await?;
         answer.await.map_err(|_| CoordinatorGone)

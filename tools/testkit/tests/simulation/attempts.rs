@@ -147,7 +147,7 @@ impl Model {
             let running = JobChange::State(JobState::Running);
             matches!(command, LedgerCommand::Change { change, .. } if *change == running)
         };
-        if let Event::Asked { ask: Request::Change(job, Change::Resume), .. } = event
+        if let Event::Asked(_, _, Request::Change(job, Change::Resume)) = event
             && effects.iter().any(is_resumed)
         {
             self.book(*job).clear_all(coverage);

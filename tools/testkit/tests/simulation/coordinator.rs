@@ -202,7 +202,7 @@ impl World {
         };
         self.model.asked(request, wanted, job);
         let by = format!("client {}", request.0);
-        self.step(Event::Asked { request, by, ask });
+        self.step(Event::Asked(request, by, ask));
     }
 
     pub fn farm_wakes(&mut self, epoch: u64) {

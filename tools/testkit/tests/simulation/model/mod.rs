@@ -228,12 +228,11 @@ impl Model {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
-                    Event::Asked {
-                        ask: Request::Change(job, Change::Pause | Change::Cancel),
-                        ..
-                    } => *job != held.job,
+                    Event::Asked(_, _, Request::Change(job, Change::Pause | Change::Cancel)) => {
+                        *job != held.job
+                    }
                     // It ends only recounts, and only if it withdraws them.
-                    Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
+                    Event::Asked(_, _, Request::Change(job, Change::Audit(policy))) => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
                     // It ends only the recounts of its job, and only if the ledger wants none.

@@ -217,7 +217,7 @@ impl Model {
 /// The change of a job that a client requests in this event, and the client.
 fn asked(event: &Event, job: JobId) -> (Change, &String) {
     match event {
-        Event::Asked { by, ask: Request::Change(of, change), .. } if *of == job => (*change, by),
+        Event::Asked(_, by, Request::Change(of, change)) if *of == job => (*change, by),
         _ => panic!("no client asked for a change of job {job}: {event:?}"),
     }
 }
