@@ -82,9 +82,7 @@ impl Farm {
             self.lease_from = None;
             self.idle.append(&mut self.refused);
         }
-        while self.rests.first().is_some_and(|&until| until <= self.now) {
-            self.rests.pop_first();
-        }
+        self.rests.retain(|&until| until > self.now);
         self.wake_refused();
         let mut idle: Vec<SessionId> = self.idle.iter().copied().collect();
         idle.sort_by_key(|id| self.sessions[id].missed);

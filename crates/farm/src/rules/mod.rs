@@ -143,12 +143,8 @@ fn beside<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Vec<Coun
 fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
     let (job, second) = (report.job, Row::new(report, provenance));
     let across = across(store, job)?;
-    let mut is_confirmed = false;
-    store.visit(job, Select::Overlapping(report.range), &mut |first, _| {
-        is_confirmed = confirms(&first, &second, across);
-        ControlFlow::Break(())
-    })?;
-    if !is_confirmed {
+    let first = first_rows(store, job, report.range, 1)?.pop();
+    if !first.is_some_and(|first| confirms(&first, &second, across)) {
         let range = report.range;
         let what =
             format!("was about to confirm {range}, which is no row that this count can confirm");
@@ -188,12 +184,8 @@ fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
 
 /// Marks an accepted range to be counted again, if it is one row that nobody has checked.
 fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
-    let mut is_unchecked = false;
-    store.visit(job, Select::Overlapping(range), &mut |counted, _| {
-        is_unchecked = counted.row.range == range && counted.check == Check::NotChosen;
-        ControlFlow::Break(())
-    })?;
-    if is_unchecked {
+    let first = first_rows(store, job, range, 1)?.pop();
+    if first.is_some_and(|it| it.row.range == range && it.check == Check::NotChosen) {
         store.set_wanted(job, range, true)?;
     }
     Ok(())

@@ -151,19 +151,15 @@ fn fates<S: Store>(
 ) -> Done<S, BTreeMap<Range, (Fate, u64)>> {
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
-        let mut rows = Vec::new();
-        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.provenance.principal));
-        store.visit(job, Select::Overlapping(range), &mut |CountedRange { row, .. }, _| {
-            let principal = &row.provenance.principal;
-            has_part |= is_of(wrong, principal);
-            let is_gone = distrusted.includes(principal);
-            let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
-            rows.push((row.range, (fate, row.checked_count.count)));
-            ControlFlow::Continue(())
-        })?;
-        if has_part {
+        let rows = first_rows(store, job, range, usize::MAX)?;
+        let mut counts = claims.iter().chain(rows.iter().map(|counted| &counted.row));
+        if counts.any(|row| is_of(wrong, &row.provenance.principal)) {
             store.close_dispute(job, range)?;
-            fates.extend(rows);
+            fates.extend(rows.iter().map(|CountedRange { row, .. }| {
+                let is_gone = distrusted.includes(&row.provenance.principal);
+                let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
+                (row.range, (fate, row.checked_count.count))
+            }));
         }
     }
     let mut reported = Vec::new();
