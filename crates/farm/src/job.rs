@@ -242,11 +242,7 @@ impl Job {
     /// Whether a range lies in its slice of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
         let JobSpec { plan, slice, .. } = self.spec;
-        if slice.is_all() {
-            range.end() <= plan.tasks
-        } else {
-            slice.ordinals(plan.tasks).contains(range)
-        }
+        range.end() <= plan.tasks && (slice.is_all() || slice.ordinals(plan.tasks).contains(range))
     }
 
     /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.

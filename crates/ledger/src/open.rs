@@ -287,16 +287,15 @@ impl Ledger {
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
                             AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
                         WHERE d.state = 1";
-        let mut statement = self.db.prepare(returned)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (job, first): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let returned = SqlStore(&self.db).all(returned, [], |row| {
             let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
-            if restored.distrusted.includes(&principal) {
-                return content(format!(
-                    "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
-                ));
-            }
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, principal))
+        })?;
+        let is_wrong = |(.., by): &&(i64, i64, Principal)| restored.distrusted.includes(by);
+        if let Some((job, first, _)) = returned.iter().find(is_wrong) {
+            return content(format!(
+                "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
+            ));
         }
         Ok(restored)
     }

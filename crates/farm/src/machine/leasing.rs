@@ -42,11 +42,10 @@ const MOST_PARTS: u128 = 200;
 impl Farm {
     /// Leases to a session that has just sent something: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
-        match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
-            true => {
-                self.idle.insert(id);
-            }
-            false => self.feed(id),
+        if self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
+            self.idle.insert(id);
+        } else {
+            self.feed(id);
         }
     }
 

@@ -166,11 +166,11 @@ impl EventLoop {
             while let Some(event) = events.pop_front() {
                 for effect in self.farm.step(self.now(), event) {
                     let dismissed = self.carry_out(effect).await;
-                    events.extend(dismissed.map(|session| Event::Left(session)));
+                    events.extend(dismissed.map(Event::Left));
                 }
             }
             let dismissed = self.send_pace();
-            events.extend(dismissed.into_iter().map(|session| Event::Left(session)));
+            events.extend(dismissed.into_iter().map(Event::Left));
         }
     }
 
