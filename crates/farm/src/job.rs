@@ -84,9 +84,6 @@ pub(crate) struct Job {
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
-    /// Recounts may take this many times as long as usual: doubled when one is not back although its worker was getting
-    /// on with it all the time.
-    pub(crate) recount_patience: u64,
     /// When something new of it was last reported, or its deadlines last grew: that a lease leased before
     /// is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
@@ -138,7 +135,6 @@ impl Job {
             disputes: BTreeMap::new(),
             is_offered: true,
             patience: 1,
-            recount_patience: 1,
             heard_at: Millis(0),
             pool,
             suspected: IntervalSet::new(),

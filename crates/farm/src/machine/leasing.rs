@@ -186,8 +186,7 @@ impl Farm {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.assign(range, lease),
             }
-            let patience = self.jobs[&job_id].recount_patience;
-            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id), patience);
+            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id));
             self.lease(id, lease, job_id, range, Some(recount), term);
             return true;
         }
@@ -338,28 +337,26 @@ impl Farm {
     pub(super) fn expire(&mut self) {
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
+            let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
             if lease.recount || !lease.reported {
-                let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
-                self.missed(session, job, leased_at, lease.reported);
+                self.missed(session, job, leased_at);
             }
             self.stats.leases_expired += 1;
             self.revoke(id);
         }
     }
 
-    /// A worker that is there has reported nothing of a lease, all its time long. Of a recount it may have said that it `got_on`:
-    /// then the next recounts of the job may take longer.
+    /// A worker that is there has reported nothing of a lease, all its time long; of a recount it may have said that it
+    /// was getting on.
     ///
     /// It may hang: it rests, so that sessions which are busy now can take the range, and is then served after all others.
     /// Or, if nobody has reported anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the
     /// job would never end. They grow once, however many leases missed the same deadline: a laptop that slept is no job
     /// of long tasks.
-    fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis, got_on: bool) {
+    fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
         let job = existing(&mut self.jobs, job_id);
-        if got_on {
-            job.recount_patience = (job.recount_patience * 2).min(MAX_PATIENCE);
-        } else if leased_at >= job.heard_at {
+        if leased_at >= job.heard_at {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }
