@@ -25,6 +25,7 @@ use crate::dispute::Dispute;
 use crate::lease::OpenLease;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
+use crate::timeouts::Timeouts;
 use crate::{
     AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
     Millis, Range, SessionId, Times,
@@ -81,6 +82,7 @@ pub(crate) struct Job {
     pub(crate) disputes: BTreeMap<Range, Dispute>,
     /// Something came free, or has begun to wait for another count, since somebody asked.
     is_offered: bool,
+    pub(crate) timeouts: Timeouts,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
@@ -134,6 +136,7 @@ impl Job {
             total: 0,
             disputes: BTreeMap::new(),
             is_offered: true,
+            timeouts: Timeouts::default(),
             patience: 1,
             heard_at: Millis(0),
             pool,
@@ -542,7 +545,7 @@ impl Job {
         self.costs.forget_sessions();
         self.scheduler = StratumScheduler::new(&self.spec.plan);
         (self.speeds, self.rate) = (BTreeMap::new(), 0);
-        self.attempts = Attempts::default();
+        (self.attempts, self.timeouts) = (Attempts::default(), Timeouts::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
         }

@@ -56,9 +56,9 @@ impl LeaseTime {
         LeaseTime { deadline: now.after(ttl_ms), end: now.after(life_ms) }
     }
 
-    /// Of a recount that is leased now and has `ttl_ms` without news.
-    pub(crate) fn of_recount(now: Millis, ttl_ms: u64) -> LeaseTime {
-        let most_ms = ttl_ms.saturating_mul(Self::RECOUNT);
+    /// Of a recount that is leased now; with news it may take `factor` times as long as usual.
+    pub(crate) fn of_recount(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTime {
+        let most_ms = ttl_ms.saturating_mul(Self::RECOUNT).saturating_mul(factor);
         LeaseTime { deadline: now.after(ttl_ms), end: now.after(most_ms) }
     }
 }

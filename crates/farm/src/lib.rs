@@ -54,6 +54,7 @@ mod session;
 mod share;
 mod slice;
 mod stats;
+mod timeouts;
 mod token;
 
 pub use board::{Method, Problem};

@@ -102,6 +102,7 @@ impl Farm {
     pub(super) fn confirm_written(&mut self, session: SessionId, report: Report) {
         let job = existing(&mut self.jobs, report.job);
         job.audits.confirmed(report.range);
+        job.timeouts.counted(report.range);
         job.audits_agreed += 1;
         self.spend(&report);
         self.ack(session, &report, Verdict::Agreed);

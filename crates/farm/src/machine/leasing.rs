@@ -20,8 +20,8 @@ use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    CoordinatorMessage, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken, Millis,
-    Range, Recount, SessionId,
+    AuditScope, CoordinatorMessage, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind,
+    LeaseToken, Millis, Range, Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker says
@@ -81,7 +81,13 @@ impl Farm {
             self.lease_from = None;
             self.idle.append(&mut self.refused);
         }
-        self.rests.retain(|&until| until > self.now);
+        while self.rests.first().is_some_and(|&until| until <= self.now) {
+            self.rests.pop_first();
+        }
+        while self.turns.first().is_some_and(|&until| until <= self.now) {
+            self.turns.pop_first();
+            self.idle.append(&mut self.refused);
+        }
         self.wake_refused();
         let mut idle: Vec<SessionId> = self.idle.iter().copied().collect();
         idle.sort_by_key(|id| self.sessions[id].missed);
@@ -155,7 +161,8 @@ impl Farm {
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
-            let (range, unlike) = job.audits.for_session(session, job.across())?;
+            let may = |range| !job.timeouts.sets_back(range, session.principal(), self.now);
+            let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
             Some((range, Recount { unlike, by_search }))
         })
     }
@@ -166,8 +173,9 @@ impl Farm {
         let mut open = job.disputes.iter().filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
+            let is_others_turn = job.timeouts.sets_back(**range, session.principal(), self.now);
             let is_heard = session.is_trusted || dispute.hears(session.principal());
-            waits && fits && is_heard
+            waits && fits && !is_others_turn && is_heard
         });
         open.next().map(|(&range, _)| range)
     }
@@ -186,7 +194,8 @@ impl Farm {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.assign(range, lease),
             }
-            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id));
+            let factor = self.jobs[&job_id].timeouts.factor(range);
+            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id), factor);
             self.lease(id, lease, job_id, range, Some(recount), term);
             return true;
         }
@@ -338,16 +347,34 @@ impl Farm {
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
             let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
-            if lease.recount || !lease.reported {
+            if !lease.reported {
                 self.missed(session, job, leased_at);
+            } else if lease.recount {
+                self.timed_out(id);
             }
             self.stats.leases_expired += 1;
             self.revoke(id);
         }
     }
 
-    /// A worker that is there has reported nothing of a lease, all its time long; of a recount it may have said that it
-    /// was getting on.
+    /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
+    /// party are leased it first, and the next lease of it has more time.
+    fn timed_out(&mut self, id: LeaseId) {
+        let lease = self.leases.get(id).expect("callers name leases that exist");
+        let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
+        let principal = self.sessions[&lease.session].principal();
+        let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
+        let job = existing(&mut self.jobs, lease.job);
+        // An owner could invent any number of machines, which would take turns.
+        let across = if is_only_owner { job.across() } else { AuditScope::Owners };
+        let (party, until) = (principal.party(across), self.now.after(held_ms));
+        job.timeouts.note(range.expect("a lease is not empty"), party, until);
+        self.turns.insert(until);
+        // Another range may have been forgotten for this one.
+        self.idle.append(&mut self.refused);
+    }
+
+    /// A worker that is there has reported nothing of a lease, all its time long.
     ///
     /// It may hang: it rests, so that sessions which are busy now can take the range, and is then served after all others.
     /// Or, if nobody has reported anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the

@@ -67,6 +67,8 @@ pub struct Farm {
     refused: BTreeSet<SessionId>,
     /// When sessions that missed a deadline may be served again.
     rests: BTreeSet<Millis>,
+    /// When parties that kept a recount too long may be leased it again.
+    turns: BTreeSet<Millis>,
     leases: Leases,
     /// Parties that are distrusted.
     distrusted: Distrusted,
@@ -142,7 +144,7 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lease_from, self.rests.first().copied()];
+        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.leasable().filter(|_| is_idle);
         let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));

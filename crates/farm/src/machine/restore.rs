@@ -103,6 +103,7 @@ impl Farm {
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
             rests: BTreeSet::new(),
+            turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: VecDeque::new(),

@@ -311,6 +311,7 @@ impl Farm {
         }
         let job = existing(&mut self.jobs, report.job);
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
+        job.timeouts.counted(report.range);
         let rest =
             job.total.checked_sub(dispute.votes[0].result.count).expect("it includes its rows");
         job.total =

@@ -574,6 +574,25 @@ fn more_audits_than_the_farm_remembers_are_all_done() {
 }
 
 #[test]
+fn an_owner_with_invented_machines_gets_one_turn() {
+    // Given: two machines of mallory are asked before an honest one, and the first only sends signs
+    // of life.
+    let (mut stage, job) = counted();
+    let liars = [2, 3].map(SessionId);
+    for (liar, worker) in liars.into_iter().zip(["w2", "w3"]) {
+        stage.join_as(liar, "mallory", hello(worker, 10));
+    }
+    let honest = stage.join("w4", 10);
+
+    hold_on(&mut stage, liars[0]);
+
+    assert_eq!(stage.leases(liars[1]), []);
+    let lease = stage.last_lease(honest);
+    recount(&mut stage, honest, lease, "search");
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
 fn late_counts_of_one_owner_do_not_silence_another_owner() {
     // Given: single rows of w1, and late counts of mallory that contradict as many of them as the
     // farm remembers.

@@ -251,7 +251,7 @@ impl Model {
                 };
                 if expired {
                     coverage.expiries += 1;
-                    seat.late |= held.whole || !held.reported;
+                    seat.late |= !held.reported;
                 }
                 self.end_lease(*session, *lease);
             }
