@@ -363,7 +363,7 @@ impl Farm {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
         let principal = self.sessions[&lease.session].principal();
-        let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
+        let is_only_owner = self.processes.keys().all(|(owner, _)| *owner == principal.owner);
         let job = existing(&mut self.jobs, lease.job);
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };
