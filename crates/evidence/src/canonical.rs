@@ -6,8 +6,8 @@
 //! contents.
 
 use anyhow::{Result, ensure};
-use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// The bytes of a line, without its line feed.
 pub(super) fn encode(line: &impl Serialize) -> Vec<u8> {
@@ -30,48 +30,39 @@ pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T>
     Ok(line)
 }
 
-/// A number as a decimal string, because programs that read JSON lose digits of numbers beyond
+/// A value as a string: numbers too, because programs that read JSON lose digits of numbers beyond
 /// 2^53.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decimal(pub(super) u128);
+pub(super) mod text {
+    use std::fmt::Display;
+    use std::str::FromStr;
 
-impl Serialize for Decimal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Decimal {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let number = text.parse().map(Decimal);
-        number.map_err(|_| D::Error::custom(format_args!("{text:?} is not a number")))
-    }
-}
-
-/// A number as a string of 32 hexadecimal digits, the highest first.
-pub(super) mod hex {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::Serializer;
 
     pub(crate) fn serialize<S: Serializer>(
-        number: &u128,
+        value: &impl Display,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{number:032x}"))
+        serializer.collect_str(value)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<u128, D::Error> {
+    ) -> Result<T, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let number = u128::from_str_radix(&text, 16);
-        number.map_err(|_| D::Error::custom(format_args!("{text:?} is not a hexadecimal number")))
+        text.parse().map_err(|error| D::Error::custom(format_args!("{text:?}: {error}")))
     }
 }
 
+/// The count of a task, as a decimal string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Decimal(#[serde(with = "text")] pub(super) u64);
+
 #[cfg(test)]
 mod tests {
+    use farm::Digest;
+
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -79,8 +70,8 @@ mod tests {
     struct Sample {
         number: u64,
         decimal: Decimal,
-        #[serde(with = "hex")]
-        hex: u128,
+        #[serde(with = "text")]
+        hex: Digest,
         name: String,
     }
 
@@ -89,7 +80,7 @@ mod tests {
         let line = r#"{"number":5,"decimal":"50","hex":"00000000000000000000000000000aff","name":"é\"\n\u001b"}"#;
         let sample: Sample = decode(line.as_bytes()).expect("it is how lines are written");
         let name = "é\"\n\u{1b}".to_string();
-        assert_eq!(sample, Sample { number: 5, decimal: Decimal(50), hex: 0xaff, name });
+        assert_eq!(sample, Sample { number: 5, decimal: Decimal(50), hex: Digest(0xaff), name });
         for (from, to) in [
             (r#""50""#, r#""+50""#),
             (r#""50""#, r#""050""#),

@@ -17,8 +17,6 @@ use super::format::VERSION;
 use super::header::Header;
 use super::lines::Reader;
 use super::running::{Content, Running};
-use crate::BundleError;
-use crate::error::UnknownFormat;
 
 /// The content of a bundle that does not contradict itself.
 #[derive(Debug)]
@@ -92,7 +90,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         index.len()
     );
 
-    let (state, total) = (header.state()?, header.counted());
+    let (state, total) = (header.state()?, header.counted);
     let ranges = header.lines.ranges;
     let drawing = Drawing::new(sample, name, ranges, (total, header.covered));
     let mut running = Running::new(plan, slice, drawing, ranges);
@@ -137,3 +135,25 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
 struct Version {
     queens_bundle: u32,
 }
+
+/// A bundle that cannot be read or counted again, or that does not hold.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:#}")]
+pub struct BundleError(#[from] anyhow::Error);
+
+impl BundleError {
+    /// Whether the bundle has a version that this program does not read. Then nothing is known
+    /// about it.
+    #[must_use]
+    pub fn is_of_unknown_format(&self) -> bool {
+        self.0.is::<UnknownFormat>()
+    }
+}
+
+/// A bundle of another version.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "its version is {0}, and this program reads version {VERSION}; use the version of the program \
+     that wrote it"
+)]
+struct UnknownFormat(u32);

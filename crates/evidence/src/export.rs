@@ -114,7 +114,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         shards: job.spec.slice.of(),
         state: state(job).name().into(),
         covered: 0,
-        counted: Decimal(job.total),
+        counted: job.total,
         lines: Lines::default(),
     }
 }
@@ -129,21 +129,21 @@ impl Writer {
     fn lines(&mut self, record: EvidenceRecord) -> Vec<Line> {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
-            EvidenceRecord::Policy { policy, at_ms } => {
+            EvidenceRecord::Policy(policy, at_ms) => {
                 let AuditPolicy { share_ppm, by_search, across, .. } = policy;
                 Line::Policy(StatedPolicy { share_ppm, by_search, across, asked_at: at_ms })
             }
             EvidenceRecord::Trust(change) => Line::Trust(change),
             EvidenceRecord::Range { counted: CountedRange { row, check }, task_counts, at_ms } => {
                 let decimals =
-                    || task_counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
+                    || task_counts.as_slice().iter().map(|&count| Decimal(count)).collect();
                 let counts = (!task_counts.are_omitted()).then(decimals);
                 Line::Range { audit: check, row: self.row(&row, at_ms, &mut lines), counts }
             }
-            EvidenceRecord::Audit { row, at_ms } => {
+            EvidenceRecord::Audit(row, at_ms) => {
                 Line::Audit { row: self.row(&row, at_ms, &mut lines) }
             }
-            EvidenceRecord::Dispute { row, at_ms, state } => {
+            EvidenceRecord::Dispute(row, state, at_ms) => {
                 Line::Dispute { state, row: self.row(&row, at_ms, &mut lines) }
             }
         };

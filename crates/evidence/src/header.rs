@@ -5,7 +5,7 @@ use board::{Method, Problem};
 use farm::{JobState, Plan, Slice};
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::Decimal;
+use crate::canonical::text;
 use crate::format::Lines;
 
 /// The first line of a bundle.
@@ -36,7 +36,9 @@ pub struct Header {
     pub state: String,
     /// The number of tasks in all ranges.
     pub covered: u64,
-    pub(super) counted: Decimal,
+    /// The sum over all ranges.
+    #[serde(with = "text")]
+    pub counted: u128,
     /// The numbers of the lines that follow.
     #[serde(flatten)]
     pub lines: Lines,
@@ -68,11 +70,5 @@ impl Header {
 
     pub(super) fn state(&self) -> Result<JobState> {
         JobState::named(&self.state).with_context(|| format!("an unknown state, {}", self.state))
-    }
-
-    /// The sum over all ranges.
-    #[must_use]
-    pub fn counted(&self) -> u128 {
-        self.counted.0
     }
 }

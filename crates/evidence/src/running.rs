@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState,
-    Known, Plan, Slice, TrustChange,
+    AuditPolicy, AuditScope, Check, CountResult, Digest, DisputeState, Distrusted, Fingerprint,
+    IntervalSet, JobState, Known, Plan, Range, Slice, TrustChange,
 };
 
 use crate::canonical::Decimal;
 use crate::confirmations::{Amount, Confirmations};
 use crate::draw::{Drawing, Unit};
-use crate::format::{Line, Lines, StatedAuthor, StatedPolicy, StatedRow, small};
-use crate::task_counts;
+use crate::format::{Line, Lines, StatedAuthor, StatedPolicy, StatedRow};
 
 /// The most bytes of lines that a check keeps in memory: policies, trust and authors.
 const MOST_KEPT: usize = 64 << 20;
@@ -212,7 +211,7 @@ impl Running {
                 self.plan.method
             );
             self.content.tasks_reported += row.range.len();
-            task_counts::results(self.fingerprint, &self.known, row, &small(counts)?)
+            results(self.fingerprint, &self.known, row, counts)
         });
         let range = Unit { range: row.range, result: row.result, is_task: false };
         self.drawing.pass(range, tasks.transpose()?.as_deref());
@@ -265,3 +264,32 @@ fn add(sum: &mut Duration, busy: Duration) {
 }
 
 const OUT_OF_ORDER: &str = "it is out of order";
+
+/// The claim of each task of a row whose counts are reported. Such a row is sampled by its tasks, and any other as a whole.
+///
+/// # Errors
+///
+/// The counts do not add up to the row, or a task cannot have such a count.
+fn results(
+    plan: Fingerprint,
+    known: &Known,
+    row: &StatedRow,
+    counts: &[Decimal],
+) -> Result<Vec<Unit>> {
+    let range = row.range;
+    ensure!(
+        counts.len() as u64 == range.len(),
+        "it does not report the count of each task of {range}"
+    );
+    let (mut sum, mut results) = (CountResult::default(), Vec::with_capacity(counts.len()));
+    for (ordinal, &Decimal(count)) in (range.start()..).zip(counts) {
+        let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
+        let (count, digest) = (u128::from(count), Digest::of(plan, ordinal, count));
+        ensure!(known.allows(task, count), "the task {ordinal} cannot count {count}");
+        let result = CountResult { count, digest };
+        sum = sum.join(result).context("the counts of the tasks exceed 2^128 - 1")?;
+        results.push(Unit { range: task, result, is_task: true });
+    }
+    ensure!(sum == row.result, "the counts of the tasks of {range} do not add up to its count");
+    Ok(results)
+}

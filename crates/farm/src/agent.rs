@@ -13,8 +13,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
-    Millis, Pace, Range, Report, WorkerMessage,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, Millis, Pace, Range,
+    Report, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -49,37 +49,10 @@ pub struct Agent {
     pace: Pace,
 }
 
-/// The identity of a lease. Its number alone is not enough: if the coordinator is replaced by one with another ledger,
-/// two plans' counts would be added up. With job and plan it is not enough either: if the ledger is an old copy, two
-/// leases' ranges would be reported as one that was never leased.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    lease: LeaseId,
-    job: JobId,
-    fingerprint: Fingerprint,
-    token: LeaseToken,
-}
+/// A lease: what is held of it as a whole.
+type Key = Holding;
 
-impl Key {
-    fn of_lease(&Lease { id: lease, job, fingerprint, token, .. }: &Lease) -> Key {
-        Key { lease, job, fingerprint, token }
-    }
-
-    fn of_report(&Report { lease, job, fingerprint, token, .. }: &Report) -> Key {
-        Key { lease, job, fingerprint, token }
-    }
-
-    fn is_recount(&self) -> bool {
-        self.token.kind == LeaseKind::Recount
-    }
-
-    fn holding(&self, range: Range) -> Holding {
-        let Key { lease, job, fingerprint, token } = *self;
-        Holding { lease, job, fingerprint, range, token }
-    }
-}
-
-/// The identity of a report: no two plans are told apart by their job alone, see [`Key`].
+/// The identity of a report: no two plans are told apart by their job alone, see [`Holding`].
 type ReportKey = (JobId, Fingerprint, Range);
 
 /// A report that is not acknowledged.
@@ -150,10 +123,10 @@ impl Agent {
 
     /// Tasks of `lease` are coming.
     pub fn leased(&mut self, lease: Lease) {
-        let key = Key::of_lease(&lease);
+        let key = Holding::of_lease(&lease);
         self.void.remove(&key);
         if !self.stopping {
-            self.todo.entry(key).or_default().insert(lease.range);
+            self.todo.entry(key).or_default().insert(key.range);
         }
     }
 
@@ -173,7 +146,7 @@ impl Agent {
 
     /// A part of a lease is counted.
     pub fn finished(&mut self, now: Millis, part: Report) {
-        let key = Key::of_report(&part);
+        let key = Holding::of_report(&part).whole();
         if self.void.contains(&key) {
             return;
         }
@@ -221,8 +194,9 @@ impl Agent {
     pub fn poll(&mut self, now: Millis) -> Vec<WorkerMessage> {
         // A recount is worth something only as a whole.
         let todo = &self.todo;
-        self.done
-            .retain(|key, done| !key.is_recount() || done.is_whole(key) || todo.contains_key(key));
+        self.done.retain(|key, done| {
+            !key.token.is_recount() || done.is_whole(key) || todo.contains_key(key)
+        });
         if !self.connected {
             return Vec::new();
         }
@@ -247,7 +221,7 @@ impl Agent {
         if !self.connected {
             return None;
         }
-        let is_due = |&(key, done): &(&Key, &Done)| !key.is_recount() || done.is_news(key);
+        let is_due = |&(key, done): &(&Key, &Done)| !key.token.is_recount() || done.is_news(key);
         let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
         let reports = self.done.iter().filter(is_due).map(gathered);
         reports.chain(self.due.first().map(|&(due, _)| due)).min()
@@ -292,7 +266,7 @@ impl Agent {
     fn take_due(&mut self, now: Millis) -> Vec<Report> {
         let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
         let due = |key: &Key, done: &mut Done| {
-            if key.is_recount() {
+            if key.token.is_recount() {
                 return done.is_whole(key);
             }
             stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now
@@ -308,10 +282,10 @@ impl Agent {
             let ranges = held.entry(key).or_default();
             done.parts.values().for_each(|part| ranges.insert(part.range));
         }
-        let holdings =
-            held.iter().flat_map(|(key, ranges)| ranges.iter().map(|range| key.holding(range)));
-        let unacked = self.unacked.values().map(|unacked| &unacked.report);
-        let unacked = unacked.map(|report| Key::of_report(report).holding(report.range));
+        let holdings = held
+            .iter()
+            .flat_map(|(key, ranges)| ranges.iter().map(|range| Holding { range, ..*key }));
+        let unacked = self.unacked.values().map(|unacked| Holding::of_report(&unacked.report));
         let mut holdings: Vec<Holding> = holdings.chain(unacked).collect();
         holdings.truncate(Hello::MAX_HOLDINGS);
         holdings
@@ -350,19 +324,18 @@ impl Done {
 
     /// Whether one part is all of the lease.
     fn is_whole(&self, key: &Key) -> bool {
-        let whole = key.token.range;
+        let whole = key.range;
         self.parts.contains_key(&(whole.start(), whole.end()))
     }
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
     fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
-        let whole = key.token.range;
-        self.parts.into_values().filter(move |part| !key.is_recount() || part.range == whole)
+        self.parts.into_values().filter(move |part| !part.is_recount() || part.range == key.range)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.
     fn is_news(&self, key: &Key) -> bool {
-        self.grown && key.is_recount() && !self.is_whole(key)
+        self.grown && key.token.is_recount() && !self.is_whole(key)
     }
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::principal::is_second_opinion;
 use crate::session::Session;
-use crate::{AuditScope, KernelName, LeaseId, Principal, Range, Unaudited};
+use crate::{AuditScope, KernelName, LeaseId, Principal, Provenance, Range, Row};
 
 /// What waits for an audit, as far as the farm needs to know.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl Audits {
     }
 
     /// A range was accepted that is to be counted again.
-    pub(crate) fn want(&mut self, row: Unaudited) {
+    pub(crate) fn want(&mut self, row: Row) {
         self.wanted += 1;
         self.complete &= self.known() < Audits::WINDOW;
         if self.complete {
@@ -91,14 +91,14 @@ impl Audits {
     }
 
     /// What the ledger has found, when asked for [`Audits::WINDOW`].
-    pub(crate) fn found(&mut self, rows: Vec<Unaudited>) {
+    pub(crate) fn found(&mut self, rows: Vec<Row>) {
         self.finding = false;
         self.complete = rows.len() < Audits::WINDOW;
         rows.into_iter().for_each(|row| self.add(row));
     }
 
-    fn add(&mut self, row: Unaudited) {
-        let Unaudited { range, principal, kernel } = row;
+    fn add(&mut self, row: Row) {
+        let Row { range, kernel, provenance: Provenance { principal, .. }, .. } = row;
         let is_under_way = self.leased.contains_key(&range)
             || self.comparing.contains_key(&range)
             || self.confirming.contains(&range);
@@ -294,7 +294,7 @@ impl Audits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Hello, Millis};
+    use crate::{CheckedCount, Hello, Millis};
 
     /// A session of a machine of the owner "rack".
     fn session(machine: &str) -> Session {
@@ -315,14 +315,20 @@ mod tests {
     #[test]
     fn who_has_counted_all_that_waits_looks_at_none_of_it() {
         let looks = |principals: &[(&str, &str)], across| {
-            let mut audits = Audits::default();
+            let (mut audits, session) = (Audits::default(), session("m5"));
             audits.found(
                 (0..512)
                     .map(|task| {
                         let (owner, machine) = principals[task % principals.len()];
                         let principal = Principal { owner: owner.into(), machine: machine.into() };
-                        let range = Range::new(task as u64, task as u64 + 1).expect("not empty");
-                        Unaudited { range, principal, kernel: KernelName::default() }
+                        Row {
+                            range: Range::new(task as u64, task as u64 + 1).expect("not empty"),
+                            checked_count: CheckedCount::EMPTY,
+                            kernel: KernelName::default(),
+                            provenance: Provenance { principal, ..session.provenance.clone() },
+                            lease: LeaseId(0),
+                            busy_us: 0,
+                        }
                     })
                     .collect(),
             );
@@ -331,7 +337,7 @@ mod tests {
                 looked_at.set(looked_at.get() + 1);
                 true
             };
-            let found = audits.for_session(&session("m5"), across, look);
+            let found = audits.for_session(&session, across, look);
             (found.is_some(), looked_at.get())
         };
         let own = [("rack", "m5")];

@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
-    Report, RequestId, SessionId, Share, Unaudited,
+    Report, RequestId, Row, SessionId, Share,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -41,14 +41,9 @@ pub enum LedgerCommand {
         by: String,
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
-    Doubt {
-        /// The report of the late count.
-        report: Report,
-        /// Who counted it.
-        provenance: Provenance,
-    },
-    /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
-    /// `total`, and that none of them is disputed or waits for an audit.
+    Doubt(Report, Provenance),
+    /// A job is complete: it is done, or suspended. The ledger checks that its rows cover its slice of the plan and sum
+    /// to `total`, and that none of them is disputed or waits for an audit.
     Finish {
         /// The job.
         job: JobId,
@@ -56,18 +51,8 @@ pub enum LedgerCommand {
         tasks: u64,
         /// The sum.
         total: u128,
-    },
-    /// A job is complete, and its total contradicts what is known. The ledger checks what it checks before a
-    /// job is done, and keeps the job as held.
-    Suspend {
-        /// The job.
-        job: JobId,
-        /// Tasks of its slice of the plan.
-        tasks: u64,
-        /// The sum.
-        total: u128,
-        /// What it contradicts, for people.
-        reason: String,
+        /// What the sum contradicts, for people: then the job is suspended.
+        reason: Option<String>,
     },
     /// An accepted partial count.
     Accept {
@@ -79,19 +64,9 @@ pub enum LedgerCommand {
         audit: bool,
     },
     /// An accepted range was counted again, by another party and another kernel, and they agree.
-    Confirm {
-        /// The report of the second count.
-        report: Report,
-        /// Who counted it.
-        provenance: Provenance,
-    },
+    Confirm(Report, Provenance),
     /// A count that contradicts an accepted one. Both are kept.
-    Dispute {
-        /// The report it came with.
-        report: Report,
-        /// Who counted it.
-        provenance: Provenance,
-    },
+    Dispute(Report, Provenance),
     /// The end of a dispute: this count replaces all rows of its range. Those who were wrong are
     /// distrusted; [`crate::rules`] says what becomes of their other counts.
     Settle {
@@ -123,18 +98,11 @@ pub enum LedgerCommand {
         /// The owner who decided so.
         by: String,
     },
-    /// A job that is over is removed with its rows, some thousands at a time: to be repeated until nothing is left.
-    Remove {
-        /// The job, which has proven nobody wrong.
-        job: JobId,
-    },
+    /// A job that is over and has proven nobody wrong is removed with its rows, some thousands at a time: to be repeated
+    /// until nothing is left.
+    Remove(JobId),
     /// A look-up: what do the rows of a reported range say together?
-    Compare {
-        /// The report.
-        report: Report,
-        /// Who made it.
-        provenance: Provenance,
-    },
+    Compare(Report, Provenance),
     /// A look-up: which ranges wait for an audit and are in no dispute?
     FindAudits {
         /// The job.
@@ -148,7 +116,7 @@ impl LedgerCommand {
     /// Whether it only asks.
     #[must_use]
     pub fn is_look_up(&self) -> bool {
-        matches!(self, LedgerCommand::Compare { .. } | LedgerCommand::FindAudits { .. })
+        matches!(self, LedgerCommand::Compare(..) | LedgerCommand::FindAudits { .. })
     }
 
     /// The job that it is about; `None` if it may be about all.
@@ -159,15 +127,14 @@ impl LedgerCommand {
             | LedgerCommand::Change { job, .. }
             | LedgerCommand::RequestAudit { job, .. }
             | LedgerCommand::Finish { job, .. }
-            | LedgerCommand::Suspend { job, .. }
-            | LedgerCommand::Remove { job, .. }
+            | LedgerCommand::Remove(job)
             | LedgerCommand::FindAudits { job, .. } => Some(*job),
             LedgerCommand::Accept { report, .. }
-            | LedgerCommand::Confirm { report, .. }
-            | LedgerCommand::Dispute { report, .. }
+            | LedgerCommand::Confirm(report, _)
+            | LedgerCommand::Dispute(report, _)
             | LedgerCommand::Settle { report, .. }
-            | LedgerCommand::Doubt { report, .. }
-            | LedgerCommand::Compare { report, .. } => Some(report.job),
+            | LedgerCommand::Doubt(report, _)
+            | LedgerCommand::Compare(report, _) => Some(report.job),
             LedgerCommand::Trust { .. } | LedgerCommand::Grant { .. } => None,
         }
     }
@@ -201,17 +168,15 @@ pub enum LedgerAnswer {
         /// Whether nothing is left of the job.
         is_whole: bool,
     },
-    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable.
-    Settled {
-        /// What it took back of which jobs; that of the report is among them in any case.
-        withdrawn: Vec<Withdrawn>,
-    },
+    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable: what it took back of which jobs. That of the
+    /// report is among them in any case.
+    Settled(Vec<Withdrawn>),
     /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if they begin or end
     /// elsewhere, leave a gap, or are more than are read for a comparison.
     Compared(Option<CountResult>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
-    AuditsFound(Vec<Unaudited>),
+    AuditsFound(Vec<Row>),
 }
 
 /// Rows of a job that no longer count: a party that is distrusted had counted them, and nobody else.

@@ -9,41 +9,16 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Send a worker a message.
-    Tell {
-        /// Its session.
-        session: SessionId,
-        /// The message.
-        order: CoordinatorMessage,
-    },
+    Tell(SessionId, CoordinatorMessage),
     /// End a session.
-    Dismiss {
-        /// Which.
-        session: SessionId,
-        /// Why.
-        reason: Dismissal,
-    },
+    Dismiss(SessionId, Dismissal),
     /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with both of these and its answer.
-    Ledger {
-        /// Who waits for the answer.
-        asker: Asker,
-        /// What the ledger is to do.
-        command: LedgerCommand,
-    },
-    /// Answer a client.
-    Reply {
-        /// The question.
-        request: RequestId,
-        /// What was asked for, or why not.
-        answer: Result<Answer, Refusal>,
-    },
+    Ledger(Asker, LedgerCommand),
+    /// Answer a client: what was asked for, or why not.
+    Reply(RequestId, Result<Answer, Refusal>),
     /// A late count contradicts an accepted one. It decides nothing. If the job runs, the range is counted
     /// again; if the job is over, somebody may order an audit.
-    Contradicted {
-        /// The late count.
-        report: Report,
-        /// Who made it.
-        provenance: Provenance,
-    },
+    Contradicted(Report, Provenance),
     /// A worker process was lost while it counted.
     Lost {
         /// Whose it was.
@@ -60,21 +35,19 @@ pub enum Effect {
         ordinal: u64,
     },
     /// A job is done, cancelled or held: its clients need not wait any longer.
-    AtRest {
-        /// The job.
-        job: JobId,
-    },
+    AtRest(JobId),
 }
 
-/// Why a session is ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dismissal {
-    /// A newer session of the worker replaced it.
-    Replaced,
-    /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
-    Distrusted,
-    /// The worker reported or held something that this farm has not leased to its owner.
-    Unproven,
+crate::named! {
+    /// Why a session is ended.
+    pub enum Dismissal {
+        /// A newer session of the worker replaced it.
+        Replaced = "replaced",
+        /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
+        Distrusted = "distrusted",
+        /// The worker reported or held something that this farm has not leased to its owner.
+        Unproven = "unproven",
+    }
 }
 
 /// Why a client's request was refused.
@@ -86,24 +59,18 @@ pub enum Refusal {
     /// The job is over.
     #[error("job {0} is {1}, and that is final; submit it again if you want it counted again")]
     Over(JobId, JobState),
-    /// There are too many jobs already.
+    /// There are too many jobs already: this is the bound.
     #[error(
-        "there are {most} jobs that have not ended, and no more are taken: cancel some, or submit it again \
+        "there are {0} jobs that have not ended, and no more are taken: cancel some, or submit it again \
          when others have ended"
     )]
-    TooManyJobs {
-        /// The bound.
-        most: usize,
-    },
-    /// The owner has too many jobs already.
+    TooManyJobs(usize),
+    /// The owner has too many jobs already: this is the bound.
     #[error(
-        "you have {most} jobs that have not ended, and an owner may have no more: cancel some, or submit it \
+        "you have {0} jobs that have not ended, and an owner may have no more: cancel some, or submit it \
          again when others have ended"
     )]
-    TooManyOfOwner {
-        /// The bound.
-        most: usize,
-    },
+    TooManyOfOwner(usize),
     /// The owner has another job of the same name.
     #[error(
         "this name is that of job {0}, which counts something else or promises a weaker audit: give another name, \

@@ -19,27 +19,12 @@ pub enum Event {
         hello: Hello,
     },
     /// A worker said something after that.
-    Said {
-        /// Its connection.
-        session: SessionId,
-        /// What it said.
-        message: WorkerMessage,
-    },
+    Said(SessionId, WorkerMessage),
     /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may have
     /// killed it.
-    Left {
-        /// Which.
-        session: SessionId,
-    },
-    /// A client asks for something.
-    Asked {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// What for.
-        ask: Request,
-    },
+    Left(SessionId),
+    /// A client of this owner asks for something.
+    Asked(RequestId, String, Request),
     /// The ledger has done what it was asked for.
     Ledger {
         /// Who waits for that, as [`crate::Effect::Ledger`] says.

@@ -69,10 +69,8 @@ pub(crate) struct Job {
     pub(crate) has_begun: bool,
     /// The state that is durable in the ledger. Clients see this one.
     pub(crate) durable_state: JobState,
-    /// The record that ends the job is on its way into the ledger.
-    pub(crate) finishing: bool,
-    /// The record that holds the job is on its way into the ledger.
-    pub(crate) is_suspending: bool,
+    /// The record by which the job is done or suspended is on its way into the ledger.
+    pub(crate) finishing: Option<JobState>,
     /// Why it is suspended; only while it is.
     pub(crate) suspended: Option<String>,
     /// The ledger has the record that ends it, but the end of a dispute may take rows back.
@@ -130,8 +128,7 @@ impl Job {
             hours: Hours::default(),
             has_begun: false,
             durable_state: JobState::Running,
-            finishing: false,
-            is_suspending: false,
+            finishing: None,
             suspended: None,
             ended: false,
             unanswered: 0,
@@ -191,7 +188,18 @@ impl Job {
 
     /// Whether it has ended, or its end is on the way into the ledger.
     pub(crate) fn is_over(&self) -> bool {
-        self.finishing || self.ended || self.state.is_over()
+        self.end().is_some()
+    }
+
+    /// How it has ended, or ends once that is in the ledger.
+    pub(crate) fn end(&self) -> Option<JobState> {
+        let is_done = self.finishing == Some(JobState::Done) || self.ended;
+        Some(if is_done { JobState::Done } else { self.state }).filter(|state| state.is_over())
+    }
+
+    /// Whether it is suspended, or on the way to be.
+    pub(crate) fn is_being_suspended(&self) -> bool {
+        [Some(self.state), self.finishing].contains(&Some(JobState::Suspended))
     }
 
     /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted again.
@@ -215,6 +223,11 @@ impl Job {
         self.tasks_done == self.tasks
     }
 
+    /// Whether it can end: everything is counted, and nothing waits for another count.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_covered() && self.disputes.is_empty() && self.audits.are_over()
+    }
+
     /// Between whom a second opinion about its counts lies.
     pub(crate) fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
@@ -228,11 +241,7 @@ impl Job {
     /// Whether a range lies in its slice of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
         let JobSpec { plan, slice, .. } = self.spec;
-        if slice.is_all() {
-            range.end() <= plan.tasks
-        } else {
-            slice.ordinals(plan.tasks).contains(range)
-        }
+        range.end() <= plan.tasks && (slice.is_all() || slice.ordinals(plan.tasks).contains(range))
     }
 
     /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
@@ -287,9 +296,8 @@ impl Job {
         let due = now.after(expected_ms);
         let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
         self.note_leased(range, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
-        let last = self.overtaken.get(&earlier).map_or(end, |of| of.end().max(end));
-        let first = self.overtaken.get(&earlier).map_or(from, |of| of.start().min(from));
-        self.overtaken.insert(earlier, Range::new(first, last).expect("it has the range"));
+        let overtaken = self.overtaken.entry(earlier).or_insert(range);
+        *overtaken = overtaken.hull(range);
         range
     }
 

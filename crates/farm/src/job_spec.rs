@@ -35,44 +35,25 @@ impl Origin {
     }
 }
 
-/// Where a job stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JobState {
-    /// Its ranges are leased whenever workers have room.
-    Running,
-    /// Nothing of it is leased; results that still arrive are accepted.
-    Paused,
-    /// Ended by a client, without a total. Final.
-    Cancelled,
-    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
-    /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
-    Suspended,
-    /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts the total. Nothing waited for an
-    /// audit when it became so; since then ranges may be counted again.
-    Done,
+crate::named! {
+    /// Where a job stands.
+    pub enum JobState {
+        /// Its ranges are leased whenever workers have room.
+        Running = "running",
+        /// Nothing of it is leased; results that still arrive are accepted.
+        Paused = "paused",
+        /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
+        /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
+        Suspended = "suspended",
+        /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts the total. Nothing waited for an
+        /// audit when it became so; since then ranges may be counted again.
+        Done = "done",
+        /// Ended by a client, without a total. Final.
+        Cancelled = "cancelled",
+    }
 }
 
 impl JobState {
-    /// All states.
-    pub const ALL: [JobState; 5] = [
-        JobState::Running,
-        JobState::Paused,
-        JobState::Suspended,
-        JobState::Done,
-        JobState::Cancelled,
-    ];
-
-    /// The state's name in messages and ledgers.
-    pub fn name(self) -> &'static str {
-        match self {
-            JobState::Running => "running",
-            JobState::Paused => "paused",
-            JobState::Cancelled => "cancelled",
-            JobState::Suspended => "suspended",
-            JobState::Done => "done",
-        }
-    }
-
     /// Whether it is done or cancelled.
     pub fn is_over(self) -> bool {
         matches!(self, JobState::Cancelled | JobState::Done)
@@ -81,11 +62,6 @@ impl JobState {
     /// Whether clients need not wait for the job any longer: it is over, or suspended.
     pub fn is_at_rest(self) -> bool {
         self.is_over() || self == JobState::Suspended
-    }
-
-    /// The state of that name.
-    pub fn named(name: &str) -> Option<JobState> {
-        JobState::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 

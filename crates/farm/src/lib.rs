@@ -41,6 +41,7 @@ mod known;
 mod lease;
 mod machine;
 mod message;
+mod named;
 mod overview;
 mod pace;
 mod policy;
@@ -83,11 +84,10 @@ pub use principal::{
 };
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
-    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Unaudited,
-    tiled,
+    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, tiled,
 };
 pub use session::{Rate, WorkerView};
 pub use share::{Hours, OwnerView, Share, ShareChange};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use token::{LeaseKey, LeaseTerms};
+pub use token::LeaseKey;

@@ -47,8 +47,11 @@ impl Hello {
     pub const MAX_HOLDINGS: usize = 8_192;
 }
 
-/// A part of a lease that a reconnecting worker still works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of a lease that a worker works on or has counted, and all that distinguishes the lease from others. Its number
+/// alone is not enough: if the coordinator is replaced by one with another ledger, two plans' counts would be added up.
+/// With job and plan it is not enough either: if the ledger is an old copy, two leases' ranges would be reported as one
+/// that was never leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holding {
     /// The lease under which it was leased.
     pub lease: LeaseId,
@@ -56,10 +59,30 @@ pub struct Holding {
     pub job: JobId,
     /// The job's plan: numbers alone do not distinguish two ledgers.
     pub fingerprint: Fingerprint,
-    /// The ordinals not yet reported.
+    /// The ordinals.
     pub range: Range,
     /// That they were leased.
     pub token: LeaseToken,
+}
+
+impl Holding {
+    /// All of a lease.
+    #[must_use]
+    pub fn of_lease(&Lease { id: lease, job, fingerprint, range, token, .. }: &Lease) -> Holding {
+        Holding { lease, job, fingerprint, range, token }
+    }
+
+    /// The reported part of a lease.
+    #[must_use]
+    pub fn of_report(&Report { lease, job, fingerprint, range, token, .. }: &Report) -> Holding {
+        Holding { lease, job, fingerprint, range, token }
+    }
+
+    /// The whole lease that this is a part of.
+    #[must_use]
+    pub fn whole(self) -> Holding {
+        Holding { range: self.token.range, ..self }
+    }
 }
 
 /// A message of the coordinator to a worker.
@@ -105,51 +128,25 @@ impl Ack {
     }
 }
 
-/// What became of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Durable, and in the total.
-    Accepted,
-    /// The range was accepted before, with the same count: a free check.
-    Agreed,
-    /// Some, but not all of the range was accepted before. The worker forgets the report, and what it covers besides is
-    /// counted again.
-    Superseded,
-    /// Durable as evidence: it contradicts the accepted count, or settles such a case.
-    Disputed,
-    /// The job has ended or does not exist.
-    Obsolete,
-    /// The job of that number has another plan here.
-    Foreign,
-    /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
-    /// exceeds what its tasks can count.
-    Invalid,
-}
-
-impl Verdict {
-    /// All verdicts.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Accepted,
-        Verdict::Agreed,
-        Verdict::Superseded,
-        Verdict::Disputed,
-        Verdict::Obsolete,
-        Verdict::Foreign,
-        Verdict::Invalid,
-    ];
-
-    /// The verdict's name in metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Accepted => "accepted",
-            Verdict::Agreed => "agreed",
-            Verdict::Superseded => "superseded",
-            Verdict::Disputed => "disputed",
-            Verdict::Obsolete => "obsolete",
-            Verdict::Foreign => "foreign",
-            Verdict::Invalid => "invalid",
-        }
+crate::named! {
+    /// What became of a report.
+    pub enum Verdict {
+        /// Durable, and in the total.
+        Accepted = "accepted",
+        /// The range was accepted before, with the same count: a free check.
+        Agreed = "agreed",
+        /// Some, but not all of the range was accepted before. The worker forgets the report, and what it covers besides is
+        /// counted again.
+        Superseded = "superseded",
+        /// Durable as evidence: it contradicts the accepted count, or settles such a case.
+        Disputed = "disputed",
+        /// The job has ended or does not exist.
+        Obsolete = "obsolete",
+        /// The job of that number has another plan here.
+        Foreign = "foreign",
+        /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
+        /// exceeds what its tasks can count.
+        Invalid = "invalid",
     }
 }
 

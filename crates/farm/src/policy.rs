@@ -28,8 +28,9 @@ impl AuditPolicy {
     /// Whether it promises at least what another one does, whatever their seeds.
     #[must_use]
     pub fn gives(&self, wanted: AuditPolicy) -> bool {
-        let across = self.across == wanted.across || self.across == AuditScope::Owners;
-        self.share_ppm >= wanted.share_ppm && self.by_search >= wanted.by_search && across
+        self.share_ppm >= wanted.share_ppm
+            && self.by_search >= wanted.by_search
+            && self.across >= wanted.across
     }
 
     /// Whether a range of the plan is one of them: by the hash of seed, plan and range.

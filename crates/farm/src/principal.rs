@@ -14,16 +14,20 @@
 //!   unknown             neither: such a machine may be any that is not declared
 //! ```
 //!
+//! Bundles have the fields of these types as they are.
+//!
 //! The holder of a credential can invent machines. So the machines of an owner are only its word: they decide about
 //! each other, and about machines of other owners only together with another owner.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{JobId, KernelName, Range};
 
 /// An owner of a credential, and one of its machines.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Principal {
     /// The owner of the credential under which the count came.
     pub owner: String,
@@ -43,9 +47,10 @@ pub enum IdentifiedBy {
 }
 
 /// Who made a count, with all that is kept of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Who answers for it.
+    #[serde(flatten)]
     pub principal: Principal,
     /// The worker's name, for people.
     pub worker: String,
@@ -67,18 +72,21 @@ pub fn program_of(build: &str) -> &str {
     build.match_indices('/').nth(1).map_or(build, |(end, _)| &build[..end])
 }
 
-/// Between whom a second opinion lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AuditScope {
-    /// Between machines. It protects against broken hardware.
-    #[default]
-    Machines,
-    /// Between owners. It protects against owners that lie, unless they collude.
-    Owners,
+crate::named! {
+    /// Between whom a second opinion lies.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AuditScope {
+        /// Between machines. It protects against broken hardware.
+        #[default]
+        Machines = "machines",
+        /// Between owners. It protects against owners that lie, unless they collude.
+        Owners = "owners",
+    }
 }
 
 /// Those who are taken for one: a machine, or all machines of an owner.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Party {
     /// The owner.
     pub owner: String,
@@ -153,17 +161,21 @@ impl Party {
 }
 
 /// A party is distrusted, or trusted again. The latest change about a party holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustChange {
     /// Who.
+    #[serde(flatten)]
     pub party: Party,
     /// Whether it is trusted since.
     pub trusted: bool,
-    /// The count that proved it wrong, of some job; `None` if a person decided.
+    /// The count that proved it wrong, of some job; `None` if a person decided. A bundle does not have it: if it is of
+    /// its job, it has the line of the dispute.
+    #[serde(skip)]
     pub proof: Option<(JobId, Range)>,
     /// Why, for people.
     pub reason: String,
     /// When, in Unix milliseconds.
+    #[serde(rename = "at")]
     pub at_ms: i64,
 }
 
@@ -201,23 +213,6 @@ pub(crate) fn is_second_opinion(
     across: AuditScope,
 ) -> bool {
     principal.is_apart_from(other_principal, across) && kernel != other_kernel
-}
-
-impl AuditScope {
-    /// Its name in messages, ledgers and bundles.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            AuditScope::Machines => "machines",
-            AuditScope::Owners => "owners",
-        }
-    }
-
-    /// The one of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<AuditScope> {
-        [AuditScope::Machines, AuditScope::Owners].into_iter().find(|across| across.name() == name)
-    }
 }
 
 impl fmt::Display for Principal {

@@ -22,12 +22,7 @@ pub enum Request {
         reason: String,
     },
     /// Change what the jobs of an owner may take. The answer is the owner.
-    Grant {
-        /// Who.
-        owner: String,
-        /// What changes.
-        change: ShareChange,
-    },
+    Grant(String, ShareChange),
 }
 
 /// A job to be added, unless its owner has one of its key already: then that one is meant.

@@ -6,9 +6,11 @@
 //!   evidence         a row that contradicts, or that no longer counts ([`DisputeState`])
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
-    AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Principal, Provenance,
-    Range, Report, TaskCounts, TrustChange,
+    AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Provenance, Range, Report,
+    TaskCounts, TrustChange,
 };
 
 /// A count of a range, and who answers for it.
@@ -37,15 +39,16 @@ impl Row {
     }
 }
 
-/// Whether an accepted range was counted a second time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Whether an accepted range was counted a second time. The numbers are those of ledgers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Nobody asked for a second count.
-    NotChosen,
+    NotChosen = 0,
     /// A second count is asked for, and is missing.
-    Wanted,
+    Wanted = 1,
     /// Two parties counted it alike.
-    Agreed,
+    Agreed = 2,
 }
 
 /// An accepted range.
@@ -57,48 +60,24 @@ pub struct CountedRange {
     pub check: Check,
 }
 
-impl CountedRange {
-    /// What an auditor needs to know of it.
-    #[must_use]
-    pub fn unaudited(&self) -> Unaudited {
-        let Row { range, kernel, provenance, .. } = &self.row;
-        Unaudited { range: *range, principal: provenance.principal.clone(), kernel: *kernel }
-    }
-}
-
-/// An accepted range that is to be counted again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unaudited {
-    /// A row of the ledger.
-    pub range: Range,
-    /// Who counted it.
-    pub principal: Principal,
-    /// The kernel that counted it.
-    pub kernel: KernelName,
-}
-
-/// Where a count stands that is kept as evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Where a count stands that is kept as evidence. The numbers are those of ledgers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DisputeState {
     /// It contradicts the accepted count, and nobody knows yet which is right.
-    Open,
+    Open = 0,
     /// Its dispute is over.
-    Settled,
+    Settled = 1,
     /// It was accepted, or confirmed another count, until its principal was proven wrong elsewhere, or until only
     /// other owners could confirm.
-    TakenBack,
+    TakenBack = 2,
 }
 
 /// A job's line of evidence. Times are Unix milliseconds, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvidenceRecord {
-    /// A policy that chose ranges to be counted twice.
-    Policy {
-        /// The policy.
-        policy: AuditPolicy,
-        /// When it was asked for.
-        at_ms: i64,
-    },
+    /// A policy that chose ranges to be counted twice, and when it was asked for.
+    Policy(AuditPolicy, i64),
     /// An accepted range.
     Range {
         /// The range, its count and its check.
@@ -108,22 +87,10 @@ pub enum EvidenceRecord {
         /// When it was accepted.
         at_ms: i64,
     },
-    /// A second count that agrees with the accepted one.
-    Audit {
-        /// The second count.
-        row: Row,
-        /// When it was made.
-        at_ms: i64,
-    },
-    /// A count that is not in the total.
-    Dispute {
-        /// The count.
-        row: Row,
-        /// When it was made.
-        at_ms: i64,
-        /// Why it is kept.
-        state: DisputeState,
-    },
+    /// A second count that agrees with the accepted one, and when it was made.
+    Audit(Row, i64),
+    /// A count that is not in the total, why it is kept, and when it was made.
+    Dispute(Row, DisputeState, i64),
     /// A change of trust in somebody.
     Trust(TrustChange),
 }

@@ -42,17 +42,14 @@ pub(crate) struct Session {
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
-/// A worker process. Its number is the worker's own choice, so that it distinguishes only processes of one owner.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Process {
-    pub(crate) owner: String,
-    pub(crate) instance: u64,
-}
+/// A worker process: its owner, and its number. The number is the worker's own choice, so that it distinguishes only
+/// processes of one owner.
+pub(crate) type Process = (String, u64);
 
 impl Session {
     pub(crate) fn new(owner: String, is_trusted: bool, hello: &Hello, now: Millis) -> Session {
         Session {
-            process: Process { owner: owner.clone(), instance: hello.instance },
+            process: (owner.clone(), hello.instance),
             provenance: Provenance {
                 principal: Principal { owner, machine: hello.machine.clone() },
                 worker: hello.worker.clone(),

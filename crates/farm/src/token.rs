@@ -10,24 +10,11 @@
 
 use std::fmt;
 
-use crate::{Fingerprint, JobId, LeaseId, LeaseKind, LeaseToken, Range};
+use crate::{Holding, LeaseToken};
 
 /// The secret with which a farm signs its leases. It belongs beside the ledger, and nowhere else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LeaseKey([u8; 32]);
-
-/// To what a lease belongs.
-#[derive(Clone, Copy, Debug)]
-pub struct LeaseTerms<'a> {
-    /// The job.
-    pub job: JobId,
-    /// Its plan.
-    pub plan: Fingerprint,
-    /// The lease.
-    pub lease: LeaseId,
-    /// The owner of the credential to which it was leased.
-    pub owner: &'a str,
-}
 
 impl LeaseKey {
     /// The key with these bytes, which nobody else may know.
@@ -36,27 +23,26 @@ impl LeaseKey {
         LeaseKey(bytes)
     }
 
-    /// Signs a lease.
+    /// Signs a lease to this owner. What its token says of the range and of its kind holds for the whole lease.
     #[must_use]
-    pub fn sign(&self, terms: &LeaseTerms<'_>, range: Range, kind: LeaseKind) -> LeaseToken {
-        LeaseToken { range, kind, mac: self.mac(terms, range, kind) }
+    pub fn sign(&self, lease: &Holding, owner: &str) -> LeaseToken {
+        LeaseToken { mac: self.mac(lease, owner), ..lease.token }
     }
 
-    /// Whether this farm has leased a range that includes `part` on these terms.
+    /// Whether this farm has leased to this owner what it holds, as it says.
     #[must_use]
-    pub fn recognizes(&self, token: &LeaseToken, terms: &LeaseTerms<'_>, part: Range) -> bool {
-        let is_part = token.range.intersect(part) == Some(part);
+    pub fn recognizes(&self, held: &Holding, owner: &str) -> bool {
+        let is_part = held.token.range.intersect(held.range) == Some(held.range);
         // Comparing hashes takes the same time wherever they differ.
-        let given = blake3::Hash::from_bytes(padded(token.mac));
-        is_part
-            && given == blake3::Hash::from_bytes(padded(self.mac(terms, token.range, token.kind)))
+        let given = blake3::Hash::from_bytes(padded(held.token.mac));
+        is_part && given == blake3::Hash::from_bytes(padded(self.mac(held, owner)))
     }
 
-    fn mac(&self, terms: &LeaseTerms<'_>, range: Range, kind: LeaseKind) -> [u8; 16] {
-        let LeaseTerms { job, plan, lease, owner } = *terms;
+    fn mac(&self, held: &Holding, owner: &str) -> [u8; 16] {
+        let Holding { lease, job, fingerprint, token: LeaseToken { range, kind, .. }, .. } = *held;
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(b"queens lease");
-        hasher.update(&plan.0);
+        hasher.update(&fingerprint.0);
         for number in [job.0, lease.0, range.start(), range.end(), kind as u64] {
             hasher.update(&number.to_le_bytes());
         }
@@ -83,53 +69,60 @@ impl fmt::Debug for LeaseKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Fingerprint, JobId, LeaseId, LeaseKind, Range};
+
+    const KEY: LeaseKey = LeaseKey([1; 32]);
+    const OWNER: &str = "rack7";
 
     fn range(start: u64, end: u64) -> Range {
         Range::new(start, end).expect("not empty")
     }
 
-    fn terms(owner: &str) -> LeaseTerms<'_> {
-        LeaseTerms { job: JobId(3), plan: Fingerprint([7; 32]), lease: LeaseId(11), owner }
+    /// A lease of `[10, 20)` to `OWNER`.
+    fn leased() -> Holding {
+        let range = range(10, 20);
+        let mut leased = Holding {
+            lease: LeaseId(11),
+            job: JobId(3),
+            fingerprint: Fingerprint([7; 32]),
+            range,
+            token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
+        };
+        leased.token = KEY.sign(&leased, OWNER);
+        leased
     }
-
-    const KEY: LeaseKey = LeaseKey([1; 32]);
 
     #[test]
     fn a_lease_is_recognized_and_so_is_each_part_of_it() {
-        let token = KEY.sign(&terms("rack7"), range(10, 20), LeaseKind::Count);
-        for (start, end) in [(10, 20), (10, 11), (19, 20), (12, 15)] {
-            assert!(KEY.recognizes(&token, &terms("rack7"), range(start, end)));
+        let recognizes =
+            |(start, end)| KEY.recognizes(&Holding { range: range(start, end), ..leased() }, OWNER);
+        for part in [(10, 20), (10, 11), (19, 20), (12, 15)] {
+            assert!(recognizes(part), "{part:?}");
         }
-        for (start, end) in [(9, 20), (10, 21), (0, 5), (20, 21)] {
-            assert!(!KEY.recognizes(&token, &terms("rack7"), range(start, end)));
+        for other in [(9, 20), (10, 21), (0, 5), (20, 21)] {
+            assert!(!recognizes(other), "{other:?}");
         }
     }
 
     #[test]
     fn whatever_is_changed_the_seal_breaks() {
-        let leased = range(10, 20);
-        let token = KEY.sign(&terms("rack7"), leased, LeaseKind::Count);
-        let with = |change: fn(&mut LeaseTerms<'_>)| {
-            let mut terms = terms("rack7");
-            change(&mut terms);
-            KEY.recognizes(&token, &terms, leased)
+        let with = |change: fn(&mut Holding)| {
+            let mut held = leased();
+            change(&mut held);
+            KEY.recognizes(&held, OWNER)
         };
         assert!(with(|_| ()));
-        assert!(!with(|terms| terms.job = JobId(4)));
-        assert!(!with(|terms| terms.lease = LeaseId(12)));
-        assert!(!with(|terms| terms.plan = Fingerprint([8; 32])));
-        assert!(!with(|terms| terms.owner = "rack8"));
-        assert!(!with(|terms| terms.owner = ""));
-        assert!(!LeaseKey([2; 32]).recognizes(&token, &terms("rack7"), leased));
-
-        let wider = LeaseToken { range: range(0, 30), ..token };
-        assert!(!KEY.recognizes(&wider, &terms("rack7"), leased));
-        let recount = LeaseToken { kind: LeaseKind::Recount, ..token };
-        assert!(!KEY.recognizes(&recount, &terms("rack7"), leased));
+        assert!(!with(|held| held.job = JobId(4)));
+        assert!(!with(|held| held.lease = LeaseId(12)));
+        assert!(!with(|held| held.fingerprint = Fingerprint([8; 32])));
+        assert!(!with(|held| held.token.range = range(0, 30)));
+        assert!(!with(|held| held.token.kind = LeaseKind::Recount));
+        assert!(!KEY.recognizes(&leased(), "rack8") && !KEY.recognizes(&leased(), ""));
+        assert!(!LeaseKey([2; 32]).recognizes(&leased(), OWNER));
         for bit in 0..128 {
-            let mut forged = token;
-            forged.mac[bit / 8] ^= 1 << (bit % 8);
-            assert!(!KEY.recognizes(&forged, &terms("rack7"), leased), "bit {bit}");
+            let mut forged = leased();
+            forged.token.mac[bit / 8] ^= 1 << (bit % 8);
+            assert!(!KEY.recognizes(&forged, OWNER), "bit {bit}");
         }
     }
 }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::place;
-use super::{LedgerFault, ScrubReport, format, scrub};
+use super::{LedgerFault, Result, ScrubReport, format, scrub};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
 /// have put beside it.
@@ -55,7 +55,7 @@ impl Draft {
     /// # Errors
     ///
     /// [`LedgerFault::File`], if there is a file `to` already, or the draft cannot be made.
-    pub fn begin(path: PathBuf, to: &Path) -> Result<Draft, LedgerFault> {
+    pub fn begin(path: PathBuf, to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
         let file = Unfinished::new(path);
         place::private().create_new(true).open(&file.0)?;
@@ -67,7 +67,7 @@ impl Draft {
     /// # Errors
     ///
     /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
-    pub fn copy_from(&self, from: &Path) -> Result<(), LedgerFault> {
+    pub fn copy_from(&self, from: &Path) -> Result<()> {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
         let source = format::reader(from)?;
@@ -106,7 +106,7 @@ impl Draft {
     /// # Errors
     ///
     /// [`LedgerFault`], if it is not a sound ledger, or there is a file of that name meanwhile.
-    pub fn finish(self) -> Result<(ScrubReport, u64), LedgerFault> {
+    pub fn finish(self) -> Result<(ScrubReport, u64)> {
         let report = scrub(&self.file.0)?;
         // Windows waits for the disk only where a file may be written to.
         let file = self.open()?;

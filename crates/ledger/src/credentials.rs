@@ -2,45 +2,23 @@
 
 use rusqlite::Connection;
 
-use super::LedgerFault;
 use super::entry::{signed, unsigned};
+use super::store::SqlStore;
+use super::{LedgerFault, Result};
 
-/// The rights of a credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Everything.
-    Admin,
-    /// To submit and change jobs, and to see them.
-    Submitter,
-    /// To see jobs.
-    Viewer,
-    /// To count.
-    Worker,
-    /// To count, and to settle a dispute by one recount.
-    TrustedWorker,
-}
-
-impl Role {
-    /// All roles.
-    pub const ALL: [Role; 5] =
-        [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker, Role::TrustedWorker];
-
-    /// Its name in messages, ledgers and options.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Admin => "admin",
-            Role::Submitter => "submitter",
-            Role::Viewer => "viewer",
-            Role::Worker => "worker",
-            Role::TrustedWorker => "trusted worker",
-        }
-    }
-
-    /// The role of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.name() == name)
+farm::named! {
+    /// The rights of a credential.
+    pub enum Role {
+        /// Everything.
+        Admin = "admin",
+        /// To submit and change jobs, and to see them.
+        Submitter = "submitter",
+        /// To see jobs.
+        Viewer = "viewer",
+        /// To count.
+        Worker = "worker",
+        /// To count, and to settle a dispute by one recount.
+        TrustedWorker = "trusted worker",
     }
 }
 
@@ -78,10 +56,8 @@ pub enum CredentialChange {
 }
 
 /// Reads all credentials, the oldest first.
-pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
-    let mut statement = db.prepare(
-        "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id",
-    )?;
+pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
+    let query = "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id";
     let fault = |what: &str| LedgerFault::Content(format!("a credential has an unknown {what}"));
     let read = |columns: &rusqlite::Row<'_>| {
         let role = Role::named(&columns.get::<_, String>(2)?);
@@ -95,11 +71,11 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
             revoked_at_ms: columns.get(6)?,
         })
     };
-    statement.query_and_then([], read)?.collect()
+    SqlStore(db).all(query, [], read)
 }
 
 /// Makes a change.
-pub(super) fn change(db: &Connection, change: &CredentialChange) -> Result<(), LedgerFault> {
+pub(super) fn change(db: &Connection, change: &CredentialChange) -> Result<()> {
     match change {
         CredentialChange::Add(credential) => db.execute(
             "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?)",

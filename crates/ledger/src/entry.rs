@@ -6,8 +6,7 @@ use farm::{
 };
 use rusqlite::ToSql;
 
-use super::LedgerFault;
-use super::checksum::checksum;
+use super::{LedgerFault, Result};
 
 /// The columns of such a row as they are stored, in the order of [`values`].
 pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, checksum";
@@ -49,17 +48,8 @@ pub(super) fn columns_of(table: &str) -> String {
     STORED.split(", ").map(column).collect::<Vec<_>>().join(", ")
 }
 
-/// A row of `job` from the columns [`COLUMNS`], if it still says what was written.
-pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, LedgerFault> {
-    read_row_at(job, columns, 0)
-}
-
-/// Reads a row of `job` as [`read_row`] does, from columns that begin with number `at`.
-pub(super) fn read_row_at(
-    job: JobId,
-    columns: &rusqlite::Row<'_>,
-    at: usize,
-) -> Result<Row, LedgerFault> {
+/// A row of `job` from the columns [`COLUMNS`], which begin with number `at`, if it still says what was written.
+pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>, at: usize) -> Result<Row> {
     let (first, past) = (unsigned(columns, at)?, unsigned(columns, at + 1)?);
     let (count, digest): (String, String) = (columns.get(at + 2)?, columns.get(at + 4)?);
     let kernel: String = columns.get(at + 5)?;
@@ -89,38 +79,49 @@ pub(super) fn read_row_at(
     Ok(row)
 }
 
+/// The checksum of a row: the first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the provenance and
+/// the lease. SQLite checks the structure of its pages, not their content: if the disk changes a digit of a count, it
+/// reads it back without an error.
+pub(super) fn checksum(job: JobId, row: &Row) -> i64 {
+    let Row { range, checked_count, kernel, lease, provenance, .. } = row;
+    let text = format!(
+        "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; owner {}; \
+         machine {}; worker {}; build {}; lease {lease}",
+        checked_count.count,
+        checked_count.residue,
+        checked_count.digest,
+        provenance.principal.owner,
+        provenance.principal.machine,
+        provenance.worker,
+        provenance.build
+    );
+    let hash = blake3::hash(text.as_bytes());
+    let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
+    i64::from_le_bytes(*first)
+}
+
 fn unknown_kernel(job: JobId, first: u64, name: &str) -> LedgerFault {
     LedgerFault::Version(format!(
         "job {job} has a count at ordinal {first} by a kernel named {name:?}, which it does not have"
     ))
 }
 
-/// The checks, in the places of the numbers that stand for them in the column `audit`.
+/// The checks, by their numbers in the column `audit`.
 pub(super) const CHECKS: [Check; 3] = [Check::NotChosen, Check::Wanted, Check::Agreed];
 
-/// The states of disputes, in the places of the numbers that stand for them in the column `state`.
+/// The states of disputes, by their numbers in the column `state`.
 pub(super) const STATES: [DisputeState; 3] =
     [DisputeState::Open, DisputeState::Settled, DisputeState::TakenBack];
 
-/// The number that stands for one of these.
-pub(super) fn number_of<T: PartialEq>(all: &[T], one: &T) -> i64 {
-    let place = all.iter().position(|other| other == one);
-    place.expect("all of them are there") as i64
-}
-
 /// Reads the number that stands for one of these.
-pub(super) fn read_one<T: Copy>(
-    all: &[T],
-    columns: &rusqlite::Row<'_>,
-    at: usize,
-) -> Result<T, LedgerFault> {
+pub(super) fn read_one<T: Copy>(all: &[T], columns: &rusqlite::Row<'_>, at: usize) -> Result<T> {
     let number = unsigned(columns, at)?;
     let one = usize::try_from(number).ok().and_then(|place| all.get(place).copied());
     one.ok_or_else(|| LedgerFault::Content(format!("the unknown check or state {number}")))
 }
 
 /// A number that is never negative.
-pub(super) fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> Result<u64, LedgerFault> {
+pub(super) fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value)
         .map_err(|_| LedgerFault::Content(format!("{value} where no negative number can be")))

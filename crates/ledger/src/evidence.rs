@@ -7,13 +7,11 @@ use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, T
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
-use super::entry::{
-    CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, read_row_at, signed,
-};
+use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, signed};
 use super::place::{self, Place};
 use super::restore::{POLICY, POLICY_WIDTH, read_policy};
 use super::store::SqlStore;
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, format, task_counts};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, Result, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ impl Evidence {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be read, or it is damaged.
-    pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
+    pub fn open(path: &Path) -> Result<Evidence> {
         place::check_name(path)?;
         place::warn_of_missing_log(path)?;
         let db = format::reader(path)?;
@@ -35,7 +33,7 @@ impl Evidence {
     }
 
     /// The ledger in `path`, locked by this process; where nothing may be written, nobody can lock it.
-    pub fn locked(path: &Path) -> Result<Evidence, LedgerFault> {
+    pub fn locked(path: &Path) -> Result<Evidence> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match CheckedLedger::open(path) {
             Err(LedgerFault::File(error))
@@ -48,7 +46,7 @@ impl Evidence {
     }
 
     /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
-    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
+    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>> {
         let mut changes = SqlStore(&self.0.db).trust_changes()?;
         for change in &mut changes {
             change.proof = change.proof.map(|(_, range)| (job, range));
@@ -57,7 +55,7 @@ impl Evidence {
     }
 
     /// Lets SQLite check the structure of the whole file.
-    pub(crate) fn check_integrity(&self) -> Result<(), LedgerFault> {
+    pub(crate) fn check_integrity(&self) -> Result<()> {
         let db = &self.0.db;
         let verdict: String = db.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
         if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
@@ -70,7 +68,7 @@ impl Evidence {
 
     /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
     /// held.
-    pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+    pub fn close(self) -> Result<Option<LedgerLock>> {
         self.0.close()
     }
 
@@ -91,7 +89,7 @@ impl Evidence {
             format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid");
         each(db, &query, job, |columns| {
             let (policy, at_ms) = (read_policy(columns, 0)?, get(columns, POLICY_WIDTH)?);
-            see(EvidenceRecord::Policy { policy, at_ms })
+            see(EvidenceRecord::Policy(policy, at_ms))
         })?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
@@ -107,8 +105,8 @@ impl Evidence {
             see(read_range(job, plan, columns)?)?;
             match get(columns, WIDTH + 3)? {
                 Some(at_ms) => {
-                    let row = read_row_at(job, columns, WIDTH + 4)?;
-                    see(EvidenceRecord::Audit { row, at_ms })
+                    let row = read_row(job, columns, WIDTH + 4)?;
+                    see(EvidenceRecord::Audit(row, at_ms))
                 }
                 None => Ok(()),
             }
@@ -118,8 +116,8 @@ impl Evidence {
              ORDER BY first, past, noted_at, rowid"
         );
         each(db, &query, job, |columns| {
-            let (row, state) = (read_row(job, columns)?, read_one(&STATES, columns, WIDTH + 1)?);
-            see(EvidenceRecord::Dispute { row, at_ms: get(columns, WIDTH)?, state })
+            let (row, state) = (read_row(job, columns, 0)?, read_one(&STATES, columns, WIDTH + 1)?);
+            see(EvidenceRecord::Dispute(row, state, get(columns, WIDTH)?))
         })
     }
 }
@@ -139,18 +137,14 @@ fn each<E: From<LedgerFault>>(
     Ok(())
 }
 
-fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T, LedgerFault> {
+fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T> {
     Ok(columns.get(at)?)
 }
 
 /// An accepted range, with the counts of its tasks if `plan` is given.
-fn read_range(
-    job: JobId,
-    plan: Option<&Plan>,
-    columns: &Row<'_>,
-) -> Result<EvidenceRecord, LedgerFault> {
+fn read_range(job: JobId, plan: Option<&Plan>, columns: &Row<'_>) -> Result<EvidenceRecord> {
     let check = read_one(&CHECKS, columns, WIDTH + 1)?;
-    let counted = CountedRange { row: read_row(job, columns)?, check };
+    let counted = CountedRange { row: read_row(job, columns, 0)?, check };
     let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
     let task_counts = task_counts::of_row(counts, job, plan, &counted.row)?;
     Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })

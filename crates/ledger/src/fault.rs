@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use farm::{Contradiction, Range};
 use rusqlite::ErrorCode;
 
+/// What reading or writing a ledger comes to.
+pub(crate) type Result<T, E = LedgerFault> = std::result::Result<T, E>;
+
 /// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerFault {

@@ -6,12 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{LedgerFault, wait};
+use super::{LedgerFault, Result};
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
@@ -25,6 +27,13 @@ const SCHEMA: &str = include_str!("schema.sql");
 const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
                              CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)";
 
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Attempts before the log says what is waited for: a second.
+const SILENT: i32 = 20;
+/// The most attempts, a minute.
+const ATTEMPTS: i32 = 1_200;
+
 /// Opens the file `path`, which may come from a stranger, and which has to be there, to read it. It
 /// waits for programs that have locked the file.
 ///
@@ -34,8 +43,21 @@ const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
 pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     distrust(&db)?;
-    db.busy_handler(Some(wait::for_others))?;
+    db.busy_handler(Some(wait_for_others))?;
     Ok(db)
+}
+
+/// Waits for other programs that read a ledger or have locked it, such as `sqlite3`. SQLite calls it when it finds the ledger
+/// locked, with the number of calls before: whether to try again.
+pub(super) fn wait_for_others(attempt: i32) -> bool {
+    if attempt == SILENT {
+        tracing::warn!(
+            "waiting for another program that reads the ledger or has locked it, for a minute at most; a reader may be \
+             `queens export` or `queens backup`, and a lock is held by `sqlite3` within a transaction"
+        );
+    }
+    sleep(PAUSE);
+    attempt < ATTEMPTS
 }
 
 /// Lets nothing that a file says change more than an answer, before anything of it is read.
@@ -47,7 +69,7 @@ pub(super) fn distrust(db: &Connection) -> Result<(), rusqlite::Error> {
 }
 
 /// Makes a new database a ledger of this format, without rows.
-pub(super) fn create(db: &Connection) -> Result<(), LedgerFault> {
+pub(super) fn create(db: &Connection) -> Result<()> {
     db.execute_batch(SCHEMA)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(db.pragma_update(None, "user_version", FORMAT)?)
@@ -58,7 +80,7 @@ pub(super) fn create(db: &Connection) -> Result<(), LedgerFault> {
 /// # Errors
 ///
 /// [`LedgerFault::Content`] if it is another kind of database, [`LedgerFault::Version`] if it has another format.
-pub(super) fn check(db: &Connection) -> Result<(), LedgerFault> {
+pub(super) fn check(db: &Connection) -> Result<()> {
     let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if number("application_id")? != APPLICATION_ID {
         return Err(LedgerFault::Content("it is a database, but not a ledger".into()));
@@ -75,7 +97,7 @@ pub(super) fn check(db: &Connection) -> Result<(), LedgerFault> {
 type Part = (String, String, Option<String>);
 
 /// Refuses tables, indices, views and triggers that this program does not make.
-fn check_schema(db: &Connection) -> Result<(), LedgerFault> {
+fn check_schema(db: &Connection) -> Result<()> {
     let read = |db: &Connection, most: usize| -> Result<BTreeSet<Part>, rusqlite::Error> {
         let mut query = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;
         let parts = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;

@@ -14,7 +14,9 @@ use farm::{
 use crate::backup::Unfinished;
 use crate::place;
 use crate::store::SqlStore;
-use crate::{Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock};
+use crate::{
+    Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, Result,
+};
 
 /// The only job of a ledger that was joined.
 const JOB: JobId = JobId(1);
@@ -172,27 +174,19 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
-    let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
-    let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
-    let (tasks, total) = (plan.tasks, sum);
-    let reason = known::of(&plan, slice).contradiction(sum);
-    let (total, suspended) = match reason {
-        _ if !missing.is_empty() => (None, None),
-        None => {
-            write(LedgerCommand::Finish { job, tasks, total })?;
-            (Some(total), None)
-        }
-        Some(reason) => {
-            write(LedgerCommand::Suspend { job, tasks, total, reason: reason.clone() })?;
-            (None, Some(reason))
-        }
-    };
+    let total = ledger.for_each_row(JOB, |row| missing.remove(row.range));
+    let total = total.map_err(|fault| fault.at(ledger.path()))?;
+    let (tasks, is_complete) = (plan.tasks, missing.is_empty());
+    let suspended = known::of(&plan, slice).contradiction(total).filter(|_| is_complete);
+    if is_complete {
+        write(LedgerCommand::Finish { job, tasks, total, reason: suspended.clone() })?;
+    }
     Ok(Joined {
         plan,
         slices: parts.iter().map(|(.., job)| job.spec.slice).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
-        total,
+        total: (is_complete && suspended.is_none()).then_some(total),
         suspended,
         missing,
     })
@@ -215,7 +209,7 @@ fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
 
 /// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
 /// trusted.
-fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
+fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<()> {
     let is_trusted = |verdict: &&TrustChange| {
         !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
     };

@@ -11,8 +11,6 @@
 #![forbid(unsafe_code)]
 
 mod backup;
-mod checksum;
-mod clock;
 mod credentials;
 mod entry;
 mod evidence;
@@ -27,19 +25,19 @@ mod scrub;
 mod store;
 mod task_counts;
 mod view;
-mod wait;
 mod writer;
 
 pub use backup::Draft;
-pub use clock::unix_ms;
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
+pub(crate) use fault::Result;
 pub use fault::{LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};
+pub use store::unix_ms;
 pub use view::{LedgerView, SeenRange};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 

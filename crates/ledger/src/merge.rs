@@ -13,10 +13,9 @@ use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
-use super::checksum::checksum;
-use super::entry::{STATES, number_of, signed};
+use super::entry::{checksum, signed};
 use super::store::{SqlStore, own_state};
-use super::{Evidence, Ledger, LedgerFault};
+use super::{Evidence, Ledger, LedgerFault, Result};
 
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +48,7 @@ impl Ledger {
         part: &Evidence,
         theirs: JobId,
         wrong: &Distrusted,
-    ) -> Result<Absorbed, LedgerFault> {
+    ) -> Result<Absorbed> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
         let is_wrong = |row: &Row| wrong.includes(&row.provenance.principal);
@@ -64,7 +63,7 @@ impl Ledger {
                     if let Some(overlap) = &mut open
                         && range.start() < overlap.range.end()
                     {
-                        overlap.range = self.hull(job, join(overlap.range, range))?;
+                        overlap.range = self.hull(job, overlap.range.hull(range))?;
                         overlap.rows.push(own);
                         return Ok(());
                     }
@@ -72,17 +71,17 @@ impl Ledger {
                     let range = self.hull(job, range)?;
                     open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
                 }
-                EvidenceRecord::Audit { row, at_ms } => {
+                EvidenceRecord::Audit(row, at_ms) => {
                     // The second count of a range that is left out confirms nothing.
                     if let Some(overlap) = &mut open {
                         overlap.seconds.push((row, at_ms));
                     }
                 }
-                EvidenceRecord::Dispute { row, at_ms, state } => {
+                EvidenceRecord::Dispute(row, state, at_ms) => {
                     self.add_dispute(job, &row, at_ms, state)?;
                 }
                 // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
-                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
+                EvidenceRecord::Policy(..) | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())
         })?;
@@ -91,7 +90,7 @@ impl Ledger {
     }
 
     /// Whether there is a row of just this range here that is said to be confirmed, without what confirms it.
-    fn lacks_second(&self, job: JobId, range: Range) -> Result<bool, LedgerFault> {
+    fn lacks_second(&self, job: JobId, range: Range) -> Result<bool> {
         let mut statement = self.db.prepare_cached(
             "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
              AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
@@ -101,12 +100,12 @@ impl Ledger {
     }
 
     /// A range together with all rows here that overlap it.
-    fn hull(&self, job: JobId, range: Range) -> Result<Range, LedgerFault> {
+    fn hull(&self, job: JobId, range: Range) -> Result<Range> {
         let rows = self.overlapping(job, range)?;
-        Ok(rows.iter().fold(range, |hull, row| join(hull, row.range)))
+        Ok(rows.iter().fold(range, |hull, row| hull.hull(row.range)))
     }
 
-    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>, LedgerFault> {
+    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         SqlStore(&self.db).visit(job, Select::Overlapping(range), &mut |counted, _| {
             rows.push(counted.row);
@@ -121,7 +120,7 @@ impl Ledger {
         overlap: Option<Overlap>,
         wrong: &Distrusted,
         absorbed: &mut Absorbed,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let Some(Overlap { rows, seconds, range }) = overlap else { return Ok(()) };
         self.take_rows(job, rows, range, absorbed)?;
         for (second, at_ms) in seconds {
@@ -144,7 +143,7 @@ impl Ledger {
         rows: Vec<(CountedRange, TaskCounts)>,
         range: Range,
         absorbed: &mut Absorbed,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let here = self.overlapping(job, range)?;
         let there = rows.iter().map(|(counted, _)| &counted.row);
         if let (Some(ours), Some(theirs)) = (farm::tiled(&here, range), farm::tiled(there, range)) {
@@ -169,26 +168,14 @@ impl Ledger {
     }
 
     /// Adds a count that is evidence, unless it is here already.
-    fn add_dispute(
-        &self,
-        job: JobId,
-        row: &Row,
-        at_ms: i64,
-        state: DisputeState,
-    ) -> Result<(), LedgerFault> {
+    fn add_dispute(&self, job: JobId, row: &Row, at_ms: i64, state: DisputeState) -> Result<()> {
         let known =
             "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
-        let key = (signed(job.0), checksum(job, row), at_ms, number_of(&STATES, &state));
+        let key = (signed(job.0), checksum(job, row), at_ms, state as i64);
         let is_known = self.db.prepare_cached(known)?.exists(key)?;
         if !is_known {
             SqlStore(&self.db).add("disputes", ("noted_at", at_ms), job, row, own_state(state))?;
         }
         Ok(())
     }
-}
-
-/// From the beginning of one to the end of the other.
-fn join(a: Range, b: Range) -> Range {
-    let range = Range::new(a.start().min(b.start()), a.end().max(b.end()));
-    range.expect("two ranges are not empty together")
 }

@@ -12,14 +12,13 @@ use farm::{Check, JobId, Principal, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::LedgerFault;
-use super::clock::unix_ms;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
 use super::place::{self, Place};
-use super::store::SqlStore;
+use super::store::{SqlStore, unix_ms};
 use super::view;
+use super::{LedgerFault, Result};
 
 /// Bound of the epochs. The epoch is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -59,7 +58,7 @@ pub(super) const OF_NO_JOB: &str = "it has rows of jobs that it does not have";
 
 impl CheckedLedger {
     /// Makes a ledger in memory, which is lost when the process ends.
-    pub fn in_memory() -> Result<CheckedLedger, LedgerFault> {
+    pub fn in_memory() -> Result<CheckedLedger> {
         CheckedLedger::check(Connection::open_in_memory()?, None, None)
     }
 
@@ -68,7 +67,7 @@ impl CheckedLedger {
     /// # Errors
     ///
     /// [`LedgerFault`], if the file cannot be opened, is locked by another process, or is not a sound ledger.
-    pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+    pub fn open(path: &Path) -> Result<CheckedLedger> {
         place::check_name(path)?;
         // Before the lock, whose name is that of the file behind all links.
         place::make(path)?;
@@ -82,7 +81,7 @@ impl CheckedLedger {
     /// open it again at once: a child process that another test starts meanwhile shares all files and
     /// locks of this one for a moment.
     #[doc(hidden)]
-    pub fn open_again(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+    pub fn open_again(path: &Path) -> Result<CheckedLedger> {
         let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Locked));
         let opened = (0..100).map(|_| CheckedLedger::open(path)).find(is_free);
         opened.unwrap_or(Err(LedgerFault::Locked))
@@ -97,7 +96,7 @@ impl CheckedLedger {
         db: Connection,
         place: Option<Place>,
         lock: Option<LedgerLock>,
-    ) -> Result<CheckedLedger, LedgerFault> {
+    ) -> Result<CheckedLedger> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
         format::distrust(&db)?;
         // Without this, SQLite would write to a file that we refuse when it is closed.
@@ -122,9 +121,9 @@ impl CheckedLedger {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written.
-    pub fn begin(self) -> Result<Ledger, LedgerFault> {
+    pub fn begin(self) -> Result<Ledger> {
         let CheckedLedger { mut ledger, is_new } = self;
-        ledger.db.busy_handler(Some(super::wait::for_others))?;
+        ledger.db.busy_handler(Some(format::wait_for_others))?;
         let db = &ledger.db;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
@@ -159,14 +158,14 @@ impl Ledger {
     }
 
     /// Everything that the farm needs in order to go on, but for the epoch.
-    pub fn read_back(&self) -> Result<Restored, LedgerFault> {
+    pub fn read_back(&self) -> Result<Restored> {
         let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
         let last_job = self.db.query_row_and_then(query, [], |row| unsigned(row, 0))?;
         Ok(Restored { last_job, ..rules::restore(&mut SqlStore(&self.db))? })
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
-    pub fn for_each_row(&self, job: JobId, mut see: impl FnMut(Row)) -> Result<u128, LedgerFault> {
+    pub fn for_each_row(&self, job: JobId, mut see: impl FnMut(Row)) -> Result<u128> {
         rules::for_each_row(&mut SqlStore(&self.db), job, |counted| see(counted.row))
     }
 
@@ -176,7 +175,7 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written, or its file is gone.
-    pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+    pub fn close(self) -> Result<Option<LedgerLock>> {
         self.look()?;
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
@@ -191,7 +190,7 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerFault`], if they cannot be read.
-    pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
+    pub fn keys(&self) -> Result<Vec<String>> {
         view::keys(&self.db)
     }
 
@@ -200,7 +199,7 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written.
-    pub fn note_keys(&self, names: &[&str]) -> Result<(), LedgerFault> {
+    pub fn note_keys(&self, names: &[&str]) -> Result<()> {
         self.in_one_go(|| {
             for name in names {
                 let note = "INSERT OR IGNORE INTO keys VALUES (?, ?)";
@@ -211,7 +210,7 @@ impl Ledger {
     }
 
     /// The credentials of the coordinator.
-    pub fn credentials(&self) -> Result<Vec<Credential>, LedgerFault> {
+    pub fn credentials(&self) -> Result<Vec<Credential>> {
         credentials::read(&self.db)
     }
 
@@ -220,7 +219,7 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written.
-    pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
+    pub fn change_credential(&self, change: &CredentialChange) -> Result<()> {
         self.in_one_go(|| credentials::change(&self.db, change))
     }
 
@@ -230,7 +229,7 @@ impl Ledger {
     }
 
     /// Refuses a file that is not empty and has no tables.
-    fn check_new(&self) -> Result<(), LedgerFault> {
+    fn check_new(&self) -> Result<()> {
         match self.path().map(std::fs::metadata).transpose()? {
             Some(file) if file.len() > 0 => Err(LedgerFault::Place(
                 "it is a database with no tables, not a ledger; remove it to begin a new one"
@@ -244,7 +243,7 @@ impl Ledger {
     /// No checksum is about that.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
-    fn check_audits(&self, job: &RestoredJob) -> Result<(), LedgerFault> {
+    fn check_audits(&self, job: &RestoredJob) -> Result<()> {
         let (id, wanted, agreed) = (job.id, job.audits_wanted, job.audits_agreed);
         let content = |text: String| Err(LedgerFault::Content(text));
         let waits = SqlStore(&self.db).count(id, Check::Wanted)?;
@@ -264,7 +263,7 @@ impl Ledger {
     }
 
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
-    fn check_and_read(&self) -> Result<Restored, LedgerFault> {
+    fn check_and_read(&self) -> Result<Restored> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
@@ -288,23 +287,22 @@ impl Ledger {
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
                             AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
                         WHERE d.state = 1";
-        let mut statement = self.db.prepare(returned)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (job, first): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let returned = SqlStore(&self.db).all(returned, [], |row| {
             let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
-            if restored.distrusted.includes(&principal) {
-                return content(format!(
-                    "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
-                ));
-            }
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, principal))
+        })?;
+        let is_wrong = |(.., by): &&(i64, i64, Principal)| restored.distrusted.includes(by);
+        if let Some((job, first, _)) = returned.iter().find(is_wrong) {
+            return content(format!(
+                "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
+            ));
         }
         Ok(restored)
     }
 }
 
 /// Notes that the ledger is opened. Returns the epoch, which rises.
-fn record_epoch(db: &Connection) -> Result<u32, LedgerFault> {
+fn record_epoch(db: &Connection) -> Result<u32> {
     Ok(db.query_row(
         "INSERT INTO epochs (epoch, opened_at, build) SELECT coalesce(max(epoch), 0) + 1, ?, ? FROM epochs \
          RETURNING epoch",
@@ -345,7 +343,7 @@ impl LedgerLock {
     /// # Errors
     ///
     /// [`LedgerFault::Locked`], if another process holds the lock.
-    pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
+    pub fn of(path: &Path) -> Result<LedgerLock> {
         place::check_name(path)?;
         const ATTEMPTS: u32 = 10;
         const PAUSE: Duration = Duration::from_millis(20);

@@ -11,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::LedgerFault;
+use super::{LedgerFault, Result};
 
 /// A ledger's file, by its name and by what the file system calls it.
 #[derive(Debug)]
@@ -22,12 +22,11 @@ pub(crate) struct Place {
 }
 
 /// The identity of a file: its device and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity(u64, u64);
+type Identity = (u64, u64);
 
 impl Place {
     /// The place of a ledger that was opened.
-    pub(crate) fn of(path: &Path) -> Result<Place, LedgerFault> {
+    pub(crate) fn of(path: &Path) -> Result<Place> {
         let identity = identity(&std::fs::metadata(path)?);
         Ok(Place { name: path.to_path_buf(), identity })
     }
@@ -42,7 +41,7 @@ impl Place {
     /// # Errors
     ///
     /// [`LedgerFault::Gone`], if not.
-    pub(crate) fn look(&self) -> Result<(), LedgerFault> {
+    pub(crate) fn look(&self) -> Result<()> {
         match std::fs::metadata(&self.name) {
             Ok(file) if identity(&file) == self.identity => Ok(()),
             Ok(_) => Err(LedgerFault::Gone("another file has taken its name")),
@@ -60,7 +59,7 @@ impl Place {
 /// # Errors
 ///
 /// [`LedgerFault::Place`].
-pub fn check_name(path: &Path) -> Result<(), LedgerFault> {
+pub fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
     let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
@@ -151,13 +150,13 @@ pub(crate) fn private() -> OpenOptions {
 #[cfg(unix)]
 fn identity(file: &std::fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
-    Identity(file.dev(), file.ino())
+    (file.dev(), file.ino())
 }
 
 /// Windows lets nobody remove or rename a file that SQLite has open, so that there is nothing to compare.
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Identity {
-    Identity(0, 0)
+    (0, 0)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use farm::{
     Slice, Times, TrustChange,
 };
 
-use super::LedgerFault;
 use super::entry::unsigned;
+use super::{LedgerFault, Result};
 
 /// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
 pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
@@ -19,7 +19,7 @@ pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, 
 pub(super) const BEGUN: &str = "begun";
 
 /// A job from the columns of [`JOBS`].
-pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault> {
+pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
     let id = JobId(unsigned(row, 0)?);
     let fault = |what: &str| LedgerFault::Content(format!("job {id} has an unknown {what}"));
     let problem: String = row.get(1)?;
@@ -63,7 +63,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
 pub(super) const TRUST: &str = "owner, machine, trusted, job, first, past, reason, noted_at";
 
 /// A change of trust from the columns [`TRUST`].
-pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, LedgerFault> {
+pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange> {
     let job: Option<i64> = columns.get(3)?;
     let proof = job.map(|_| {
         let range = Range::new(unsigned(columns, 4)?, unsigned(columns, 5)?);
@@ -86,10 +86,7 @@ pub(super) const POLICY: &str = "share_ppm, seed, by_search, across";
 pub(super) const POLICY_WIDTH: usize = 4;
 
 /// A policy from the columns [`POLICY`], the first of which has the number `at`.
-pub(super) fn read_policy(
-    columns: &rusqlite::Row<'_>,
-    at: usize,
-) -> Result<AuditPolicy, LedgerFault> {
+pub(super) fn read_policy(columns: &rusqlite::Row<'_>, at: usize) -> Result<AuditPolicy> {
     let (share_ppm, by_search) = (columns.get(at)?, columns.get(at + 2)?);
     let name: String = columns.get(at + 3)?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));

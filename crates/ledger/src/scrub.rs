@@ -8,7 +8,7 @@ use std::path::Path;
 
 use farm::{Check, EvidenceRecord, Row};
 
-use super::{Evidence, LedgerFault};
+use super::{Evidence, LedgerFault, Result};
 
 /// The content of a sound ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct ScrubReport {
 /// # Errors
 ///
 /// [`LedgerFault`], if it cannot be read, or the first damage of it.
-pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
+pub fn scrub(path: &Path) -> Result<ScrubReport> {
     let evidence = Evidence::open(path)?;
     evidence.check_integrity()?;
     let mut report = ScrubReport { jobs: evidence.jobs().len() as u64, ..ScrubReport::default() };
@@ -41,13 +41,13 @@ pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
                     report.ranges += 1;
                     agreed = (counted.check == Check::Agreed).then_some(counted.row);
                 }
-                EvidenceRecord::Audit { row, .. } => {
+                EvidenceRecord::Audit(row, _) => {
                     report.audits += 1;
                     let first = agreed.take().map(|first| first.checked_count);
                     confirmed += u64::from(first == Some(row.checked_count));
                 }
-                EvidenceRecord::Dispute { .. } => report.disputes += 1,
-                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
+                EvidenceRecord::Dispute(..) => report.disputes += 1,
+                EvidenceRecord::Policy(..) | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())
         })?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
@@ -10,41 +11,27 @@ use farm::{
 };
 use rusqlite::{Connection, Params, ToSql};
 
-use super::clock::unix_ms;
-use super::entry::{
-    CHECKS, COLUMNS, STATES, STORED, WIDTH, number_of, read_one, read_row, signed, unsigned, values,
-};
+use super::entry::{CHECKS, COLUMNS, STORED, WIDTH, read_one, read_row, signed, unsigned, values};
 use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
-use super::{LedgerFault, task_counts};
+use super::{LedgerFault, Result, task_counts};
 
 /// A ledger's tables. They are changed only within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
 
 impl SqlStore<'_> {
-    fn change(&self, query: &str, params: impl Params) -> Result<usize, LedgerFault> {
+    fn change(&self, query: &str, params: impl Params) -> Result<usize> {
         Ok(self.0.prepare_cached(query)?.execute(params)?)
     }
 
     /// All that `read` makes of the rows of a query.
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         query: &str,
         params: impl Params,
-        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, LedgerFault>,
-    ) -> Result<Vec<T>, LedgerFault> {
+        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut statement = self.0.prepare_cached(query)?;
         statement.query_and_then(params, read)?.collect()
-    }
-
-    /// The first row of a query, if it has any.
-    fn first<T>(
-        &self,
-        query: &str,
-        params: impl Params,
-        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, LedgerFault>,
-    ) -> Result<Option<T>, LedgerFault> {
-        let mut statement = self.0.prepare_cached(query)?;
-        statement.query_and_then(params, read)?.next().transpose()
     }
 
     /// Adds a row to a table, with a time in the column `noted` and columns of its own.
@@ -55,7 +42,7 @@ impl SqlStore<'_> {
         job: JobId,
         row: &Row,
         own: Vec<(&str, Box<dyn ToSql>)>,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.provenance.build])?;
         let mut names = format!("job, {STORED}, {noted}");
         let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
@@ -76,22 +63,17 @@ impl SqlStore<'_> {
     }
 
     /// Says whether an accepted range was counted a second time.
-    pub(super) fn set_check(
-        &self,
-        job: JobId,
-        range: Range,
-        check: Check,
-    ) -> Result<(), LedgerFault> {
+    pub(super) fn set_check(&self, job: JobId, range: Range, check: Check) -> Result<()> {
         let (job, first, past) = key(job, range);
         self.change(
             "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
-            (number_of(&CHECKS, &check), job, first, past),
+            (check as i64, job, first, past),
         )?;
         Ok(())
     }
 
     /// Adds a change of trust.
-    pub(super) fn note_trust(&self, change: &TrustChange) -> Result<(), LedgerFault> {
+    pub(super) fn note_trust(&self, change: &TrustChange) -> Result<()> {
         let TrustChange { party, trusted, proof, reason, at_ms } = change;
         let proof = proof.map(|(job, range)| key(job, range));
         self.change(
@@ -117,13 +99,13 @@ impl SqlStore<'_> {
         job: JobId,
         range: Range,
         why: DisputeState,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let key = (signed(job.0), signed(range.start()));
         let query = format!(
             "INSERT INTO disputes (job, {STORED}, noted_at, state) \
              SELECT job, {STORED}, {noted}, ? FROM {table} WHERE job = ? AND first = ?"
         );
-        self.change(&query, (number_of(&STATES, &why), key.0, key.1))?;
+        self.change(&query, (why as i64, key.0, key.1))?;
         self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
         Ok(())
     }
@@ -131,7 +113,7 @@ impl SqlStore<'_> {
 
 /// The column of a dispute that says where it stands.
 pub(super) fn own_state(state: DisputeState) -> Vec<(&'static str, Box<dyn ToSql>)> {
-    vec![("state", Box::new(number_of(&STATES, &state)))]
+    vec![("state", Box::new(state as i64))]
 }
 
 /// Job, first and past.
@@ -142,14 +124,14 @@ fn key(job: JobId, range: Range) -> (i64, i64, i64) {
 impl Store for SqlStore<'_> {
     type Fault = LedgerFault;
 
-    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>, LedgerFault> {
+    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>> {
         match only {
             Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [signed(id.0)], read_job),
             None => self.all(&format!("{JOBS} ORDER BY id"), [], read_job),
         }
     }
 
-    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<(), LedgerFault> {
+    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<()> {
         let JobSpec { origin, plan, slice, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
@@ -175,12 +157,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn change_job(
-        &mut self,
-        job: &StoredJob,
-        change: Option<JobChange>,
-        by: &str,
-    ) -> Result<(), LedgerFault> {
+    fn change_job(&mut self, job: &StoredJob, change: Option<JobChange>, by: &str) -> Result<()> {
         let now = unix_ms();
         self.change(
             "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, \
@@ -211,7 +188,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn remove_job(&mut self, job: JobId) -> Result<bool, LedgerFault> {
+    fn remove_job(&mut self, job: JobId) -> Result<bool> {
         /// Rows of a table that go in one transaction: a million take seconds, for which nothing else would be written. In
         /// tests short histories have several parts.
         const MOST: u32 = if cfg!(test) { 2 } else { 4_096 };
@@ -252,7 +229,7 @@ impl Store for SqlStore<'_> {
         Ok(true)
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
         let AuditPolicy { share_ppm, seed, by_search, across } = policy;
         self.change(
             &format!(
@@ -269,7 +246,7 @@ impl Store for SqlStore<'_> {
         job: JobId,
         which: Select<'_>,
         see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
         let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(signed(job.0))];
         let condition = match which {
@@ -281,7 +258,7 @@ impl Store for SqlStore<'_> {
                  WHERE job = ?1 AND first <= ?2), 0)"
                     .into()
             }
-            Select::Waiting => format!("AND audit = {}", number_of(&CHECKS, &Check::Wanted)),
+            Select::Waiting => format!("AND audit = {}", Check::Wanted as i64),
             Select::By(Party { owner, machine }) => {
                 params.extend([Box::new(owner) as _, Box::new(machine) as _]);
                 format!("AND ({BY} OR audit = 2 AND EXISTS (SELECT 1 {SECOND} AND {BY}))")
@@ -297,7 +274,7 @@ impl Store for SqlStore<'_> {
         let mut statement = self.0.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(columns) = rows.next()? {
-            let (row, check) = (read_row(job, columns)?, read_one(&CHECKS, columns, WIDTH)?);
+            let (row, check) = (read_row(job, columns, 0)?, read_one(&CHECKS, columns, WIDTH)?);
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
             let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {
@@ -307,14 +284,12 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn count(&mut self, job: JobId, check: Check) -> Result<u64, LedgerFault> {
+    fn count(&mut self, job: JobId, check: Check) -> Result<u64> {
         // A literal, so that SQLite counts those that wait by their index.
-        let query = format!(
-            "SELECT count(*) FROM ranges WHERE job = ? AND audit = {}",
-            number_of(&CHECKS, &check)
-        );
-        let count = self.first(&query, [signed(job.0)], |columns| unsigned(columns, 0))?;
-        Ok(count.expect("a count is one row"))
+        let query =
+            format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
+        let counts = self.all(&query, [signed(job.0)], |columns| unsigned(columns, 0))?;
+        Ok(counts[0])
     }
 
     fn insert(
@@ -322,25 +297,25 @@ impl Store for SqlStore<'_> {
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         self.change(
             "DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?",
             key(job, counted.row.range),
         )?;
         let own: Vec<(_, Box<dyn ToSql>)> = vec![
-            ("audit", Box::new(number_of(&CHECKS, &counted.check))),
+            ("audit", Box::new(counted.check as i64)),
             ("task_counts", Box::new(task_counts::bytes(task_counts))),
         ];
         self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, own)
     }
 
-    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
-        let counts = self.first(
+    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
+        let counts = self.all(
             "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?",
             key(job, range),
             |columns| Ok(task_counts::read(columns, 0, job, range)),
         )?;
-        match counts {
+        match counts.into_iter().next() {
             Some(Err(LedgerFault::Content(reason))) => {
                 tracing::warn!(reason, "these counts are left out; the sum of their row is sound");
                 Ok(TaskCounts::default())
@@ -350,7 +325,7 @@ impl Store for SqlStore<'_> {
         }
     }
 
-    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<()> {
         self.change(
             "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?",
             key(job, range),
@@ -358,29 +333,29 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<(), LedgerFault> {
+    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<()> {
         self.move_to_disputes(("audits", "counted_at"), job, range, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
     }
 
-    fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), LedgerFault> {
+    fn confirm(&mut self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
         self.add("audits", ("counted_at", unix_ms()), job, second, Vec::new())
     }
 
-    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
+    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
         self.move_to_disputes(("audits", "counted_at"), job, range, why)?;
         self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
     }
 
-    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, LedgerFault> {
+    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>> {
         let claims = self.all(
             &format!(
                 "SELECT {COLUMNS} FROM disputes WHERE job = ? AND state = 0 \
                  ORDER BY first, past, rowid"
             ),
             [signed(job.0)],
-            |columns| read_row(job, columns),
+            |columns| read_row(job, columns, 0),
         )?;
         let mut disputes: Vec<OpenDispute> = Vec::new();
         for claim in claims {
@@ -392,11 +367,11 @@ impl Store for SqlStore<'_> {
         Ok(disputes)
     }
 
-    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
+    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<()> {
         self.add("disputes", ("noted_at", unix_ms()), job, row, own_state(DisputeState::Open))
     }
 
-    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {
         self.change(
             "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0",
             key(job, range),
@@ -410,12 +385,12 @@ impl Store for SqlStore<'_> {
         trusted: bool,
         proof: Option<(JobId, Range)>,
         reason: &str,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let (party, reason) = (party.clone(), reason.into());
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: unix_ms() })
     }
 
-    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<(), LedgerFault> {
+    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<()> {
         let Share { weight, limit_us } = share;
         self.change(
             "INSERT INTO shares (owner, weight, limit_us, asked_by, noted_at) VALUES (?, ?, ?, ?, ?)",
@@ -424,7 +399,7 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn shares(&mut self) -> Result<BTreeMap<String, Share>, LedgerFault> {
+    fn shares(&mut self) -> Result<BTreeMap<String, Share>> {
         let query = "SELECT owner, weight, limit_us FROM shares ORDER BY rowid";
         let all = self.all(query, [], |row| {
             let has_limit = row.get::<_, Option<i64>>(2)?.is_some();
@@ -434,7 +409,7 @@ impl Store for SqlStore<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, LedgerFault> {
+    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
         let all = self.all(query, [], |row| {
@@ -444,10 +419,17 @@ impl Store for SqlStore<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn trust_changes(&mut self) -> Result<Vec<TrustChange>, LedgerFault> {
+    fn trust_changes(&mut self) -> Result<Vec<TrustChange>> {
         self.all(&format!("SELECT {TRUST} FROM trust ORDER BY rowid"), [], read_trust)
     }
 }
 
 /// The second count of the row of a range `r`, in SQL.
 const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";
+
+/// The wall clock, in milliseconds since 1970. It only informs people.
+#[expect(clippy::disallowed_methods, reason = "no decision depends on it")]
+pub fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

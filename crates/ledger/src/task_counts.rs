@@ -4,7 +4,7 @@
 
 use farm::{JobId, Plan, Range, Row, TaskCounts};
 
-use super::LedgerFault;
+use super::{LedgerFault, Result};
 
 /// Bytes of one count, the lowest first.
 const EACH: usize = 8;
@@ -21,7 +21,7 @@ pub(super) fn read(
     at: usize,
     job: JobId,
     range: Range,
-) -> Result<TaskCounts, LedgerFault> {
+) -> Result<TaskCounts> {
     let Some(bytes) = columns.get_ref(at)?.as_blob_or_null().map_err(rusqlite::Error::from)? else {
         return Ok(TaskCounts::default());
     };
@@ -43,7 +43,7 @@ pub(super) fn of_row(
     job: JobId,
     plan: Option<&Plan>,
     row: &Row,
-) -> Result<TaskCounts, LedgerFault> {
+) -> Result<TaskCounts> {
     match plan.filter(|plan| plan.reports_tasks()) {
         Some(plan) if counts.add_up_to(plan.fingerprint(), row.range, row.checked_count) => {
             Ok(counts)
@@ -183,7 +183,7 @@ mod tests {
     fn they_go_with_their_row_and_come_with_the_one_that_replaces_it() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), provenance: by("b") };
+        let dispute = LedgerCommand::Dispute(report(3, 6, 0), by("b"));
         let wrong = vec![by("a").principal.party(AuditScope::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
@@ -221,7 +221,7 @@ mod tests {
             LedgerCommand::RequestAudit { job: JOB, policy: everything(), by: "lab".into() };
         let kernel = KernelName::new("portable").expect("there is one");
         let second = Report { kernel, task_counts, ..report(0, 3, 0) };
-        let confirm = LedgerCommand::Confirm { report: second, provenance: by("b") };
+        let confirm = LedgerCommand::Confirm(second, by("b"));
         ledger_of(path, [accept(report(0, 3, 0), "a"), audit, confirm])
     }
 

@@ -13,11 +13,11 @@ use std::path::Path;
 use farm::rules::Store;
 use farm::{
     Asker, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Credit,
-    CreditOf, Distrusted, Effect, Event, Farm, Fingerprint, Hello, Hours, JobChange, JobId,
-    JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms,
-    LeaseToken, LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem,
-    Provenance, Range, Report, Request, RequestId, Restored, RestoredJob, SessionId, Slice,
-    TaskCounts, WorkerMessage,
+    CreditOf, Distrusted, Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, JobChange,
+    JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseToken,
+    LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Provenance,
+    Range, Report, Request, RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts,
+    WorkerMessage,
 };
 use tempfile::TempDir;
 

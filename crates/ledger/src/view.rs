@@ -11,7 +11,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::entry::signed;
-use super::{LedgerFault, format};
+use super::store::SqlStore;
+use super::{Result, format};
 
 /// A ledger that is only read.
 #[derive(Debug)]
@@ -31,10 +32,8 @@ pub struct SeenRange<'a> {
 }
 
 /// The files in the folder of keys with which a ledger was served.
-pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
-    let mut statement = db.prepare("SELECT name FROM keys ORDER BY name")?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
+pub(super) fn keys(db: &Connection) -> Result<Vec<String>> {
+    SqlStore(db).all("SELECT name FROM keys ORDER BY name", [], |row| Ok(row.get(0)?))
 }
 
 impl LedgerView {
@@ -45,8 +44,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn open(path: &Path) -> Result<LedgerView, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn open(path: &Path) -> Result<LedgerView> {
         Ok(LedgerView { db: format::reader(path)? })
     }
 
@@ -54,8 +53,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn keys(&self) -> Result<Vec<String>> {
         keys(&self.db)
     }
 
@@ -63,12 +62,12 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn ranges(
         &self,
         job: JobId,
         mut see: impl FnMut(SeenRange<'_>) -> ControlFlow<()>,
-    ) -> Result<(), LedgerFault> {
+    ) -> Result<()> {
         let query =
             "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
         let mut statement = self.db.prepare(query)?;
@@ -89,13 +88,12 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>, LedgerFault> {
-        let mut incidents = Vec::new();
-        self.each(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
-            incidents.push(Incident { at_ms: row.get(0)?, text: row.get(1)? });
-            Ok(())
-        })?;
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
+        let incidents =
+            SqlStore(&self.db).all(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
+                Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
+            })?;
         if incidents.is_empty() {
             return Err(rusqlite::Error::QueryReturnedNoRows.into());
         }
@@ -106,8 +104,8 @@ impl LedgerView {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>, LedgerFault> {
+    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
+    pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>> {
         let (key, names): (_, [Option<&str>; 3]) = match of {
             CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),
             CreditOf::Workers(owner) => ("owner, machine, worker, NULL", [Some(owner), None, None]),
@@ -138,9 +136,8 @@ impl LedgerView {
              GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
             Credit::MOST
         );
-        let mut credits = Vec::new();
-        self.each(&query, names, |row| {
-            credits.push(Credit {
+        SqlStore(&self.db).all(&query, names, |row| {
+            Ok(Credit {
                 owner: row.get(0)?,
                 machine: row.get(1)?,
                 worker: row.get(2)?,
@@ -152,24 +149,8 @@ impl LedgerView {
                 agreed: number(row.get_ref(8)?),
                 contradicted: number(row.get_ref(9)?),
                 last_ms: row.get(10)?,
-            });
-            Ok(())
-        })?;
-        Ok(credits)
-    }
-
-    fn each(
-        &self,
-        query: &str,
-        parameters: impl rusqlite::Params,
-        mut see: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), LedgerFault> {
-        let mut statement = self.db.prepare(query)?;
-        let mut rows = statement.query(parameters)?;
-        while let Some(row) = rows.next()? {
-            see(row)?;
-        }
-        Ok(())
+            })
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
 use super::store::SqlStore;
-use super::{CredentialChange, Ledger, LedgerFault, credentials};
+use super::{CredentialChange, Ledger, LedgerFault, Result, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 const QUEUE: usize = 65_536;
@@ -39,11 +39,9 @@ impl LedgerRequest {
 /// An event of the ledger for the farm, in the order of the requests.
 #[derive(Debug)]
 pub enum LedgerEvent {
-    /// Requests became durable together. Their answers follow.
-    Committed {
-        /// How long it took, from the first look at its rows until the disk had it.
-        took: Duration,
-    },
+    /// Requests became durable together, in this time from the first look at their rows until the disk had it. Their
+    /// answers follow.
+    Committed(Duration),
     /// The answer to a command.
     Answered(Asker, Box<LedgerCommand>, LedgerAnswer),
     /// The last event: the ledger cannot be written any more.
@@ -61,19 +59,11 @@ pub struct LedgerHandle {
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
 }
 
-/// The other end: what writes the ledger.
-#[derive(Debug)]
-pub(crate) struct Writer {
-    ledger: Ledger,
-    queue: mpsc::Receiver<LedgerRequest>,
-    answers: mpsc::UnboundedSender<LedgerEvent>,
-}
-
-/// Makes both ends.
-pub(crate) fn writer(ledger: Ledger) -> (Writer, LedgerHandle) {
+/// The two ends of a ledger: what writes it until the farm drops its end or the ledger fails, and the farm's end.
+pub(crate) fn writer(ledger: Ledger) -> (impl FnOnce() + Send, LedgerHandle) {
     let (requests, queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
-    (Writer { ledger, queue, answers }, LedgerHandle { requests, events })
+    (move || write(ledger, queue, &answers), LedgerHandle { requests, events })
 }
 
 /// Writes the ledger on a thread of its own.
@@ -81,49 +71,45 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
     let (writer, handle) = writer(ledger);
     std::thread::Builder::new()
         .name("ledger".into())
-        .spawn(move || writer.run())
+        .spawn(writer)
         .expect("the system can start a thread");
     handle
 }
 
-impl Writer {
-    /// Writes until the farm drops its end or the ledger fails.
-    pub(crate) fn run(self) {
-        // Answers are dropped last, so that their receiver finds the queue closed and the ledger released.
-        let Writer { answers, mut queue, ledger } = self;
-        let mut batch = Vec::new();
-        while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
-            let began = Instant::now();
-            // If the receiver is gone, nobody needs the answer.
-            let done = match ledger.serve(&batch) {
-                Ok(done) => done,
-                Err(fault) => {
-                    // The lock is released before the last event is sent.
-                    drop(ledger);
-                    let _ = answers.send(LedgerEvent::Failed(fault));
-                    return;
-                }
-            };
-            if !batch.iter().all(|request| matches!(request, LedgerRequest::Look)) {
-                let _ = answers.send(LedgerEvent::Committed { took: began.elapsed() });
+/// Before the last event is sent, the queue is closed and the ledger released.
+fn write(
+    ledger: Ledger,
+    mut queue: mpsc::Receiver<LedgerRequest>,
+    answers: &mpsc::UnboundedSender<LedgerEvent>,
+) {
+    let mut batch = Vec::new();
+    // If the receiver of events is gone, nobody needs them.
+    let send = |event| drop(answers.send(event));
+    while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+        let began = Instant::now();
+        let done = match ledger.serve(&batch) {
+            Ok(done) => done,
+            Err(fault) => {
+                drop((ledger, queue));
+                return send(LedgerEvent::Failed(fault));
             }
-            batch.drain(..).zip(done).for_each(|(request, answer)| match request {
-                LedgerRequest::Farm(asker, command) => {
-                    let _ = answers.send(LedgerEvent::Answered(asker, Box::new(command), answer));
-                }
-                LedgerRequest::Credential(_, asked) => {
-                    let _ = asked.send(());
-                }
-                LedgerRequest::Look => {}
-            });
+        };
+        if !batch.iter().all(|request| matches!(request, LedgerRequest::Look)) {
+            send(LedgerEvent::Committed(began.elapsed()));
         }
-        // Closing releases the lock, before the last event is sent.
-        let closed = ledger.close().map(drop);
-        let _ = answers.send(match closed {
-            Ok(()) => LedgerEvent::Closed,
-            Err(fault) => LedgerEvent::Failed(fault),
+        batch.drain(..).zip(done).for_each(|(request, answer)| match request {
+            LedgerRequest::Farm(asker, command) => {
+                send(LedgerEvent::Answered(asker, Box::new(command), answer));
+            }
+            LedgerRequest::Credential(_, asked) => drop(asked.send(())),
+            LedgerRequest::Look => {}
         });
     }
+    drop(queue);
+    send(match ledger.close() {
+        Ok(_) => LedgerEvent::Closed,
+        Err(fault) => LedgerEvent::Failed(fault),
+    });
 }
 
 impl Ledger {
@@ -133,7 +119,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does not fit its
     /// rows.
-    pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
+    pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>> {
         let mut store = SqlStore(&self.db);
         let mut serve = |request: &LedgerRequest| match request {
             LedgerRequest::Farm(_, command) => rules::execute(&mut store, command),
@@ -151,15 +137,13 @@ impl Ledger {
     }
 
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
-    pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
-        let mut store = SqlStore(&self.db);
-        let mut execute = |command| rules::execute(&mut store, command);
-        self.look()?;
-        self.in_one_go(|| commands.iter().map(&mut execute).collect())
+    pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>> {
+        let request = |command: &LedgerCommand| LedgerRequest::Farm(Asker::Farm, command.clone());
+        self.serve(&commands.iter().map(request).collect::<Vec<_>>())
     }
 
     /// Whether its file is still there.
-    pub(crate) fn look(&self) -> Result<(), LedgerFault> {
+    pub(crate) fn look(&self) -> Result<()> {
         self.place.as_ref().map_or(Ok(()), Place::look)
     }
 

@@ -69,7 +69,7 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
             Happening::Counts(number, who) => vec![accept(number, who)],
             Happening::Settles if !is_there => continue,
             Happening::Settles => vec![
-                LedgerCommand::Dispute { report: report(range(0)), provenance: provenance('a') },
+                LedgerCommand::Dispute(report(range(0)), provenance('a')),
                 LedgerCommand::Settle {
                     report: report(range(0)),
                     provenance: provenance('b'),

@@ -1,6 +1,7 @@
 //! The names of the kernels that can count for a farm.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// The name of the kernel that counted. People read it, and a second count must be made by another kernel.
 ///
@@ -42,6 +43,17 @@ impl KernelName {
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         self.0
+    }
+}
+
+impl FromStr for KernelName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<KernelName, String> {
+        let unknown = || {
+            format!("no kernel of this program is named {name:?}; use the version that wrote it")
+        };
+        KernelName::new(name).ok_or_else(unknown)
     }
 }
 

@@ -56,6 +56,12 @@ impl LeaseToken {
     /// Bytes of a token in a message.
     pub const LEN: usize = 33;
 
+    /// Whether it is that of a recount.
+    #[must_use]
+    pub fn is_recount(&self) -> bool {
+        self.kind == LeaseKind::Recount
+    }
+
     /// The token as it is sent: start, end, kind and mac, numbers lowest byte first.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; LeaseToken::LEN] {

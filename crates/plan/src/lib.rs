@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod checked_count;
-mod hexadecimal;
 mod ids;
 mod kernel_name;
 mod lease;
@@ -18,11 +17,10 @@ mod task_counts;
 pub use board::{Method, Problem};
 
 pub use checked_count::{CheckedCount, CountResult, Digest};
-pub use hexadecimal::write as write_hexadecimal;
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use kernel_name::KernelName;
 pub use lease::{Lease, LeaseKind, LeaseToken, Recount, threads_that_fit};
-pub use plan::{Fingerprint, Plan};
+pub use plan::{Fingerprint, Plan, write_hexadecimal};
 pub use range::Range;
 pub use report::Report;
 pub use task_counts::TaskCounts;

@@ -4,8 +4,6 @@ use std::fmt;
 
 use board::{Method, Problem};
 
-use crate::hexadecimal;
-
 /// A problem, a method and their parameters: the ordered list of tasks, without the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
@@ -55,7 +53,7 @@ pub struct Fingerprint(pub [u8; 32]);
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hexadecimal::write(f, &self.0)
+        write_hexadecimal(f, &self.0)
     }
 }
 
@@ -63,6 +61,16 @@ impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", &self.to_string()[..8])
     }
+}
+
+/// Writes bytes as hexadecimal text, two digits for each byte. Every row of a ledger that is read has some hundred of them in its checksum's text.
+pub fn write_hexadecimal<const BYTES: usize>(
+    f: &mut fmt::Formatter<'_>,
+    bytes: &[u8; BYTES],
+) -> fmt::Result {
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    let digits = bytes.map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    f.write_str(str::from_utf8(digits.as_flattened()).expect("digits are text"))
 }
 
 #[cfg(test)]

@@ -36,6 +36,12 @@ impl Range {
         Range::new(self.start.max(other.start), self.end.min(other.end))
     }
 
+    /// From the beginning of one to the end of the other.
+    #[must_use]
+    pub fn hull(self, other: Range) -> Range {
+        Range { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
     /// The first `tasks` of them, or all if there are no more.
     ///
     /// # Panics

@@ -1,8 +1,7 @@
 //! Reports: what was counted of a lease.
 
 use crate::{
-    CheckedCount, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Range,
-    TaskCounts,
+    CheckedCount, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseToken, Range, TaskCounts,
 };
 
 /// A partial count: what a thread has counted of a lease, or several neighbouring parts of it.
@@ -56,7 +55,7 @@ impl Report {
     /// Whether its range was counted before and must come back as a whole.
     #[must_use]
     pub fn is_recount(&self) -> bool {
-        self.token.kind == LeaseKind::Recount
+        self.token.is_recount()
     }
 
     /// Whether its counts of single tasks, if it has any, add up to its sum.

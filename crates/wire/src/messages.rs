@@ -305,7 +305,7 @@ impl TryFrom<v1::Grant> for Request {
             weight: weight.map(self::weight).transpose()?,
             limit_us: limit_us.transpose()?,
         };
-        Ok(Request::Grant { owner: name("owner", owner)?, change })
+        Ok(Request::Grant(name("owner", owner)?, change))
     }
 }
 

@@ -53,7 +53,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let provenance = Provenance { principal, worker: "w".into(), build: "1.2.3".into() };
         write(LedgerCommand::Accept { report, provenance, audit: false });
     }
-    write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });
+    write(LedgerCommand::Finish { job: JOB, tasks, total: 92, reason: None });
     drop(ledger);
     let evidence = Evidence::open(&path).expect("it can be read");
     let write = |see: &mut dyn FnMut(_) -> _| evidence.for_each(JOB, see);

@@ -100,11 +100,11 @@ fn what_is_written_is_read_back(store: &mut impl Subject) {
     write(store, &[later]);
     assert_eq!(self::restored(store, JOB).spec.priority, i32::MIN);
 
-    let done = LedgerCommand::Finish { job: JOB, tasks: 100, total: 12 };
+    let done = LedgerCommand::Finish { job: JOB, tasks: 100, total: 12, reason: None };
     store.apply(&[done]).expect_err("ordinals are missing");
     let rest = [accept(JOB, "a", 10, 20, 0), accept(JOB, "a", 30, 100, 1)];
     write(store, &rest);
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13 }]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13, reason: None }]);
     let restored = self::restored(store, JOB);
     assert_eq!((restored.state, restored.total), (JobState::Done, 13));
 
@@ -175,8 +175,8 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
     write(store, &[ask(ALL), confirm(JOB, "b", "search", (0, 50), 1)]);
     let second = report(JOB, "search", (50, 100), 2);
-    write(store, &[LedgerCommand::Confirm { report: second, provenance: by("other") }]);
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
+    write(store, &[LedgerCommand::Confirm(second, by("other"))]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3, reason: None }]);
 
     // When an audit of no further ranges demands other owners
     let owners = AuditPolicy { across: AuditScope::Owners, share_ppm: 0, ..ALL };
@@ -187,14 +187,14 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
     store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
     let second = report(JOB, "search", (0, 50), 1);
-    write(store, &[LedgerCommand::Confirm { report: second, provenance: by("other") }]);
+    write(store, &[LedgerCommand::Confirm(second, by("other"))]);
     let job = restored(store, JOB);
     assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
 }
 
 fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Subject) {
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3, reason: None }]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
     let reported = |store: &mut _| {
         let job = restored(store, JOB);
@@ -218,8 +218,8 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Sub
 fn a_suspended_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
     write(store, &[job(JOB), accept(JOB, "a", 0, 40, 7), accept(JOB, "b", 40, 100, 900)]);
     let suspend = |total| {
-        let reason = "the total is odd".to_string();
-        LedgerCommand::Suspend { job: JOB, tasks: 100, total, reason }
+        let reason = Some("the total is odd".to_string());
+        LedgerCommand::Finish { job: JOB, tasks: 100, total, reason }
     };
     store.apply(&[suspend(1)]).expect_err("its rows say otherwise");
 
@@ -242,7 +242,7 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
     // Given: a liar counted three ranges, one of which is confirmed. It also confirmed a range of
     // another worker, and counted all of another job.
     write(store, &[job(JOB), job(OTHER), accept(OTHER, "liar", 0, 100, 4)]);
-    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 4 }]);
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 4, reason: None }]);
     let rows = [("liar", 0, 1), ("liar", 10, 2), ("honest", 20, 3), ("liar", 30, 999)];
     write(store, &rows.map(|(worker, at, count)| accept(JOB, worker, at, at + 10, count)));
     write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
@@ -262,7 +262,7 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
         Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
     };
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
-    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn }]);
+    assert_eq!(answers, [LedgerAnswer::Settled(withdrawn)]);
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
@@ -322,7 +322,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
     let seconds = (0..100).step_by(20).map(|at| confirm(OTHER, "z", "search", (at, at + 20), 7));
     write(store, &seconds.collect::<Vec<_>>());
-    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 35 }]);
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 35, reason: None }]);
     write(store, &[dispute(OTHER, "c", 0, 20, 8)]);
     write(
         store,
@@ -332,7 +332,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
             by: "lab".into(),
         }],
     );
-    let remove = |job| LedgerCommand::Remove { job };
+    let remove = |job| LedgerCommand::Remove(job);
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
@@ -361,7 +361,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
         store,
         &[LedgerCommand::Settle { report, provenance, wrong, ground: Ground::OwnMachines }],
     );
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2, reason: None }]);
     assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
     store.apply(&[remove(JOB)]).expect_err("it is a proof");
 }
@@ -395,19 +395,16 @@ fn accept(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerC
 }
 
 fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> LedgerCommand {
-    LedgerCommand::Confirm { report: report(job, name, of, count), provenance: provenance(worker) }
+    LedgerCommand::Confirm(report(job, name, of, count), provenance(worker))
 }
 
 fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
     let report = report(job, "search", (start, end), count);
-    LedgerCommand::Dispute { report, provenance: provenance(worker) }
+    LedgerCommand::Dispute(report, provenance(worker))
 }
 
 fn compare(start: u64, end: u64) -> LedgerCommand {
-    LedgerCommand::Compare {
-        report: report(JOB, "avx2", (start, end), 1),
-        provenance: provenance("c"),
-    }
+    LedgerCommand::Compare(report(JOB, "avx2", (start, end), 1), provenance("c"))
 }
 
 fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {

@@ -4,7 +4,7 @@ use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::{
     Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
-    RequestId, SessionId, Unaudited, Verdict,
+    RequestId, Row, SessionId, Verdict,
 };
 
 impl Farm {
@@ -85,7 +85,7 @@ impl Farm {
         self.command(Asker::Farm, command);
     }
 
-    pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
+    pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Row>) {
         let job = existing(&mut self.jobs, id);
         if job.audits.asked > 0 {
             // Others may wait once the ledger knows of that, and then it is asked again.
@@ -122,15 +122,14 @@ impl Farm {
         let is_over = job.is_over() || job.is_being_suspended();
         let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
-        let reported =
-            Effect::Contradicted { report: report.clone(), provenance: provenance.clone() };
+        let reported = Effect::Contradicted(report.clone(), provenance.clone());
         self.effects.push(reported);
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }
         let job = existing(&mut self.jobs, report.job);
         job.audits.asked += 1;
-        self.command(Asker::Session(session), LedgerCommand::Doubt { report, provenance });
+        self.command(Asker::Session(session), LedgerCommand::Doubt(report, provenance));
     }
 
     pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {

@@ -1,4 +1,10 @@
-//! Requests of clients: jobs, their beginning, pauses and end. See `suspension` for totals that contradict a fact.
+//! Requests of clients: jobs, their beginning, pauses and end.
+//!
+//! ```text
+//!   all is counted, nothing is disputed, nothing waits for an audit: Finish
+//!     the total contradicts nothing ──durable──► done
+//!     it contradicts a fact         ──durable──► suspended ──an audit──► runs again
+//! ```
 
 use super::{Farm, existing};
 use crate::job::Job;
@@ -18,20 +24,20 @@ impl Farm {
                 self.change_trust(request, party, trusted, reason);
                 Ok(())
             }
-            Request::Grant { owner, change } => {
+            Request::Grant(owner, change) => {
                 self.change_share(request, by, owner, change);
                 Ok(())
             }
         };
         if let Err(refusal) = granted {
-            self.effects.push(Effect::Reply { request, answer: Err(refusal) });
+            self.effects.push(Effect::Reply(request, Err(refusal)));
         }
     }
 
     /// Answers a request with a job, as it is now.
     pub(super) fn answer(&mut self, request: RequestId, id: JobId) {
         let job = self.job(id).expect("a job with something pending is not removed");
-        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(Box::new(job))) });
+        self.effects.push(Effect::Reply(request, Ok(Answer::Job(Box::new(job)))));
     }
 
     /// The jobs exist once the ledger has them: until then nothing of them is leased. A job with the key of another one of
@@ -84,7 +90,7 @@ impl Farm {
         let durable: Vec<_> = self.submissions.extract_if(.., is_durable).collect();
         for (request, jobs) in durable {
             let jobs = jobs.into_iter().filter_map(|id| self.job(id)).collect();
-            self.effects.push(Effect::Reply { request, answer: Ok(Answer::Jobs(jobs)) });
+            self.effects.push(Effect::Reply(request, Ok(Answer::Jobs(jobs))));
         }
     }
 
@@ -105,10 +111,10 @@ impl Farm {
         }
         let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
         if own > max_jobs_per_owner {
-            return Err(Refusal::TooManyOfOwner { most: max_jobs_per_owner });
+            return Err(Refusal::TooManyOfOwner(max_jobs_per_owner));
         }
         if all > max_jobs {
-            return Err(Refusal::TooManyJobs { most: max_jobs });
+            return Err(Refusal::TooManyJobs(max_jobs));
         }
         Ok(())
     }
@@ -163,16 +169,12 @@ impl Farm {
     /// Brings a job into another state. Leasing stops at once.
     fn stand(&mut self, id: JobId, wanted: JobState) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        if job.is_over() && job.state != JobState::Cancelled {
-            return Err(Refusal::Over(id, JobState::Done));
+        let is_repeated = (wanted, job.state) == (JobState::Cancelled, JobState::Cancelled);
+        if let Some(end) = job.end().filter(|_| !is_repeated) {
+            return Err(Refusal::Over(id, end));
         }
-        if wanted != JobState::Cancelled {
-            if job.is_being_suspended() {
-                return Err(Refusal::Suspended(id));
-            }
-            if job.state == JobState::Cancelled {
-                return Err(Refusal::Over(id, JobState::Cancelled));
-            }
+        if wanted != JobState::Cancelled && job.is_being_suspended() {
+            return Err(Refusal::Suspended(id));
         }
         job.state = wanted;
         self.requeue(id);
@@ -187,11 +189,8 @@ impl Farm {
     /// What is leased next follows a new priority at once, and what is leased already stays so.
     fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        if job.state == JobState::Cancelled {
-            return Err(Refusal::Over(id, JobState::Cancelled));
-        }
-        if job.is_over() {
-            return Err(Refusal::Over(id, JobState::Done));
+        if let Some(end) = job.end() {
+            return Err(Refusal::Over(id, end));
         }
         self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         job.spec.priority = priority;
@@ -209,7 +208,7 @@ impl Farm {
         }
         self.answer(request, id);
         if state == JobState::Cancelled {
-            self.effects.push(Effect::AtRest { job: id });
+            self.effects.push(Effect::AtRest(id));
         }
     }
 
@@ -227,27 +226,27 @@ impl Farm {
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_complete = job.is_complete() && self.settling == 0;
-        if !live || job.finishing || job.is_suspending || !is_complete {
+        if !live || job.finishing.is_some() || !is_complete {
             return;
         }
         let (tasks, total) = (job.tasks, job.total);
         let reason = job.known.contradiction(total);
-        (job.finishing, job.is_suspending) = (reason.is_none(), reason.is_some());
-        let command = match reason {
-            None => LedgerCommand::Finish { job: id, tasks, total },
-            Some(reason) => LedgerCommand::Suspend { job: id, tasks, total, reason },
-        };
-        self.command(Asker::Farm, command);
+        let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
+        job.finishing = Some(state);
+        self.command(Asker::Farm, LedgerCommand::Finish { job: id, tasks, total, reason });
     }
 
-    pub(super) fn done_written(&mut self, id: JobId) {
+    /// The ledger has a job that is done, or suspended for this reason. It may have been cancelled or reopened meanwhile.
+    pub(super) fn finish_written(&mut self, id: JobId, reason: Option<String>) {
         let job = existing(&mut self.jobs, id);
-        job.finishing = false;
-        if !job.disputes.is_empty() || !job.is_covered() {
-            return; // reopened while the record was on its way
+        job.finishing = None;
+        if reason.is_none() {
+            job.ended = job.disputes.is_empty() && job.is_covered();
+            self.end_if_certain(id);
+        } else if job.state != JobState::Cancelled && job.is_complete() {
+            job.suspended = reason;
+            self.rest(id, JobState::Suspended);
         }
-        job.ended = true;
-        self.end_if_certain(id);
     }
 
     /// Says that a job is done, unless the end of a dispute may take rows of it back.
@@ -257,10 +256,60 @@ impl Farm {
             return;
         }
         job.ended = false;
-        (job.state, job.durable_state) = (JobState::Done, JobState::Done);
-        job.times.ended_at_ms = Some(self.unix_ms);
-        job.rest();
+        self.rest(id, JobState::Done);
+    }
+
+    /// The ledger has a job that is done or suspended, and nothing is going to change that by itself.
+    fn rest(&mut self, id: JobId, state: JobState) {
+        let job = existing(&mut self.jobs, id);
+        (job.state, job.durable_state) = (state, state);
+        if state == JobState::Done {
+            job.times.ended_at_ms = Some(self.unix_ms);
+            job.rest();
+        }
         self.requeue(id);
-        self.effects.push(Effect::AtRest { job: id });
+        self.effects.push(Effect::AtRest(id));
+    }
+
+    /// From now on the job is the ledger's alone, which removes it.
+    fn remove(&mut self, request: RequestId, id: JobId) -> Result<(), Refusal> {
+        let was = self.job(id).ok_or(Refusal::NoSuchJob(id))?;
+        if self.proofs.contains(&id) {
+            return Err(Refusal::Proof(id));
+        }
+        self.let_go(id)?;
+        self.removing.insert(id, Box::new(was));
+        self.command(Asker::Client(request), LedgerCommand::Remove(id));
+        Ok(())
+    }
+
+    /// The ledger takes other commands between one part of the job and the next.
+    pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
+        if !is_whole {
+            return self.command(Asker::Client(request), LedgerCommand::Remove(job));
+        }
+        let was = self.removing.remove(&job).expect("the farm has asked for it");
+        self.effects.push(Effect::Reply(request, Ok(Answer::Job(was))));
+    }
+
+    /// Forgets a job that is over and of which nothing is on its way into the ledger.
+    fn let_go(&mut self, id: JobId) -> Result<(), Refusal> {
+        let job = &self.jobs[&id];
+        if !job.state.is_over() || !job.durable_state.is_over() {
+            return Err(Refusal::NotOver(id, job.durable_state));
+        }
+        // The end of a dispute may take rows of any job back.
+        if self.settling > 0 || job.unanswered > 0 {
+            return Err(Refusal::Unsettled(id));
+        }
+        for lease in self.leases.of_job(id) {
+            self.revoke(lease);
+        }
+        let job = self.jobs.remove(&id).expect("it was found");
+        self.keys.remove(&job.spec.origin);
+        // A job that is done is served while it is audited.
+        self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
+        self.progressed.remove(&id);
+        Ok(())
     }
 }

@@ -20,8 +20,8 @@ use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    AuditScope, CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms,
-    Millis, Range, Recount, SessionId,
+    AuditScope, CoordinatorMessage, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind,
+    LeaseToken, Millis, Range, Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker says
@@ -42,11 +42,10 @@ const MOST_PARTS: u128 = 200;
 impl Farm {
     /// Leases to a session that has just sent something: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
-        match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
-            true => {
-                self.idle.insert(id);
-            }
-            false => self.feed(id),
+        if self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
+            self.idle.insert(id);
+        } else {
+            self.feed(id);
         }
     }
 
@@ -275,9 +274,9 @@ impl Farm {
         self.assign(session, lease, job, range, recount.is_some(), term);
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
-        let owner = &self.sessions[&session].principal().owner;
-        let terms = LeaseTerms { job, plan: fingerprint, lease, owner };
-        let token = self.key.sign(&terms, range, kind);
+        let token = LeaseToken { range, kind, mac: [0; 16] };
+        let unsigned = Holding { lease, job, fingerprint, range, token };
+        let token = self.key.sign(&unsigned, &self.sessions[&session].principal().owner);
         let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
         self.tell(session, CoordinatorMessage::Lease(lease));
     }
@@ -364,7 +363,7 @@ impl Farm {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
         let principal = self.sessions[&lease.session].principal();
-        let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
+        let is_only_owner = self.processes.keys().all(|(owner, _)| *owner == principal.owner);
         let job = existing(&mut self.jobs, lease.job);
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };

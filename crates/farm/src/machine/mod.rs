@@ -13,12 +13,10 @@ mod clients;
 mod leasing;
 mod overview;
 mod owners;
-mod removal;
 mod restore;
 mod results;
 mod sessions;
 mod stats;
-mod suspension;
 mod trust;
 mod waiting;
 
@@ -120,9 +118,9 @@ impl Farm {
             Event::Joined { session, owner, is_trusted, hello } => {
                 self.joined(session, Session::new(owner, is_trusted, &hello, self.now), &hello);
             }
-            Event::Said { session, message } => self.said(session, message),
-            Event::Left { session } => self.lost(session),
-            Event::Asked { request, by, ask } => self.asked(request, by, ask),
+            Event::Said(session, message) => self.said(session, message),
+            Event::Left(session) => self.lost(session),
+            Event::Asked(request, by, ask) => self.asked(request, by, ask),
             Event::Ledger { asker, command, answer, at_ms } => {
                 self.unix_ms = at_ms;
                 self.answered(asker, command, answer);
@@ -245,14 +243,14 @@ impl Farm {
     }
 
     fn tell(&mut self, session: SessionId, order: CoordinatorMessage) {
-        self.effects.push(Effect::Tell { session, order });
+        self.effects.push(Effect::Tell(session, order));
     }
 
     fn command(&mut self, asker: Asker, command: LedgerCommand) {
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered += 1;
         }
-        self.effects.push(Effect::Ledger { asker, command });
+        self.effects.push(Effect::Ledger(asker, command));
     }
 
     fn lease_id(&mut self) -> LeaseId {
@@ -283,9 +281,8 @@ impl Farm {
         }
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
-            (_, Finish { job, .. }, Written) => self.done_written(job),
+            (_, Finish { job, reason, .. }, Written) => self.finish_written(job, reason),
             (Farm, Change { job, .. }, Written) => self.begin_written(job),
-            (_, Suspend { job, reason, .. }, Written) => self.suspension_written(job, reason),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
@@ -293,29 +290,29 @@ impl Farm {
             (Client(request), RequestAudit { job, .. }, AuditNoted { wanted, agreed }) => {
                 self.audit_noted(request, job, wanted, agreed);
             }
-            (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
+            (Client(request), Trust { party, trusted, .. }, Settled(withdrawn)) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
             (Client(request), Grant { owner, .. }, Written) => self.share_written(request, &owner),
-            (Client(request), Remove { job }, Removed { is_whole }) => {
+            (Client(request), Remove(job), Removed { is_whole }) => {
                 self.removed(request, job, is_whole);
             }
             (Session(session), Accept { report, provenance, audit }, Written) => {
-                self.range_written(session, report, provenance.principal, audit);
+                self.range_written(session, report, provenance, audit);
             }
-            (Session(session), Compare { report, provenance }, Compared(found)) => {
+            (Session(session), Compare(report, provenance), Compared(found)) => {
                 self.compared(session, provenance, report, found);
             }
-            (Session(session), Confirm { report, .. }, Written) => {
-                self.confirm_written(session, report);
+            (Session(session), Confirm(report, _), Written) => {
+                self.confirm_written(session, report)
             }
-            (Session(session), Dispute { report, .. }, Written) => {
-                self.dispute_written(session, report);
+            (Session(session), Dispute(report, _), Written) => {
+                self.dispute_written(session, report)
             }
-            (Session(session), Doubt { report, .. }, AuditNoted { wanted, .. }) => {
+            (Session(session), Doubt(report, _), AuditNoted { wanted, .. }) => {
                 self.doubt_noted(session, report, wanted);
             }
-            (Session(session), Settle { report, .. }, Settled { withdrawn }) => {
+            (Session(session), Settle { report, .. }, Settled(withdrawn)) => {
                 self.settled(session, report, &withdrawn);
             }
             (asker, command, answer) => {

@@ -31,24 +31,16 @@ pub(super) struct Queue(BTreeMap<Reverse<i32>, BTreeMap<String, BTreeSet<JobId>>
 
 impl Queue {
     pub(super) fn insert(&mut self, priority: i32, owner: &str, id: JobId) {
-        let level = self.0.entry(Reverse(priority)).or_default();
-        match level.get_mut(owner) {
-            Some(jobs) => drop(jobs.insert(id)),
-            None => drop(level.insert(owner.into(), BTreeSet::from([id]))),
-        }
+        self.0.entry(Reverse(priority)).or_default().entry(owner.into()).or_default().insert(id);
     }
 
     /// Whether it was there.
     pub(super) fn remove(&mut self, priority: i32, owner: &str, id: JobId) -> bool {
-        let Some(level) = self.0.get_mut(&Reverse(priority)) else { return false };
-        let Some(jobs) = level.get_mut(owner) else { return false };
-        let was_there = jobs.remove(&id);
-        if jobs.is_empty() {
-            level.remove(owner);
-        }
-        if level.is_empty() {
-            self.0.remove(&Reverse(priority));
-        }
+        let level = self.0.get_mut(&Reverse(priority));
+        let jobs = level.and_then(|level| level.get_mut(owner));
+        let was_there = jobs.is_some_and(|jobs| jobs.remove(&id));
+        self.0.values_mut().for_each(|level| level.retain(|_, jobs| !jobs.is_empty()));
+        self.0.retain(|_, level| !level.is_empty());
         was_there
     }
 
@@ -151,10 +143,7 @@ impl Farm {
 
     /// Takes in what is known of an owner before any of its jobs is.
     pub(super) fn open_account(&mut self, owner: &str) -> &mut Account {
-        if !self.accounts.contains_key(owner) {
-            self.accounts.insert(owner.into(), Account::default());
-        }
-        self.accounts.get_mut(owner).expect("it was just made")
+        self.accounts.entry(owner.into()).or_default()
     }
 
     /// What is leased next follows a new share at once, and what is leased already stays so.
@@ -179,7 +168,7 @@ impl Farm {
     pub(super) fn share_written(&mut self, request: RequestId, owner: &str) {
         let view = self.owners().into_iter().find(|view| view.owner == owner);
         let view = view.expect("it has an account since it was asked for");
-        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Owner(view)) });
+        self.effects.push(Effect::Reply(request, Ok(Answer::Owner(view))));
     }
 }
 

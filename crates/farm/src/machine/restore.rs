@@ -140,6 +140,17 @@ impl Farm {
         self.finish_if_covered(id);
         self.find_audits(id);
     }
+
+    /// Looks again at a job that an earlier process ended or suspended: what is known may have changed since.
+    fn look_again(&mut self, id: JobId) {
+        let job = &self.jobs[&id];
+        let is_contradicted = job.known.contradiction(job.total).is_some();
+        match job.state {
+            JobState::Done if is_contradicted => self.reopen(id),
+            JobState::Suspended if !is_contradicted => self.reopen(id),
+            _ => {}
+        }
+    }
 }
 
 fn restore_job(restored: RestoredJob) -> Job {

@@ -29,9 +29,9 @@ use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, CoordinatorMessage, CountResult, Dismissal, JobState, KernelName, LeaseId,
-    LeaseKind, LeaseTerms, LedgerCommand, Party, Principal, Provenance, Range, Report, SessionId,
-    TaskCounts, Unaudited, Verdict, Vote, Withdrawn,
+    Ack, Asker, CoordinatorMessage, CountResult, Dismissal, Holding, JobState, KernelName, LeaseId,
+    LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict, Vote,
+    Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -41,9 +41,8 @@ impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
         let provenance = known.provenance.clone();
-        let Report { job, fingerprint: plan, lease, range, ref token, .. } = report;
-        let terms = LeaseTerms { job, plan, lease, owner: &provenance.principal.owner };
-        if !self.key.recognizes(token, &terms, range) {
+        let range = report.range;
+        if !self.key.recognizes(&Holding::of_report(&report), &provenance.principal.owner) {
             return self.dismiss(session, Dismissal::Unproven);
         }
         let Some(job) = self.jobs.get_mut(&report.job) else {
@@ -57,7 +56,7 @@ impl Farm {
         }
         let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
         report.busy_us = report.busy_us.min(most_busy_us);
-        let is_whole = report.token.kind == LeaseKind::Count || range == report.token.range;
+        let is_whole = !report.is_recount() || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.checked_count.count)
@@ -126,7 +125,7 @@ impl Farm {
             );
         } else if job.accepted().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
-            self.command(Asker::Session(session), LedgerCommand::Compare { report, provenance });
+            self.command(Asker::Session(session), LedgerCommand::Compare(report, provenance));
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -164,10 +163,10 @@ impl Farm {
         &mut self,
         session: SessionId,
         report: Report,
-        principal: Principal,
+        provenance: Provenance,
         audit: bool,
     ) {
-        let Report { range, kernel, checked_count, .. } = report;
+        let Report { range, checked_count, .. } = report;
         self.stats.accepted(&report);
         self.spend(&report);
         let job = existing(&mut self.jobs, report.job);
@@ -176,7 +175,7 @@ impl Farm {
             job.total.checked_add(checked_count.count.into()).expect("a total fits 128 bits");
         *self.progressed.entry(report.job).or_default() += checked_count.count as f64;
         if audit {
-            job.audits.want(Unaudited { range, principal, kernel });
+            job.audits.want(Row::new(&report, &provenance));
             self.find_audits(report.job);
         }
         self.ack(session, &report, Verdict::Accepted);
@@ -206,7 +205,7 @@ impl Farm {
             return self.vote(session, provenance, report);
         }
         let Report { range, lease, kernel: its_kernel, .. } = report;
-        let (was_asked_for, across) = (report.token.kind == LeaseKind::Recount, job.across());
+        let (was_asked_for, across) = (report.is_recount(), job.across());
         match found {
             Some(result) if result == report.checked_count.result() => {
                 let confirms = was_asked_for
@@ -221,10 +220,7 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                self.command(
-                    Asker::Session(session),
-                    LedgerCommand::Confirm { report, provenance },
-                );
+                self.command(Asker::Session(session), LedgerCommand::Confirm(report, provenance));
             }
             Some(result) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
@@ -268,7 +264,7 @@ impl Farm {
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote. Otherwise the worker sends it again.
         }
-        if !is_heard || report.token.kind == LeaseKind::Count {
+        if !is_heard || !report.is_recount() {
             return self.ack(session, &report, Verdict::Superseded);
         }
         self.add_vote(session, provenance, report);
@@ -296,7 +292,7 @@ impl Farm {
             let command = LedgerCommand::Settle { report, provenance, wrong, ground };
             self.command(Asker::Session(session), command);
         } else {
-            self.command(Asker::Session(session), LedgerCommand::Dispute { report, provenance });
+            self.command(Asker::Session(session), LedgerCommand::Dispute(report, provenance));
         }
     }
 

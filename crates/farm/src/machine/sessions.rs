@@ -6,14 +6,13 @@ use super::{Farm, existing};
 use crate::job::Job;
 use crate::lease::OpenLease;
 use crate::session::Session;
-use crate::{
-    CoordinatorMessage, Dismissal, Effect, Hello, Holding, JobState, LeaseId, LeaseTerms, SessionId,
-};
+use crate::{CoordinatorMessage, Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
-        if !hello.holding.iter().all(|holding| self.has_leased_to(&session, holding)) {
-            self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
+        let owner = &session.principal().owner;
+        if !hello.holding.iter().all(|holding| self.key.recognizes(holding, owner)) {
+            self.effects.push(Effect::Dismiss(id, Dismissal::Unproven));
             return;
         }
         self.came_back(&session.process);
@@ -31,7 +30,7 @@ impl Farm {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
-            self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
+            self.effects.push(Effect::Dismiss(id, Dismissal::Distrusted));
             return;
         }
         self.processes.insert(session.process.clone(), id);
@@ -46,13 +45,6 @@ impl Farm {
         let unwanted: Vec<LeaseId> = held.difference(adopted).copied().collect();
         unwanted.into_iter().for_each(|lease| self.tell(id, CoordinatorMessage::Revoke(lease)));
         self.serve(id);
-    }
-
-    /// Whether this farm has leased to the session's owner what the worker holds, as it says.
-    fn has_leased_to(&self, session: &Session, holding: &Holding) -> bool {
-        let Holding { lease, job, fingerprint: plan, range, ref token } = *holding;
-        let terms = LeaseTerms { job, plan, lease, owner: &session.principal().owner };
-        self.key.recognizes(token, &terms, range)
     }
 
     /// A reconnected worker keeps what it still works on, as far as no other session has it, within its credit and
@@ -96,7 +88,7 @@ impl Farm {
     }
 
     pub(super) fn dismiss(&mut self, id: SessionId, reason: Dismissal) {
-        self.effects.push(Effect::Dismiss { session: id, reason });
+        self.effects.push(Effect::Dismiss(id, reason));
         self.left(id);
     }
 

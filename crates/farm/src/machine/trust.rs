@@ -36,7 +36,7 @@ impl Farm {
         self.taken_back(withdrawn);
         let still = self.distrusted().filter(|other| trusted && other.overlaps(party));
         let answer = Ok(Answer::Distrusted(still.cloned().collect()));
-        self.effects.push(Effect::Reply { request, answer });
+        self.effects.push(Effect::Reply(request, answer));
     }
 
     /// These parties are distrusted.

@@ -11,7 +11,7 @@
 //! - The policy of the job does not choose their range: a bundle shows which ranges it chooses.
 //! - Their sum fits into 64 bits, and both have counts of single tasks or neither has.
 
-use super::{Store, stored_job};
+use super::{Done, Store, stored_job};
 use crate::rows::{Check, CountedRange, Row};
 use crate::{JobId, Range, TaskCounts};
 
@@ -22,7 +22,7 @@ pub(super) fn join<S: Store>(
     mut joined: CountedRange,
     mut reported: TaskCounts,
     beside: Vec<CountedRange>,
-) -> Result<(CountedRange, TaskCounts), S::Fault> {
+) -> Done<S, (CountedRange, TaskCounts)> {
     for other in beside {
         let is_before = other.row.range.start() < joined.row.range.start();
         let [first, next] = if is_before { [&other, &joined] } else { [&joined, &other] };
@@ -55,7 +55,7 @@ fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
 }
 
 /// Whether neither the policy of a job nor an open dispute is about this range.
-fn is_left_alone<S: Store>(store: &mut S, id: JobId, range: Range) -> Result<bool, S::Fault> {
+fn is_left_alone<S: Store>(store: &mut S, id: JobId, range: Range) -> Done<S, bool> {
     let job = stored_job(store, id)?;
     let plan = job.spec.plan.fingerprint();
     let is_chosen = job.policy.is_some_and(|policy| policy.chooses(plan, range));

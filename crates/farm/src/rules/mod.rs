@@ -33,8 +33,11 @@ use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
     AuditPolicy, AuditScope, CountResult, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Provenance, Range, Report, TaskCounts, Unaudited,
+    LedgerCommand, Provenance, Range, Report, TaskCounts,
 };
+
+/// What a rule finds or changes in a store, or why the store cannot be read or written.
+type Done<S, T = ()> = Result<T, <S as Store>::Fault>;
 
 /// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
 /// a whole: not all of them are read again each time.
@@ -48,7 +51,7 @@ const NOBODY: &str = "";
 /// # Errors
 ///
 /// A [`Contradiction`] if the command and the rows do not fit together, or what the store says.
-pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<LedgerAnswer, S::Fault> {
+pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, LedgerAnswer> {
     match command {
         LedgerCommand::CreateJob { job, spec, audit } => {
             store.add_job(*job, spec)?;
@@ -63,7 +66,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
         }
-        LedgerCommand::Doubt { report, .. } => {
+        LedgerCommand::Doubt(report, _) => {
             doubt(store, report.job, report.range)?;
             return audit_noted(store, report.job);
         }
@@ -72,18 +75,15 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         }
         LedgerCommand::Trust { party, trusted: true, reason } => {
             store.change_trust(party, true, None, reason)?;
-            return Ok(LedgerAnswer::Settled { withdrawn: Vec::new() });
+            return Ok(LedgerAnswer::Settled(Vec::new()));
         }
         LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
-        LedgerCommand::Finish { job, tasks, total } => {
+        LedgerCommand::Finish { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
-            let done = JobChange::State(JobState::Done);
-            change_job(store, *job, done, NOBODY, |job| job.total = Some(*total))?;
-        }
-        LedgerCommand::Suspend { job, tasks, total, reason } => {
-            check_complete(store, *job, *tasks, *total)?;
-            let suspended = JobChange::State(JobState::Suspended);
-            change_job(store, *job, suspended, NOBODY, |job| job.reason = Some(reason.clone()))?;
+            let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
+            change_job(store, *job, JobChange::State(state), NOBODY, |job| {
+                (job.total, job.reason) = (reason.is_none().then_some(*total), reason.clone());
+            })?;
         }
         LedgerCommand::Accept { report, provenance, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
@@ -93,18 +93,18 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let (joined, reported) = join::join(store, report.job, new, reported, beside)?;
             store.insert(report.job, &joined, &reported)?;
         }
-        LedgerCommand::Confirm { report, provenance } => confirm(store, report, provenance)?,
-        LedgerCommand::Dispute { report, provenance } => {
+        LedgerCommand::Confirm(report, provenance) => confirm(store, report, provenance)?,
+        LedgerCommand::Dispute(report, provenance) => {
             store.add_claim(report.job, &Row::new(report, provenance))?;
             reopen(store, report.job)?;
         }
         LedgerCommand::Settle { report, provenance, wrong, ground } => {
             return settle::settle(store, report, provenance, wrong, *ground);
         }
-        LedgerCommand::Remove { job } => {
+        LedgerCommand::Remove(job) => {
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
         }
-        LedgerCommand::Compare { report, .. } => {
+        LedgerCommand::Compare(report, _) => {
             return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
         LedgerCommand::FindAudits { job, most } => {
@@ -124,18 +124,14 @@ pub fn accept<S: Store>(
     job: JobId,
     counted: &CountedRange,
     task_counts: &TaskCounts,
-) -> Result<(), S::Fault> {
+) -> Done<S> {
     beside(store, job, counted.row.range)?;
     store.insert(job, counted, task_counts)
 }
 
 /// The rows on either side of a range that is about to be accepted. The farm does not let ranges overlap; this is the second
 /// pair of eyes.
-fn beside<S: Store>(
-    store: &mut S,
-    job: JobId,
-    range: Range,
-) -> Result<Vec<CountedRange>, S::Fault> {
+fn beside<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Vec<CountedRange>> {
     let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
     let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
     if rows.iter().any(|other| other.row.range.intersect(range).is_some()) {
@@ -144,19 +140,11 @@ fn beside<S: Store>(
     Ok(rows)
 }
 
-fn confirm<S: Store>(
-    store: &mut S,
-    report: &Report,
-    provenance: &Provenance,
-) -> Result<(), S::Fault> {
+fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
     let (job, second) = (report.job, Row::new(report, provenance));
     let across = across(store, job)?;
-    let mut is_confirmed = false;
-    store.visit(job, Select::Overlapping(report.range), &mut |first, _| {
-        is_confirmed = confirms(&first, &second, across);
-        ControlFlow::Break(())
-    })?;
-    if !is_confirmed {
+    let first = first_rows(store, job, report.range, 1)?.pop();
+    if !first.is_some_and(|first| confirms(&first, &second, across)) {
         let range = report.range;
         let what =
             format!("was about to confirm {range}, which is no row that this count can confirm");
@@ -184,24 +172,20 @@ fn confirms(first: &CountedRange, second: &Row, across: AuditScope) -> bool {
 }
 
 /// Between whom a second opinion about a job lies.
-fn across<S: Store>(store: &mut S, job: JobId) -> Result<AuditScope, S::Fault> {
+fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
 /// The numbers of a job's audits.
-fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Result<LedgerAnswer, S::Fault> {
+fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
 }
 
 /// Marks an accepted range to be counted again, if it is one row that nobody has checked.
-fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fault> {
-    let mut is_unchecked = false;
-    store.visit(job, Select::Overlapping(range), &mut |counted, _| {
-        is_unchecked = counted.row.range == range && counted.check == Check::NotChosen;
-        ControlFlow::Break(())
-    })?;
-    if is_unchecked {
+fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
+    let first = first_rows(store, job, range, 1)?.pop();
+    if first.is_some_and(|it| it.row.range == range && it.check == Check::NotChosen) {
         store.set_wanted(job, range, true)?;
     }
     Ok(())
@@ -209,12 +193,7 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fau
 
 /// Notes a policy, and marks what it chooses of the accepted ranges. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
 /// withdraws what waited before. A job that is done stays so.
-fn request_audit<S: Store>(
-    store: &mut S,
-    job: JobId,
-    policy: AuditPolicy,
-    by: &str,
-) -> Result<(), S::Fault> {
+fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &str) -> Done<S> {
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
     store.add_policy(job, policy, by)?;
@@ -236,11 +215,7 @@ fn request_audit<S: Store>(
 }
 
 /// The first ranges that wait for an audit and are in no dispute.
-fn find_audits<S: Store>(
-    store: &mut S,
-    job: JobId,
-    most: usize,
-) -> Result<Vec<Unaudited>, S::Fault> {
+fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Done<S, Vec<Row>> {
     let disputes = store.open_disputes(job)?;
     let mut found = Vec::new();
     store.visit(job, Select::Waiting, &mut |counted, _| {
@@ -249,7 +224,7 @@ fn find_audits<S: Store>(
         }
         let is_in = |range: Range| range.intersect(counted.row.range).is_some();
         if !disputes.iter().any(|dispute| is_in(dispute.range)) {
-            found.push(counted.unaudited());
+            found.push(counted.row);
         }
         ControlFlow::Continue(())
     })?;
@@ -257,12 +232,7 @@ fn find_audits<S: Store>(
 }
 
 /// A job ends, or is suspended, only if its rows say so.
-fn check_complete<S: Store>(
-    store: &mut S,
-    job: JobId,
-    tasks: u64,
-    total: u128,
-) -> Result<(), S::Fault> {
+fn check_complete<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) -> Done<S> {
     let mut covered = 0;
     let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
@@ -286,7 +256,7 @@ pub fn for_each_row<S: Store>(
     store: &mut S,
     job: JobId,
     mut see: impl FnMut(CountedRange),
-) -> Result<u128, S::Fault> {
+) -> Done<S, u128> {
     let (mut sum, mut end, mut fault) = (0_u128, 0, None);
     store.visit(job, Select::All, &mut |counted, _| {
         let row = &counted.row;
@@ -308,11 +278,7 @@ pub fn for_each_row<S: Store>(
 }
 
 /// What the rows of a range say, of which few are read.
-fn compare<S: Store>(
-    store: &mut S,
-    job: JobId,
-    range: Range,
-) -> Result<Option<CountResult>, S::Fault> {
+fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Option<CountResult>> {
     let rows = first_rows(store, job, range, MOST_COMPARED)?;
     Ok(tiled(rows.iter().map(|counted| &counted.row), range))
 }
@@ -323,7 +289,7 @@ fn first_rows<S: Store>(
     id: JobId,
     range: Range,
     most: usize,
-) -> Result<Vec<CountedRange>, S::Fault> {
+) -> Done<S, Vec<CountedRange>> {
     let mut rows = Vec::new();
     store.visit(id, Select::Overlapping(range), &mut |counted, _| {
         rows.push(counted);
@@ -333,7 +299,7 @@ fn first_rows<S: Store>(
 }
 
 /// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
+fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S, bool> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(Contradiction::new(id, "was about to be removed, which is not over").into());
     }
@@ -345,7 +311,7 @@ fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
     store.remove_job(id)
 }
 
-fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
+fn stored_job<S: Store>(store: &mut S, id: JobId) -> Done<S, StoredJob> {
     store.jobs(Some(id))?.pop().ok_or_else(|| Contradiction::new(id, "is gone").into())
 }
 
@@ -356,7 +322,7 @@ fn change_job<S: Store>(
     change: JobChange,
     by: &str,
     then: impl FnOnce(&mut StoredJob),
-) -> Result<(), S::Fault> {
+) -> Done<S> {
     let mut job = stored_job(store, id)?;
     let is_news = match change {
         JobChange::State(state) => {
@@ -373,7 +339,7 @@ fn change_job<S: Store>(
 }
 
 /// A job that was done or suspended no longer is.
-fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
+fn reopen<S: Store>(store: &mut S, job: JobId) -> Done<S> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Suspended) {
         change_job(store, job, JobChange::State(JobState::Running), NOBODY, |_| ())?;
     }
@@ -381,6 +347,6 @@ fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
 }
 
 /// Parties that are distrusted.
-fn distrusted<S: Store>(store: &mut S) -> Result<Distrusted, S::Fault> {
+fn distrusted<S: Store>(store: &mut S) -> Done<S, Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Store, StoredJob, first_rows, for_each_row};
+use super::{Done, Store, StoredJob, first_rows, for_each_row};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
 use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
@@ -13,7 +13,7 @@ use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJ
 /// # Errors
 ///
 /// A [`Contradiction`] if rows, totals and states do not fit together.
-pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
+pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
     let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
     for (owner, taken) in all.values() {
         *hours.entry(owner.clone()).or_default() += *taken;
@@ -23,7 +23,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
         let hours = all.get(&job.id).map(|(_, hours)| *hours).unwrap_or_default();
         Ok(RestoredJob { hours, ..restore_job(store, job)? })
     };
-    let jobs = stored.into_iter().map(&mut read).collect::<Result<_, S::Fault>>()?;
+    let jobs = stored.into_iter().map(&mut read).collect::<Done<S, _>>()?;
     let changes = store.trust_changes()?;
     Ok(Restored {
         epoch: 0,
@@ -41,7 +41,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 /// # Errors
 ///
 /// See [`restore`].
-pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
+pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Done<S, RestoredJob> {
     let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, across, first_rows, reopen, stored_job};
+use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     AuditScope, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party, Principal,
@@ -29,7 +29,7 @@ pub(super) fn settle<S: Store>(
     provenance: &Provenance,
     wrong: &[Party],
     ground: Ground,
-) -> Result<LedgerAnswer, S::Fault> {
+) -> Done<S, LedgerAnswer> {
     for party in wrong {
         let proof = Some((report.job, report.range));
         store.change_trust(party, false, proof, ground.reason())?;
@@ -44,7 +44,7 @@ pub(super) fn distrust<S: Store>(
     store: &mut S,
     party: &Party,
     reason: &str,
-) -> Result<LedgerAnswer, S::Fault> {
+) -> Done<S, LedgerAnswer> {
     store.change_trust(party, false, None, reason)?;
     take_back(store, std::slice::from_ref(party), None)
 }
@@ -55,7 +55,7 @@ fn take_back<S: Store>(
     store: &mut S,
     wrong: &[Party],
     changed: Option<JobId>,
-) -> Result<LedgerAnswer, S::Fault> {
+) -> Done<S, LedgerAnswer> {
     let mut withdrawn = Vec::new();
     let distrusted = super::distrusted(store)?;
     for job in store.jobs(None)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
@@ -65,15 +65,11 @@ fn take_back<S: Store>(
         }
         withdrawn.push(withdraw(store, job.id, &fates)?);
     }
-    Ok(LedgerAnswer::Settled { withdrawn })
+    Ok(LedgerAnswer::Settled(withdrawn))
 }
 
 /// Exchanges the row of a range for the count that is right.
-fn replace<S: Store>(
-    store: &mut S,
-    report: &Report,
-    provenance: &Provenance,
-) -> Result<(), S::Fault> {
+fn replace<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
     let (job, range, right) = (report.job, report.range, Row::new(report, provenance));
     let mut rows = first_rows(store, job, range, 1)?;
     let Some(stored) = rows.pop().filter(|stored| stored.row.range == range) else {
@@ -152,22 +148,18 @@ fn fates<S: Store>(
     job: JobId,
     wrong: &[Party],
     distrusted: &Distrusted,
-) -> Result<BTreeMap<Range, (Fate, u64)>, S::Fault> {
+) -> Done<S, BTreeMap<Range, (Fate, u64)>> {
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
-        let mut rows = Vec::new();
-        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.provenance.principal));
-        store.visit(job, Select::Overlapping(range), &mut |CountedRange { row, .. }, _| {
-            let principal = &row.provenance.principal;
-            has_part |= is_of(wrong, principal);
-            let is_gone = distrusted.includes(principal);
-            let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
-            rows.push((row.range, (fate, row.checked_count.count)));
-            ControlFlow::Continue(())
-        })?;
-        if has_part {
+        let rows = first_rows(store, job, range, usize::MAX)?;
+        let mut counts = claims.iter().chain(rows.iter().map(|counted| &counted.row));
+        if counts.any(|row| is_of(wrong, &row.provenance.principal)) {
             store.close_dispute(job, range)?;
-            fates.extend(rows);
+            fates.extend(rows.iter().map(|CountedRange { row, .. }| {
+                let is_gone = distrusted.includes(&row.provenance.principal);
+                let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
+                (row.range, (fate, row.checked_count.count))
+            }));
         }
     }
     let mut reported = Vec::new();
@@ -195,7 +187,7 @@ fn withdraw<S: Store>(
     store: &mut S,
     job: JobId,
     fates: &BTreeMap<Range, (Fate, u64)>,
-) -> Result<Withdrawn, S::Fault> {
+) -> Done<S, Withdrawn> {
     let (mut ranges, mut total) = (IntervalSet::new(), 0_u128);
     for (&range, &(fate, count)) in fates {
         match fate {

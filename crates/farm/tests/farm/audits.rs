@@ -26,7 +26,7 @@ fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refu
 }
 
 fn confirmations(stage: &Stage) -> usize {
-    stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Confirm { .. })).count()
+    stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Confirm(..))).count()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
 #[test]
 fn no_worker_audits_its_own_count() {
     let (mut stage, job) = counted();
-    stage.act(Event::Said { session: SessionId(1), message: WorkerMessage::Credit(100) });
+    stage.act(Event::Said(SessionId(1), WorkerMessage::Credit(100)));
     assert!(stage.leases(SessionId(1)).is_empty());
 
     // Another kernel does not help if the count was not asked for.
@@ -71,7 +71,7 @@ fn the_checked_kernel_confirms_nothing_and_is_not_asked_again() {
     assert_eq!(stranded(&stage), Some(1), "nobody else is connected");
     let idle = stage.join("w3", 0);
     assert_eq!(stranded(&stage), Some(0), "another may count it");
-    stage.act(Event::Left { session: idle });
+    stage.act(Event::Left(idle));
     let three = stage.join("w3", 10);
     assert_eq!(stage.last_lease(three).range, lease.range);
 }
@@ -85,7 +85,7 @@ fn a_worker_asked_about_a_removed_row_may_check_the_next_one() {
     let late = Report { kernel: kernel("portable"), ..report(job, plan(4), range(0, 4)) };
     assert_eq!(stage.report(two, asked_again(late)), Some(Verdict::Agreed));
 
-    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(10) });
+    stage.act(Event::Said(two, WorkerMessage::Credit(10)));
 
     assert_eq!(stage.last_lease(two).recount.map(|r| r.unlike), Some(kernel("portable")));
 }
@@ -119,7 +119,7 @@ fn an_owner_that_contradicts_unasked_is_not_asked() {
     let is_recount = |number| stage.leases(SessionId(number)).iter().any(|l| l.recount.is_some());
     assert_eq!([3, 4].map(is_recount), [false, true]);
     let doubts = |stage: &Stage| {
-        let is_doubt = |command: &&LedgerCommand| matches!(command, LedgerCommand::Doubt { .. });
+        let is_doubt = |command: &&LedgerCommand| matches!(command, LedgerCommand::Doubt(..));
         stage.commands.iter().filter(is_doubt).count()
     };
     assert_eq!(doubts(&stage), 1);
@@ -154,7 +154,7 @@ fn a_worker_that_repeats_unasked_is_asked_for_another_kernel() {
     let two = stage.join("w2", 0);
     stage.report(two, report(job, plan(4), range(0, 4)));
 
-    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(10) });
+    stage.act(Event::Said(two, WorkerMessage::Credit(10)));
     let lease = stage.last_lease(two);
     recount(&mut stage, two, lease, "search");
 
@@ -220,13 +220,10 @@ fn a_recount_is_leased_once_while_the_ledger_looks_it_up() {
     let (id, token) = (lease.id, lease.token);
     let of = report(job, plan(4), range(0, 4));
     let report = Report { lease: id, token, kernel: kernel("search"), ..of };
-    let effects = stage.farm.step(
-        farm::Millis(0),
-        Event::Said { session: two, message: WorkerMessage::Report(report) },
-    );
+    let effects = stage.farm.step(farm::Millis(0), Event::Said(two, WorkerMessage::Report(report)));
 
-    let [Effect::Ledger { command, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert!(matches!(command, LedgerCommand::Compare { .. }), "{command:?}");
+    let [Effect::Ledger(_, command)] = &effects[..] else { panic!("{effects:?}") };
+    assert!(matches!(command, LedgerCommand::Compare(..)), "{command:?}");
 }
 
 #[test]
@@ -236,7 +233,7 @@ fn a_policy_chooses_some_of_the_ranges() {
     let job = stage.submit(40, 0);
     ask(&mut stage, job, policy).expect("it runs");
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 1));
-    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(0) });
+    stage.act(Event::Said(two, WorkerMessage::Credit(0)));
     for task in 0..40 {
         stage.report(one, report(job, plan(40), range(task, task + 1)));
     }
@@ -245,7 +242,7 @@ fn a_policy_chooses_some_of_the_ranges() {
     assert!((1..40).contains(&chosen.len()), "{chosen:?}");
     assert_eq!(audits(&stage, job), (chosen.len() as u64, 0));
 
-    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(1) });
+    stage.act(Event::Said(two, WorkerMessage::Credit(1)));
     work(&mut stage, two);
 
     let recounts =
@@ -275,7 +272,7 @@ fn a_done_job_stays_done_during_an_audit_and_a_restart() {
     work(&mut stage, two);
 
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-    let ends = stage.sent.iter().filter(|e| **e == Effect::AtRest { job }).count();
+    let ends = stage.sent.iter().filter(|e| **e == Effect::AtRest(job)).count();
     assert_eq!(ends, 1);
     let three = stage.join("w3", 10);
     assert!(stage.leases(three).is_empty(), "nothing more is counted again");
@@ -420,8 +417,8 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
     for minute in 1..10 {
         stage.now = minute * 59_000;
         // A sign of life of another worker has no effect.
-        stage.act(Event::Said { session: three, message: WorkerMessage::Working(lease.id) });
-        stage.act(Event::Said { session: two, message: WorkerMessage::Working(lease.id) });
+        stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
+        stage.act(Event::Said(two, WorkerMessage::Working(lease.id)));
     }
     assert!(!stage.revoked(lease.id));
     assert_eq!(recount(&mut stage, two, lease, "search"), Some(Verdict::Agreed));
@@ -433,7 +430,7 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
 fn hold_on(stage: &mut Stage, session: SessionId) -> u64 {
     let (lease, begun) = (stage.last_lease(session).id, stage.now);
     while !stage.revoked(lease) {
-        stage.act(Event::Said { session, message: WorkerMessage::Working(lease) });
+        stage.act(Event::Said(session, WorkerMessage::Working(lease)));
         stage.tick(stage.now + 30_000);
         assert!(stage.now - begun < 24 * 3_600_000, "it keeps it for a day");
     }
@@ -463,7 +460,7 @@ fn one_sign_of_life_does_not_put_a_worker_before_others() {
     let liar = stage.join("w2", 10);
     let other = stage.join("w3", 10);
     let lease = stage.last_lease(liar).id;
-    stage.act(Event::Said { session: liar, message: WorkerMessage::Working(lease) });
+    stage.act(Event::Said(liar, WorkerMessage::Working(lease)));
     while !stage.revoked(lease) {
         stage.tick(stage.now + 30_000);
     }
@@ -486,7 +483,7 @@ fn a_lone_machine_is_asked_again_with_a_longer_deadline() {
     assert_eq!((stage.leases(only).len(), lease.range), (2, range(0, 4)));
     for minute in 1..100 {
         stage.now = rested + 59_000 * minute;
-        stage.act(Event::Said { session: only, message: WorkerMessage::Working(lease.id) });
+        stage.act(Event::Said(only, WorkerMessage::Working(lease.id)));
     }
     recount(&mut stage, only, lease, "search");
     assert_eq!(stage.state(job).0, JobState::Done);
@@ -502,13 +499,13 @@ fn a_report_of_another_lease_does_not_end_a_rest() {
     let lease = stage.last_lease(two);
     assert_eq!(lease.job, other);
     stage.now = 50_000;
-    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.id) });
+    stage.act(Event::Said(two, WorkerMessage::Working(recount.id)));
     stage.tick(60_000);
     assert!(stage.revoked(lease.id) && !stage.revoked(recount.id));
     let leases = stage.leases(two).len();
 
     stage.now = 61_000;
-    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.id) });
+    stage.act(Event::Said(two, WorkerMessage::Working(recount.id)));
     stage.tick(62_000);
 
     assert_eq!(stage.leases(two).len(), leases);
@@ -537,7 +534,7 @@ fn a_silent_recount_goes_to_another_worker() {
     let (mut stage, _) = counted();
     let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
     let lease = stage.last_lease(two);
-    stage.act(Event::Said { session: three, message: WorkerMessage::Working(lease.id) });
+    stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
 
     stage.tick(60_000);
 
@@ -553,7 +550,7 @@ fn a_sign_of_life_renews_only_a_recount() {
     let lease = stage.last_lease(worker).id;
 
     stage.now = 50_000;
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Working(lease) });
+    stage.act(Event::Said(worker, WorkerMessage::Working(lease)));
     stage.tick(60_000);
 
     assert!(stage.revoked(lease));

@@ -21,7 +21,7 @@ fn clients_see_a_change_once_it_is_durable() {
     assert_eq!(stage.state(job).0, JobState::Running);
     stage.flush();
     assert_eq!(stage.state(job).0, JobState::Cancelled);
-    assert!(stage.sent.contains(&Effect::AtRest { job }));
+    assert!(stage.sent.contains(&Effect::AtRest(job)));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn the_number_of_unfinished_jobs_is_bounded() {
     }
     let refusals = |stage: &Stage| {
         let most = CONFIG.max_jobs;
-        let refusal = Err(Refusal::TooManyJobs { most });
+        let refusal = Err(Refusal::TooManyJobs(most));
         stage.sent.iter().filter_map(answered).filter(|answer| *answer == refusal).count()
     };
 

@@ -80,7 +80,7 @@ impl Case {
     fn asks(&mut self, owner: &str, worker: &str, is_trusted: bool) -> bool {
         let session = self.join(owner, worker, is_trusted, 10);
         let asked = self.stage.leases(session).iter().any(|lease| lease.recount.is_some());
-        self.stage.act(Event::Left { session });
+        self.stage.act(Event::Left(session));
         asked
     }
 }
@@ -210,7 +210,7 @@ fn a_trusted_contradiction_settles_and_awaits_a_second_count() {
         ((JobState::Running, 4), vec!["rack7/w1".into()])
     );
     assert_eq!(audits(&case.stage, case.job), (1, 0));
-    let dismissed = Effect::Dismiss { session: SessionId(1), reason: Dismissal::Distrusted };
+    let dismissed = Effect::Dismiss(SessionId(1), Dismissal::Distrusted);
     assert!(case.stage.sent.contains(&dismissed));
     let second = case.join("rack8", "w3", false, 0);
     let of = report(case.job, plan(4), range(0, 4));

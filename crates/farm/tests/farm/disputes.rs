@@ -34,7 +34,7 @@ fn unasked(job: JobId, count: u64) -> Report {
 }
 
 fn contradictions(stage: &Stage) -> usize {
-    stage.sent.iter().filter(|effect| matches!(effect, Effect::Contradicted { .. })).count()
+    stage.sent.iter().filter(|effect| matches!(effect, Effect::Contradicted(..))).count()
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_third_count_that_agrees_with_neither_settles_nothing() {
 fn a_worker_votes_only_once_in_a_dispute() {
     let (mut stage, job) = disputed(5);
     for session in [SessionId(1), SessionId(2)] {
-        stage.act(Event::Said { session, message: WorkerMessage::Credit(100) });
+        stage.act(Event::Said(session, WorkerMessage::Credit(100)));
         assert!(stage.leases(session).is_empty());
     }
 
@@ -141,13 +141,10 @@ fn a_worker_that_left_early_cannot_agree_with_itself() {
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let event = Event::Said {
-        session: two,
-        message: WorkerMessage::Report(proven(reported(job, 5), OWNER)),
-    };
+    let event = Event::Said(two, WorkerMessage::Report(proven(reported(job, 5), OWNER)));
     let mut effects = stage.farm.step(farm::Millis(0), event);
-    let Some(farm::Effect::Ledger { asker, command }) = effects.pop() else { panic!("no look-up") };
-    stage.act(Event::Left { session: two });
+    let Some(farm::Effect::Ledger(asker, command)) = effects.pop() else { panic!("no look-up") };
+    stage.act(Event::Left(two));
     let found = report(job, plan(4), range(0, 4)).checked_count.result();
     let answer = LedgerAnswer::Compared(Some(found));
     stage.act(Event::Ledger { asker, command, answer, at_ms: 0 });
@@ -213,15 +210,15 @@ fn punctual_workers_get_the_ranges_of_a_wrong_worker_first() {
     let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
     assert_eq!((stage.leases(four).len(), stage.leases(idle).len()), (1, 0));
     stage.tick(180_000 - 1);
-    stage.act(Event::Said { session: SessionId(2), message: WorkerMessage::Credit(10) });
+    stage.act(Event::Said(SessionId(2), WorkerMessage::Credit(10)));
     let (credit, others) = (0, [late, idle]);
     for session in others {
-        stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
+        stage.act(Event::Said(session, WorkerMessage::Credit(credit)));
     }
     stage.submit(1, 0);
     let (credit, lost) = (10, stage.last_lease(SessionId(2)));
     for session in others {
-        stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
+        stage.act(Event::Said(session, WorkerMessage::Credit(credit)));
     }
 
     // When w3 proves w2 wrong, at the moment at which its rest ends

@@ -187,7 +187,7 @@ fn no_end_is_predicted_without_workers() {
     stage.finish(worker, &lease, 1_000);
     assert_eq!((lease.range, left(&stage)), (range(0, 4), (None, 1)), "that tells too little");
 
-    stage.act(Event::Left { session: worker });
+    stage.act(Event::Left(worker));
     assert_eq!(left(&stage), (None, 0));
     assert_eq!(stage.farm.next_wakeup(), None::<Millis>);
 }

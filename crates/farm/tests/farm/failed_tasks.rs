@@ -60,7 +60,7 @@ impl Fleet {
     ) -> ControlFlow<()> {
         if deadly.iter().any(|&task| holds(lease.range, task)) {
             self.deaths.push(lease.range.len());
-            self.stage.act(Event::Left { session });
+            self.stage.act(Event::Left(session));
             return ControlFlow::Break(());
         }
         self.stage.finish(session, lease, 1_000);
@@ -83,7 +83,7 @@ impl Fleet {
 
     /// The idle process stops, and a client resumes the job.
     fn resume(&mut self, idle: SessionId) {
-        self.stage.act(Event::Left { session: idle });
+        self.stage.act(Event::Left(idle));
         self.stage.act(change(RequestId(1), self.job, Change::Resume));
     }
 }
@@ -136,7 +136,7 @@ fn suspected_tasks_are_leased_alone_and_last() {
         let session = stage.join(worker, 4);
         assert_eq!(stage.last_lease(session).range, range(0, 4));
         stage.now += 1_000;
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
     }
 
     // When a third process has room for all tasks
@@ -162,15 +162,15 @@ fn lost_connections_and_stopped_workers_fail_no_task() {
         let worker = format!("w{number}");
         let session = stage.join(&worker, 1);
         let lease = stage.last_lease(session);
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
 
         // When the process reconnects with its lease, and is then asked to stop
         let session = SessionId(100 + number);
-        let hello = Hello { holding: vec![holding(&lease)], ..hello(&worker, 1) };
+        let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello(&worker, 1) };
         stage.join_as(session, OWNER, hello);
         assert!(!stage.revoked(lease.id), "{worker} would drop what it was left");
-        stage.act(Event::Said { session, message: WorkerMessage::Draining });
-        stage.act(Event::Left { session });
+        stage.act(Event::Said(session, WorkerMessage::Draining));
+        stage.act(Event::Left(session));
     }
 
     // Then the task is not suspected.
@@ -187,13 +187,13 @@ fn a_worker_that_still_holds_a_failed_task_keeps_it() {
     for number in 1..=3 {
         let session = stage.join(&format!("w{number}"), 1);
         leases.push(stage.last_lease(session));
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
     }
     let failed = |stage: &Stage| stage.farm.job(job).expect("it exists").failed;
     assert_eq!(failed(&stage), 1);
 
     // When one of them reconnects with the task
-    let hello = Hello { holding: vec![holding(&leases[1])], ..hello("w2", 1) };
+    let hello = Hello { holding: vec![Holding::of_lease(&leases[1])], ..hello("w2", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     // Then it keeps the task, which is not failed any more.
@@ -211,12 +211,16 @@ fn a_process_that_comes_back_late_did_not_crash() {
         let session = SessionId(100 + life);
         stage.join_as(session, OWNER, hello("w1", 1));
         let lease = stage.last_lease(session);
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
         stage.tick(stage.now + 1_000_000);
         let again = SessionId(200 + life);
-        stage.join_as(again, OWNER, Hello { holding: vec![holding(&lease)], ..hello("w1", 1) });
-        stage.act(Event::Said { session: again, message: WorkerMessage::Draining });
-        stage.act(Event::Left { session: again });
+        stage.join_as(
+            again,
+            OWNER,
+            Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 1) },
+        );
+        stage.act(Event::Said(again, WorkerMessage::Draining));
+        stage.act(Event::Left(again));
     }
 
     assert_eq!(stage.farm.job(job).expect("it exists").failed, 0);
@@ -229,7 +233,7 @@ fn a_machine_that_crashes_often_fails_few_tasks() {
     for life in 1..=1_000 {
         let session = SessionId(life);
         stage.join_as(session, OWNER, Hello { instance: life, ..hello("w1", 1) });
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
     }
 
     let failed = stage.farm.job(job).expect("it exists").failed;
@@ -241,7 +245,7 @@ fn a_machine_that_crashes_often_fails_few_tasks() {
 fn lose(stage: &mut Stage, machine: &str, instance: u64) -> usize {
     let session = SessionId(instance);
     stage.join_as(session, OWNER, Hello { instance, ..hello(machine, 1) });
-    stage.act(Event::Left { session });
+    stage.act(Event::Left(session));
     let mut lost = stage.sent.iter().rev().filter_map(|effect| match effect {
         Effect::Lost { processes, .. } => Some(*processes),
         _ => None,
@@ -316,9 +320,4 @@ fn a_count_of_a_failed_task_is_accepted() {
 
     assert_eq!(fleet.failed(), []);
     assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
-}
-
-fn holding(lease: &Lease) -> Holding {
-    let Lease { id: lease, job, fingerprint, range, token, .. } = *lease;
-    Holding { lease, job, fingerprint, range, token }
 }

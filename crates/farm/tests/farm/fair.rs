@@ -64,12 +64,10 @@ impl Model {
 
     pub fn takes(&mut self, effect: &Effect) {
         match effect {
-            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
-                if *session == self.session =>
-            {
+            Effect::Tell(session, CoordinatorMessage::Lease(lease)) if *session == self.session => {
                 self.queue.push_back((*lease, lease.range));
             }
-            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) }
+            Effect::Tell(session, CoordinatorMessage::Revoke(lease))
                 if *session == self.session =>
             {
                 let current = self.queue.front().map(|(lease, left)| (*lease, left.first(1)));
@@ -161,7 +159,7 @@ fn delay_ms(seed: u64) -> u64 {
             if (now - STEP_MS..now).contains(&model.dies_at) {
                 // Tasks that it has counted and not reported are lost under any policy.
                 counted -= model.done.map_or(0.0, |(_, range, _)| range.len() as f64);
-                stage.act(Event::Left { session: model.session });
+                stage.act(Event::Left(model.session));
             }
             if model.runs(now) {
                 counted += model.tasks_per_ms * STEP_MS as f64;
@@ -223,12 +221,10 @@ fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
         for effect in &stage.sent[seen..] {
             honest.iter_mut().for_each(|model| model.takes(effect));
             match effect {
-                Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
-                    if session.0 <= 20 =>
-                {
+                Effect::Tell(session, CoordinatorMessage::Lease(lease)) if session.0 <= 20 => {
                     trickled.push((*lease, 0))
                 }
-                Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
+                Effect::Tell(_, CoordinatorMessage::Revoke(lease)) => {
                     trickled.retain(|(held, _)| held.id != *lease)
                 }
                 _ => {}

@@ -14,7 +14,7 @@ fn a_returned_recount_reaches_an_idle_worker() {
     let [two, three] = [stage.join("w2", 4), stage.join("w3", 4)];
     assert_eq!((stage.leases(two).len(), stage.leases(three).len()), (1, 0));
 
-    stage.act(Event::Left { session: two });
+    stage.act(Event::Left(two));
 
     assert_eq!(stage.last_lease(three).range, range(0, 4));
 }
@@ -33,7 +33,7 @@ fn a_returned_disputed_range_reaches_an_idle_worker() {
     let [three, four] = [stage.join("w3", 4), stage.join("w4", 4)];
     assert_eq!((stage.leases(three).len(), stage.leases(four).len()), (1, 0));
 
-    stage.act(Event::Left { session: three });
+    stage.act(Event::Left(three));
 
     assert_eq!(stage.last_lease(four).range, range(0, 4));
 }
@@ -69,7 +69,7 @@ fn a_range_kept_too_long_returns_to_its_only_possible_worker() {
     while !stage.revoked(lease.id) {
         let next = stage.farm.next_wakeup().expect("a lease has an end");
         stage.tick(next.0 - 1);
-        stage.act(Event::Said { session: two, message: WorkerMessage::Working(lease.id) });
+        stage.act(Event::Said(two, WorkerMessage::Working(lease.id)));
         stage.tick(next.0);
     }
     let held_ms = stage.now;

@@ -66,7 +66,7 @@ fn leases_of_a_large_farm_are_longer_and_live_longer() {
     assert!(stage.revoked(leased.id));
 
     // When most of them leave, the pace is as before.
-    (2..=20_000).for_each(|number| stage.act(Event::Left { session: SessionId(number) }));
+    (2..=20_000).for_each(|number| stage.act(Event::Left(SessionId(number))));
     assert_eq!(stage.farm.pace().report_ms(), 5);
 }
 
@@ -260,11 +260,11 @@ fn credit_limits_leases_and_no_credit_stops_them() {
     let lease = stage.last_lease(worker);
     assert_eq!(lease.range.len(), 3);
 
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(0) });
+    stage.act(Event::Said(worker, WorkerMessage::Credit(0)));
     stage.finish(worker, &lease, 1_000);
     assert_eq!(stage.leases(worker).len(), 1);
 
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(2) });
+    stage.act(Event::Said(worker, WorkerMessage::Credit(2)));
     assert_eq!(stage.last_lease(worker).range.len(), 2);
     assert_eq!(stage.farm.job(job).expect("it exists").workers, 1);
 }
@@ -403,7 +403,7 @@ fn a_lost_sessions_ranges_go_to_others_at_once() {
     stage.submit(4, 0);
     let (one, two) = (stage.join("w1", 4), stage.join("w2", 4));
 
-    stage.act(Event::Left { session: one });
+    stage.act(Event::Left(one));
 
     assert_eq!(stage.last_lease(two).range, range(0, 4));
 }
@@ -430,7 +430,7 @@ fn a_leaving_worker_is_leased_nothing_more() {
     let worker = stage.join("w1", 100);
     let lease = stage.last_lease(worker);
 
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
+    stage.act(Event::Said(worker, WorkerMessage::Draining));
     stage.finish(worker, &lease, 1_000);
 
     assert_eq!(stage.leases(worker).len(), 1);
@@ -443,7 +443,7 @@ fn a_repeated_report_renews_no_lease_and_measures_no_speed() {
     let job = stage.submit(2_000, 0);
     let worker = stage.join("w1", 4);
     let lease = stage.last_lease(worker);
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(0) });
+    stage.act(Event::Said(worker, WorkerMessage::Credit(0)));
     let part = farm::Report {
         lease: lease.id,
         busy_us: 1_000_000,
@@ -461,7 +461,7 @@ fn a_repeated_report_renews_no_lease_and_measures_no_speed() {
 
     // Then the lease is over. The next lease suits a worker that was seen to count one task.
     assert!(stage.revoked(lease.id));
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1_000) });
+    stage.act(Event::Said(worker, WorkerMessage::Credit(1_000)));
     assert_eq!(stage.last_lease(worker).range.len(), 2);
 }
 
@@ -473,7 +473,7 @@ fn repeated_reports_do_not_shorten_the_leases_of_long_tasks() {
     let liar = stage.join("w1", 1);
     let old = stage.last_lease(liar);
     stage.finish(liar, &old, 1_000);
-    stage.act(Event::Said { session: liar, message: WorkerMessage::Credit(0) });
+    stage.act(Event::Said(liar, WorkerMessage::Credit(0)));
     stage.now = 1_000;
     let honest = stage.join("w2", 1);
 

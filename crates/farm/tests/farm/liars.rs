@@ -44,7 +44,7 @@ fn a_liar_is_named_and_its_confirmations_are_void() {
     let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == [liar.clone()]);
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
-    assert!(stage.sent.contains(&Effect::Dismiss { session: SessionId(1), reason }));
+    assert!(stage.sent.contains(&Effect::Dismiss(SessionId(1), reason)));
     // The range of w1 that w2 confirmed stays. The range of w2 that only w1 confirmed is counted
     // again.
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
@@ -79,7 +79,7 @@ fn counts_of_a_liar_alone_are_repeated_in_every_job() {
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
     work(&mut stage, three);
-    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(1) });
+    stage.act(Event::Said(two, WorkerMessage::Credit(1)));
     work(&mut stage, two);
     assert_eq!(stage.state(first), (JobState::Done, 4));
     assert_eq!(stage.state(other), (JobState::Done, 3));
@@ -142,7 +142,7 @@ fn a_worker_that_was_proven_wrong_is_not_heard_again() {
     let lease = stage.last_lease(three);
     recount(&mut stage, three, lease, "portable");
 
-    let dismissed = Effect::Dismiss { session: SessionId(11), reason: Dismissal::Distrusted };
+    let dismissed = Effect::Dismiss(SessionId(11), Dismissal::Distrusted);
     let sent = stage.sent.len();
     stage.join_as(SessionId(11), OWNER, hello("w1", 9));
     assert_eq!(stage.sent[sent..], *std::slice::from_ref(&dismissed));
@@ -179,7 +179,7 @@ fn no_job_is_done_while_a_liars_rows_are_being_invalidated() {
     stage.slow_disk = false;
     stage.flush();
 
-    assert!(!stage.sent.contains(&Effect::AtRest { job: other }));
+    assert!(!stage.sent.contains(&Effect::AtRest(other)));
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(first), (JobState::Done, 2));
 }

@@ -41,7 +41,7 @@ fn threads_without_memory_do_not_count_for_lease_sizes() {
     assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
     stage.join_with("w2", 1, 100);
     let credit = 1 << 40;
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(credit) });
+    stage.act(Event::Said(worker, WorkerMessage::Credit(credit)));
     for _ in 0..16 {
         let lease = stage.last_lease(worker);
         stage.finish(worker, &lease, 500);
@@ -57,7 +57,7 @@ fn a_worker_is_alone_if_no_other_can_count_the_job() {
         let mut stage = Stage::new();
         stage.submit_large(12, 0, 100);
         let worker = stage.join_with("w1", 1, 100);
-        stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1 << 40) });
+        stage.act(Event::Said(worker, WorkerMessage::Credit(1 << 40)));
         let probe = stage.last_lease(worker);
         stage.join_with("w2", 1, memory_of_other);
 

@@ -47,8 +47,8 @@ fn a_map_shows_leased_and_accepted_ordinals() {
     assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
 
     stage.finish(worker, &lease, 1_000);
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
-    stage.act(Event::Left { session: worker });
+    stage.act(Event::Said(worker, WorkerMessage::Draining));
+    stage.act(Event::Left(worker));
     let map = stage.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);
     assert_eq!(stage.farm.map(JobId(99)), None);

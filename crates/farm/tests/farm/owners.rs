@@ -26,7 +26,7 @@ fn the_number_of_jobs_of_an_owner_is_bounded() {
     for _ in 1..CONFIG.max_jobs_per_owner {
         submit(&mut stage, "lab").expect("there is room");
     }
-    let refused = Err(Refusal::TooManyOfOwner { most: CONFIG.max_jobs_per_owner });
+    let refused = Err(Refusal::TooManyOfOwner(CONFIG.max_jobs_per_owner));
 
     // A job counts even while the ledger is still writing it.
     stage.slow_disk = true;
@@ -128,7 +128,7 @@ fn together(jobs: &[(&str, u64)]) -> Event {
 fn all_jobs_of_a_submission_are_added_or_none() {
     let numbers = |stage: &Stage| -> Vec<_> {
         let of = |effect: &Effect| match effect {
-            Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => {
+            Effect::Reply(_, Ok(Answer::Jobs(jobs))) => {
                 Some(jobs.iter().map(|job| job.id.0).collect::<Vec<_>>())
             }
             _ => None,

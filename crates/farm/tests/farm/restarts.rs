@@ -34,8 +34,7 @@ fn restored(store: MemoryStore) -> Stage {
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
     let leased = Report { lease: LeaseId(lease), ..report(JOB, plan(10), range(start, end)) };
-    let Report { lease, job, fingerprint, range, token, .. } = proven(leased, OWNER);
-    Holding { lease, job, fingerprint, range, token }
+    Holding::of_report(&proven(leased, OWNER))
 }
 
 #[test]
@@ -105,7 +104,7 @@ fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
     stage.finish(other, &lease, 1_000);
 
     // Then the accounts are consistent.
-    stage.act(Event::Left { session: SessionId(1) });
+    stage.act(Event::Left(SessionId(1)));
     assert_eq!(stage.state(JOB).1, 9);
 }
 
@@ -119,7 +118,7 @@ fn a_second_session_of_one_worker_replaces_the_first() {
     let hello = Hello { holding: vec![], ..hello("w1", 4) };
     stage.join_as(SessionId(9), OWNER, hello);
 
-    assert!(stage.sent.contains(&Effect::Dismiss { session: first, reason: Dismissal::Replaced }));
+    assert!(stage.sent.contains(&Effect::Dismiss(first, Dismissal::Replaced)));
     assert_eq!(stage.last_lease(SessionId(9)).range, range(0, 4));
     assert_ne!(stage.last_lease(SessionId(9)).id, lease);
     assert_eq!(stage.farm.workers(), 1);
@@ -141,7 +140,7 @@ fn a_dispute_survives_a_restart() {
         let (plan, range) = (plan(10), range(0, 10));
         Report { checked_count: checked_count(plan, range, more), ..report(JOB, plan, range) }
     };
-    let dispute = LedgerCommand::Dispute { report: counted(1), provenance: provenance("w2") };
+    let dispute = LedgerCommand::Dispute(counted(1), provenance("w2"));
     rules::execute(&mut store, &dispute).expect("it fits");
     let mut stage = restored(store);
     assert_eq!(stage.state(JOB).0, JobState::Running);
@@ -175,13 +174,12 @@ fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
     let mut stage = restored(store);
     let old = 1 << 40 | 17;
     let leased = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
-    let Report { lease, job, fingerprint, range, token, .. } = proven(leased, OWNER);
-    let twin = Holding { lease, job, fingerprint, range, token };
+    let twin = Holding::of_report(&proven(leased, OWNER));
     let hello = Hello { holding: vec![holding(old, 5, 10), twin], ..hello("w1", 100) };
     stage.join_as(SessionId(1), OWNER, hello);
 
     // When the worker leaves
-    stage.act(Event::Left { session: SessionId(1) });
+    stage.act(Event::Left(SessionId(1)));
     stage.tick(3_000);
 
     // Then another worker counts all of both jobs.
@@ -200,6 +198,6 @@ fn equal_process_numbers_of_two_owners_are_two_processes() {
     stage.join_as(SessionId(9), "rack8", hello("w1", 0));
 
     assert!(!stage.revoked(lease) && stage.farm.workers() == 2);
-    let replaced = Effect::Dismiss { session: first, reason: Dismissal::Replaced };
+    let replaced = Effect::Dismiss(first, Dismissal::Replaced);
     assert!(!stage.sent.contains(&replaced));
 }

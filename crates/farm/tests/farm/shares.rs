@@ -19,8 +19,8 @@ fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
 }
 
 fn grant(stage: &mut Stage, owner: &str, change: ShareChange) {
-    stage.act(asked(RequestId(4), Request::Grant { owner: owner.into(), change }));
-    assert!(matches!(stage.sent.last(), Some(Effect::Reply { answer: Ok(Answer::Owner(_)), .. })));
+    stage.act(asked(RequestId(4), Request::Grant(owner.into(), change)));
+    assert!(matches!(stage.sent.last(), Some(Effect::Reply(_, Ok(Answer::Owner(_))))));
 }
 
 fn weigh(stage: &mut Stage, owner: &str, weight: u32) {

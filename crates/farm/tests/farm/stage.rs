@@ -4,8 +4,8 @@
 use farm::rules;
 use farm::{
     Answer, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Effect,
-    Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey,
-    LeaseKind, LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
+    Event, Farm, Hello, Holding, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId,
+    LeaseKey, LeaseKind, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
     Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored, SessionId, Slice,
     TaskCounts, Verdict, WorkerMessage,
 };
@@ -78,7 +78,7 @@ impl Stage {
         while !events.is_empty() {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
-                    Effect::Ledger { asker, command } => {
+                    Effect::Ledger(asker, command) => {
                         let answer = rules::execute(&mut self.ledger, &command);
                         let answer = answer.expect("the farm asks for what fits the rows");
                         let is_look_up = command.is_look_up();
@@ -177,7 +177,7 @@ impl Stage {
     /// Sends a report with the token that it has.
     pub fn report_as_is(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         let before = self.sent.len();
-        self.act(Event::Said { session, message: WorkerMessage::Report(report) });
+        self.act(Event::Said(session, WorkerMessage::Report(report)));
         self.sent[before..].iter().find_map(verdict)
     }
 
@@ -199,7 +199,7 @@ impl Stage {
     /// All leases of a session so far.
     pub fn leases(&self, to: SessionId) -> Vec<Lease> {
         let lease = |effect: &Effect| match effect {
-            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } if *session == to => {
+            Effect::Tell(session, CoordinatorMessage::Lease(lease)) if *session == to => {
                 Some(*lease)
             }
             _ => None,
@@ -214,7 +214,7 @@ impl Stage {
     pub fn revoked(&self, lease: LeaseId) -> bool {
         self.sent
             .iter()
-            .any(|e| matches!(e, Effect::Tell { order: CoordinatorMessage::Revoke(l), .. } if *l == lease))
+            .any(|e| matches!(e, Effect::Tell(_, CoordinatorMessage::Revoke(l)) if *l == lease))
     }
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
@@ -248,7 +248,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
 
 /// A request of a client of the owner "lab".
 pub fn asked(request: RequestId, ask: Request) -> Event {
-    Event::Asked { request, by: "lab".into(), ask }
+    Event::Asked(request, "lab".into(), ask)
 }
 
 /// A client's request to change a job.
@@ -259,9 +259,9 @@ pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
 /// The answer to a client: the number of a job, or the refusal.
 pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     match effect {
-        Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => Some(Ok(jobs[0].id)),
-        Effect::Reply { answer: Ok(Answer::Job(job)), .. } => Some(Ok(job.id)),
-        Effect::Reply { answer: Err(refusal), .. } => Some(Err(*refusal)),
+        Effect::Reply(_, Ok(Answer::Jobs(jobs))) => Some(Ok(jobs[0].id)),
+        Effect::Reply(_, Ok(Answer::Job(job))) => Some(Ok(job.id)),
+        Effect::Reply(_, Err(refusal)) => Some(Err(*refusal)),
         _ => None,
     }
 }
@@ -269,7 +269,7 @@ pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
 /// The effect that says that a change of trust is durable and that no other principal is
 /// distrusted.
 pub fn noted(request: RequestId) -> Effect {
-    Effect::Reply { request, answer: Ok(Answer::Distrusted(Vec::new())) }
+    Effect::Reply(request, Ok(Answer::Distrusted(Vec::new())))
 }
 
 /// A job of a plan, without an owner or a key.
@@ -322,9 +322,9 @@ pub fn provenance(worker: &str) -> Provenance {
 
 /// The report with a token which proves that the farm has leased its range to `owner`.
 pub fn proven(report: Report, owner: &str) -> Report {
-    let Report { job, fingerprint: plan, lease, range, .. } = report;
-    let terms = LeaseTerms { job, plan, lease, owner };
-    Report { token: LeaseKey::new(KEY).sign(&terms, range, report.token.kind), ..report }
+    let token = LeaseToken { range: report.range, ..report.token };
+    let leased = Holding { token, ..Holding::of_report(&report) };
+    Report { token: LeaseKey::new(KEY).sign(&leased, owner), ..report }
 }
 
 /// The report as the answer to a request for a recount.
@@ -372,7 +372,7 @@ pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
 
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
-        Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => Some(ack.verdict),
+        Effect::Tell(_, CoordinatorMessage::Ack(ack)) => Some(ack.verdict),
         _ => None,
     }
 }

@@ -51,10 +51,10 @@ fn a_worker_that_stops_cleanly_is_not_lost() {
     let mut stage = Stage::new();
     let (one, two) = (stage.join("w1", 1), stage.join("w2", 1));
 
-    stage.act(Event::Said { session: one, message: WorkerMessage::Draining });
-    stage.act(Event::Left { session: one });
+    stage.act(Event::Said(one, WorkerMessage::Draining));
+    stage.act(Event::Left(one));
     assert_eq!(stage.farm.stats().workers_lost, 0);
-    stage.act(Event::Left { session: two });
+    stage.act(Event::Left(two));
     assert_eq!(stage.farm.stats().workers_lost, 1);
 }
 

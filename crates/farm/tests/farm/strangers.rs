@@ -12,17 +12,12 @@ use crate::stage::{
 };
 
 fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
-    stage.sent.contains(&Effect::Dismiss { session, reason })
+    stage.sent.contains(&Effect::Dismiss(session, reason))
 }
 
 fn count_of(lease: &Lease) -> Report {
     let (id, token) = (lease.id, lease.token);
     Report { lease: id, token, ..report(lease.job, lease.plan, lease.range) }
-}
-
-fn holding(lease: &Lease) -> Holding {
-    let Lease { id: lease, job, fingerprint, range, token, .. } = *lease;
-    Holding { lease, job, fingerprint, range, token }
 }
 
 #[test]
@@ -105,8 +100,8 @@ fn a_worker_that_holds_foreign_leases_is_dismissed() {
     stage.submit(4, 0);
     let one = stage.join("w1", 4);
     let lease = stage.last_lease(one);
-    stage.act(Event::Left { session: one });
-    let everything = Holding { range: range(0, 4), ..holding(&lease) };
+    stage.act(Event::Left(one));
+    let everything = Holding { range: range(0, 4), ..Holding::of_lease(&lease) };
     assert_eq!(lease.range, everything.range);
 
     let thief = SessionId(66);
@@ -126,16 +121,16 @@ fn reconnecting_does_not_extend_a_deadline() {
     let mut session = one;
     for second in 1..=70 {
         stage.tick(1_000 * second);
-        stage.act(Event::Left { session });
+        stage.act(Event::Left(session));
         session = SessionId(100 + second);
-        let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 4) };
+        let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 4) };
         stage.join_as(session, OWNER, hello);
         assert_eq!(stage.revoked(lease.id), second >= 60, "after {second} s");
         if stage.revoked(lease.id) {
             break;
         }
     }
-    stage.act(Event::Left { session });
+    stage.act(Event::Left(session));
 
     let honest = stage.join("w2", 4);
     assert_eq!(stage.last_lease(honest).range, lease.range);
@@ -147,9 +142,9 @@ fn a_reconnected_worker_keeps_at_most_its_credit() {
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 4);
     let lease = stage.last_lease(one);
-    stage.act(Event::Left { session: one });
+    stage.act(Event::Left(one));
 
-    let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 1) };
+    let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     let free = stage.join("w2", 100);

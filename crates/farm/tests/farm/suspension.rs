@@ -84,7 +84,7 @@ fn a_total_that_contradicts_a_fact_is_suspended_with_the_reason() {
     let (stage, job) = suspended();
 
     assert_eq!(stage.state(job).0, JobState::Suspended);
-    assert!(stage.sent.contains(&Effect::AtRest { job }));
+    assert!(stage.sent.contains(&Effect::AtRest(job)));
     let suspended = stage.farm.job(job).and_then(|view| view.suspended).expect("it is suspended");
     assert!(suspended.contains("comes to 4") && suspended.contains("a paper"), "{suspended:?}");
 }
@@ -137,7 +137,7 @@ fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
     }
 
     assert_eq!(stage.state(job), (JobState::Done, 5));
-    assert!(stage.sent.contains(&Effect::AtRest { job }));
+    assert!(stage.sent.contains(&Effect::AtRest(job)));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_audit_that_confirms_a_wrong_total_suspends_again() {
 
     assert_eq!(stage.state(job), (JobState::Suspended, 4));
     let suspensions =
-        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Suspend { .. }));
+        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Finish { .. }));
     assert_eq!(suspensions.count(), 2);
 }
 
@@ -184,9 +184,9 @@ fn suspensions_are_durable_first_and_skip_cancelled_jobs() {
     stage.act(change(RequestId(71), job, Change::Cancel));
     stage.flush();
 
-    let refusal = Effect::Reply { request, answer: Err(Refusal::Suspended(job)) };
+    let refusal = Effect::Reply(request, Err(Refusal::Suspended(job)));
     assert!(stage.sent.contains(&refusal));
-    let ends = stage.sent.iter().filter(|effect| **effect == Effect::AtRest { job }).count();
+    let ends = stage.sent.iter().filter(|effect| **effect == Effect::AtRest(job)).count();
     assert_eq!((ends, stage.state(job).0), (1, JobState::Cancelled));
 }
 

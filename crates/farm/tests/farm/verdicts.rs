@@ -20,10 +20,10 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     stage.flush();
     assert!(matches!(
         stage.sent.last(),
-        Some(farm::Effect::Tell {
-            order: CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
-            ..
-        })
+        Some(farm::Effect::Tell(
+            _,
+            CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. })
+        ))
     ));
     assert_eq!(stage.state(job), (JobState::Running, 4));
 }
@@ -154,7 +154,12 @@ fn a_job_without_tasks_is_done_at_once_with_the_total_0() {
     let job = stage.submit(0, 0);
 
     assert_eq!(stage.state(job), (JobState::Done, 0));
-    assert!(stage.commands.contains(&LedgerCommand::Finish { job, tasks: 0, total: 0 }));
+    assert!(stage.commands.contains(&LedgerCommand::Finish {
+        job,
+        tasks: 0,
+        total: 0,
+        reason: None
+    }));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The farm's total for any division of a plan into reports.
 
 use farm::{
-    Config, CoordinatorMessage, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName,
-    Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerAnswer, LedgerCommand, Millis, Origin,
-    Range, Report, Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict,
-    WorkerMessage,
+    Config, CoordinatorMessage, Effect, Event, Farm, Hello, Holding, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand,
+    Millis, Origin, Range, Report, Request, RequestId, Restored, SessionId, Slice, TaskCounts,
+    Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ proptest! {
         let plan = plan(tasks);
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
         let ask = Request::Submit(vec![farm::Submission { spec, audit: None, known: Box::new(Known::nothing()) }]);
-        act(&mut farm, Event::Asked { request: RequestId(1), by: "lab".into(), ask });
+        act(&mut farm, Event::Asked(RequestId(1), "lab".into(), ask));
         let hello = Hello {
             worker: "w".into(),
             machine: "w".into(),
@@ -45,19 +45,20 @@ proptest! {
         shuffle(&mut reports, order);
         for (index, range) in reports.into_iter().enumerate() {
             let (job, lease) = (JobId(1), LeaseId(leases[index % leases.len()]));
-            let terms = LeaseTerms { job, plan: plan.fingerprint(), lease, owner: "o" };
+            let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+            let leased = Holding { lease, job, fingerprint: plan.fingerprint(), range, token };
             let report = Report {
                 job,
                 fingerprint: plan.fingerprint(),
                 lease,
-                token: key.sign(&terms, range, LeaseKind::Count),
+                token: key.sign(&leased, "o"),
                 range,
                 checked_count: checked_count(range, ordinals(range).map(count).sum()),
                 task_counts: TaskCounts::default(),
                 kernel: KernelName::default(),
                 busy_us: 1_000,
             };
-            let verdicts = act(&mut farm, Event::Said { session: SessionId(1), message: WorkerMessage::Report(report) });
+            let verdicts = act(&mut farm, Event::Said(SessionId(1), WorkerMessage::Report(report)));
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
         }
         let job = farm.job(JobId(1)).expect("it was submitted");
@@ -73,18 +74,16 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
     while let Some(event) = events.pop() {
         for effect in farm.step(Millis(1), event) {
             match effect {
-                Effect::Ledger { asker, command } => {
+                Effect::Ledger(asker, command) => {
                     if let LedgerCommand::Finish { tasks, .. } = command {
                         assert!(tasks > 0, "every plan here has tasks");
                     }
-                    if !matches!(command, LedgerCommand::Compare { .. }) {
+                    if !matches!(command, LedgerCommand::Compare(..)) {
                         let answer = LedgerAnswer::Written;
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                 }
-                Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => {
-                    verdicts.push(ack.verdict)
-                }
+                Effect::Tell(_, CoordinatorMessage::Ack(ack)) => verdicts.push(ack.verdict),
                 _ => {}
             }
         }

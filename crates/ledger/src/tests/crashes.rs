@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{PlanIndex, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, JobId,
-    JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerCommand,
-    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId,
-    Slice, TaskCounts, WorkerMessage,
+    AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, Holding,
+    JobId, JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken,
+    LedgerCommand, Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId,
+    Restored, SessionId, Slice, TaskCounts, WorkerMessage,
 };
 use rusqlite::Connection;
 
@@ -35,16 +35,16 @@ const KINDS: [(&str, usize, IsMeant); 12] = [
     ("state", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Change { .. }))),
     ("range", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
     ("ranges", 1, |batch| batch.len() > 1),
-    ("dispute", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
+    ("dispute", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute(..)))),
     ("settle", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
     ("audit", 1, |batch| {
         has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))
     }),
-    ("confirm", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm { .. }))),
+    ("confirm", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm(..)))),
     ("done", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
-    ("removal", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
-    ("part", 2, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
-    ("rest", 3, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
+    ("removal", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),
+    ("part", 2, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),
+    ("rest", 3, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),
 ];
 
 fn has(batch: &[LedgerCommand], wanted: fn(&LedgerCommand) -> bool) -> bool {
@@ -262,8 +262,9 @@ fn play(
         let checked_count =
             CheckedCount::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
-        let terms = LeaseTerms { job, plan: fingerprint, lease, owner: OWNER };
-        let token = key().sign(&terms, range, kind);
+        let token = LeaseToken { range, kind, mac: [0; 16] };
+        let leased = Holding { lease, job, fingerprint, range, token };
+        let token = key().sign(&leased, OWNER);
         let report = Report {
             job,
             fingerprint,
@@ -275,7 +276,7 @@ fn play(
             kernel,
             busy_us: 1,
         };
-        Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
+        Event::Said(SessionId(session), WorkerMessage::Report(report))
     };
     let report_by =
         |name, kind, session, start, error| report_of(JOB, name, kind, session, start, error);
@@ -313,7 +314,7 @@ fn play(
 const OWNER: &str = "owner";
 
 fn asked(ask: Request) -> Event {
-    Event::Asked { request: RequestId(1), by: "lab".into(), ask }
+    Event::Asked(RequestId(1), "lab".into(), ask)
 }
 
 fn key() -> LeaseKey {
@@ -334,7 +335,7 @@ impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
         loop {
             let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));
             let for_ledger = effects.filter_map(|effect| match effect {
-                Effect::Ledger { asker, command } => Some((asker, command)),
+                Effect::Ledger(asker, command) => Some((asker, command)),
                 _ => None,
             });
             let (askers, batch): (Vec<_>, Vec<_>) = for_ledger.unzip();

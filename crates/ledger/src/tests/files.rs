@@ -55,8 +55,8 @@ fn a_suspended_job_is_suspended_for_its_reason_when_the_ledger_is_opened_again()
     let ledger = open(&path).expect("it opens");
     ledger.apply(&[new_job(), range(0, 60, 7), range(60, 100, 5)]).expect("it is written");
     let suspend = |total| {
-        let reason = "it is no multiple of 8".to_string();
-        LedgerCommand::Suspend { job: JOB, tasks: 100, total, reason }
+        let reason = Some("it is no multiple of 8".to_string());
+        LedgerCommand::Finish { job: JOB, tasks: 100, total, reason }
     };
     ledger.apply(&[suspend(7)]).expect_err("the total is another");
     ledger.apply(&[suspend(12)]).expect("it is the sum");

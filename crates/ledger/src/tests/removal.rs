@@ -5,9 +5,11 @@ use super::*;
 /// A ledger of a job that was cancelled, of which three ranges were counted twice, and one is in dispute.
 fn ledger_of_a_cancelled_job(path: &Path) -> Ledger {
     let ledger = ledger_in(path);
-    let dispute = |start| LedgerCommand::Dispute {
-        report: report(interval(start, start + 10), 8),
-        provenance: Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
+    let dispute = |start| {
+        LedgerCommand::Dispute(
+            report(interval(start, start + 10), 8),
+            Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
+        )
     };
     ledger.apply(&[range(10, 20, 1), range(20, 30, 1)]).expect("it is written");
     ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
@@ -23,7 +25,7 @@ fn a_job_leaves_in_parts_and_nothing_but_its_number_is_left() {
     let mut ledger = ledger_of_a_cancelled_job(&path);
     ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
     let remove = |ledger: &Ledger| {
-        ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over").remove(0)
+        ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over").remove(0)
     };
 
     let mut parts = 1;

@@ -27,10 +27,10 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let path = folder.path().join("ledger.db");
     let ledger = open(&path).expect("it opens");
     let by = |start, end, worker| range_by(start, end, 1, worker);
-    let dispute = LedgerCommand::Dispute {
-        report: report(interval(0, 10), 8),
-        provenance: Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
-    };
+    let dispute = LedgerCommand::Dispute(
+        report(interval(0, 10), 8),
+        Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
+    );
     let priority = |priority| {
         let by = "admin".into();
         LedgerCommand::Change { job: JOB, change: JobChange::Priority(priority), by }
@@ -127,7 +127,7 @@ fn overlaps_of_every_kind_are_refused() {
 fn compare(end: u64) -> LedgerCommand {
     let provenance =
         Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    LedgerCommand::Compare { report: report(interval(0, end), 1), provenance }
+    LedgerCommand::Compare(report(interval(0, end), 1), provenance)
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_comparison_reads_few_rows() {
 
 #[test]
 fn a_job_is_done_only_if_its_rows_say_so() {
-    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total };
+    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total, reason: None };
     let ledger = ledger_with(&[range(0, 60, 7)]);
     ledger.apply(&[done(7)]).expect_err("ordinals are missing");
     ledger.apply(&[range(60, 100, 5), done(7)]).expect_err("the total is another");
@@ -178,7 +178,7 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
             worker: worker.into(),
             build: "1.2.3".into(),
         };
-        LedgerCommand::Confirm { report, provenance }
+        LedgerCommand::Confirm(report, provenance)
     };
     part.apply(&[new_job()]).expect("it is written");
     part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
@@ -207,7 +207,9 @@ fn totals_pass_64_bits() {
     let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
     let total = 2 * u128::from(u64::MAX);
 
-    ledger.apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total }]).expect("it is the sum");
+    ledger
+        .apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total, reason: None }])
+        .expect("it is the sum");
 
     let [job] = read(&ledger);
     assert_eq!(job.total, total);
@@ -224,7 +226,7 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
     let mut event = || events.blocking_recv().expect("it answers");
 
     send(range(0, 10, 7));
-    assert!(matches!(event(), LedgerEvent::Committed { .. }));
+    assert!(matches!(event(), LedgerEvent::Committed(..)));
     assert!(matches!(event(), LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
     send(range(0, 10, 7));
     assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
@@ -262,7 +264,7 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
         let request = LedgerRequest::Farm(Asker::Farm, range(0, 10, 7));
         handle.requests.try_send(request).expect("there is room");
     }
-    writer.run();
+    writer();
     assert!(matches!(handle.events.try_recv(), Ok(LedgerEvent::Failed(_))));
     assert_eq!(successor.has_lock.get(), Some(&true));
 }
@@ -325,7 +327,7 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
     let provenance =
         Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    let dispute = LedgerCommand::Dispute { report: report(interval(20, 30), 8), provenance };
+    let dispute = LedgerCommand::Dispute(report(interval(20, 30), 8), provenance);
     ledger.apply(&[dispute, state(JobState::Cancelled)]).expect("it is written");
     // The first range on a day, the others on the next one; one of them by a device, and one of
     // them counted twice.
@@ -362,7 +364,7 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let taken = Hours { processor_us: 11 * hour as u64 / 4, gpu_us: hour as u64 };
     assert_eq!(hours, [(OWNER.to_string(), taken)].into());
 
-    ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over");
+    ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
     assert_eq!(told(&ledger), wanted, "a removed job has taken its time");
     ledger.close().expect("it can be closed");
     let ledger = open(&path).expect("its view is ours");
@@ -381,7 +383,7 @@ fn invented_times_have_a_bound_over_a_restart_and_a_removal() {
     assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
 
     ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
-    ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over");
+    ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
     assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
 }
 
@@ -398,6 +400,6 @@ fn hours_keep_each_microsecond_over_a_restart_and_a_removal() {
     assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
 
     ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
-    ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over");
+    ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
     assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
 }

@@ -128,12 +128,12 @@ impl Pair {
         while let Some(event) = events.pop() {
             for effect in self.farm.step(Millis(0), event) {
                 match effect {
-                    Effect::Ledger { asker, command } => {
+                    Effect::Ledger(asker, command) => {
                         let answers = self.ledger.apply(std::slice::from_ref(&command));
                         let answer = answers.expect("it is written").remove(0);
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
-                    Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
+                    Effect::Tell(session, CoordinatorMessage::Lease(lease)) => {
                         self.leases.push((session, lease))
                     }
                     _ => {}
@@ -173,7 +173,7 @@ impl Pair {
     }
 
     fn ask(&mut self, ask: Request) {
-        self.step(Event::Asked { request: RequestId(1), by: OWNER.into(), ask });
+        self.step(Event::Asked(RequestId(1), OWNER.into(), ask));
     }
 
     /// A worker reports a first count.
@@ -192,13 +192,11 @@ impl Pair {
             LeaseKind::Count => LeaseId(range.start()),
             LeaseKind::Recount => self.lease_of(worker).map_or(LeaseId(0), |lease| lease.id),
         };
-        let terms = LeaseTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
-        let token = key().sign(&terms, range, kind);
+        let token = LeaseToken { range, kind, mac: [0; 16] };
         let report = Report { lease, token, kernel: kernel(name), ..report(range, count) };
-        self.step(Event::Said {
-            session: self.session(worker),
-            message: WorkerMessage::Report(report),
-        });
+        let token = key().sign(&Holding::of_report(&report), OWNER);
+        let report = Report { token, ..report };
+        self.step(Event::Said(self.session(worker), WorkerMessage::Report(report)));
     }
 
     fn session(&self, worker: &str) -> SessionId {

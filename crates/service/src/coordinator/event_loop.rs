@@ -115,7 +115,7 @@ impl EventLoop {
                         let event = Event::Ledger { asker, command: *command, answer, at_ms };
                         self.step(event).await;
                     }
-                    Some(LedgerEvent::Committed { took }) => self.meters.committed(took),
+                    Some(LedgerEvent::Committed(took)) => self.meters.committed(took),
                     Some(LedgerEvent::Failed(fault)) => {
                         return Err(fault.at(self.path.as_deref()).into());
                     }
@@ -166,11 +166,11 @@ impl EventLoop {
             while let Some(event) = events.pop_front() {
                 for effect in self.farm.step(self.now(), event) {
                     let dismissed = self.carry_out(effect).await;
-                    events.extend(dismissed.map(|session| Event::Left { session }));
+                    events.extend(dismissed.map(Event::Left));
                 }
             }
             let dismissed = self.send_pace();
-            events.extend(dismissed.into_iter().map(|session| Event::Left { session }));
+            events.extend(dismissed.into_iter().map(Event::Left));
         }
     }
 
@@ -202,7 +202,7 @@ impl EventLoop {
     /// Returns a session that had to be dismissed.
     async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
         match effect {
-            Effect::Ledger { asker, command } => {
+            Effect::Ledger(asker, command) => {
                 log_dispute(&command);
                 // A closed queue means that the ledger failed, and its last event says why. After the end of the inputs, what
                 // follows from the last answers is left to the next start.
@@ -210,18 +210,18 @@ impl EventLoop {
                     let _ = ledger.send(LedgerRequest::Farm(asker, command)).await;
                 }
             }
-            Effect::Reply { request, answer } => {
+            Effect::Reply(request, answer) => {
                 if let Some(reply) = self.waiting.remove(&request) {
                     let _ = reply.send(answer);
                 }
             }
-            Effect::Contradicted { report, provenance } => {
+            Effect::Contradicted(report, provenance) => {
                 tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
                     principal = %provenance.principal, worker = provenance.worker,
                     "a late count contradicts the accepted one; the range is counted again if its job runs, \
                      and `queens audit` has it counted again if the job is over");
             }
-            Effect::AtRest { job } => self.tell_end(job),
+            Effect::AtRest(job) => self.tell_end(job),
             Effect::Lost { principal, processes } => log_lost(&principal, processes),
             Effect::TaskFailed { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
@@ -229,19 +229,15 @@ impl EventLoop {
                      and the rest of the job goes on. Look into the workers' logs, give them another \
                      build or backend, then resume the job");
             }
-            Effect::Dismiss { session, reason } => {
-                self.meters.dismissed(match reason {
-                    Dismissal::Replaced => "replaced",
-                    Dismissal::Distrusted => "distrusted",
-                    Dismissal::Unproven => "unproven",
-                });
+            Effect::Dismiss(session, reason) => {
+                self.meters.dismissed(reason.name());
                 let outbox = self.outboxes.remove(&session);
                 // A worker that takes no orders gets the reason when it comes back.
                 if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
                     let _ = outbox.try_send(Err(reason));
                 }
             }
-            Effect::Tell { session, order } => return self.send(session, order),
+            Effect::Tell(session, order) => return self.send(session, order),
         }
         None
     }
@@ -308,7 +304,7 @@ impl FarmHandle {
     /// Something happened in a session.
     pub async fn session(&self, event: Event) -> Result<(), CoordinatorGone> {
         self.tell(|this| {
-            if let Event::Left { session } = event {
+            if let Event::Left(session) = event {
                 this.outboxes.remove(&session);
             }
             Some(event)
@@ -329,7 +325,7 @@ impl FarmHandle {
             let request = RequestId(this.next_request);
             this.next_request += 1;
             this.waiting.insert(request, reply);
-            Some(Event::Asked { request, by, ask })
+            Some(Event::Asked(request, by, ask))
         })
         .await?;
         answer.await.map_err(|_| CoordinatorGone)
@@ -429,7 +425,7 @@ fn log_lost(principal: &Principal, processes: usize) {
 /// A contradiction means that a machine miscounts. The operator should know which.
 fn log_dispute(command: &LedgerCommand) {
     match command {
-        LedgerCommand::Dispute { report, provenance } => {
+        LedgerCommand::Dispute(report, provenance) => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
                 kernel = %report.kernel, principal = %provenance.principal, worker = provenance.worker,
                 "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",

@@ -119,7 +119,7 @@ impl JobApi {
             }
             Wanted::Remove(job) => self.require_own(identity, *job).await,
             Wanted::Trust { .. } => identity.require(Right::Decide),
-            Wanted::Grant { owner, .. } => {
+            Wanted::Grant(owner, _) => {
                 identity.require(Right::Decide)?;
                 self.require_known(owner).await
             }
@@ -373,9 +373,7 @@ fn refused(refusal: Refusal) -> Status {
         | Refusal::Proof(_)
         | Refusal::Unsettled(_)
         | Refusal::Suspended(_) => Status::failed_precondition(text),
-        Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
-            Status::resource_exhausted(text)
-        }
+        Refusal::TooManyJobs(..) | Refusal::TooManyOfOwner(..) => Status::resource_exhausted(text),
         Refusal::KeyTaken(_) => Status::already_exists(text),
     }
 }

@@ -122,7 +122,7 @@ async fn serve(
     }
     .await;
 
-    let _ = farm.session(Event::Left { session }).await;
+    let _ = farm.session(Event::Left(session)).await;
     match &result {
         Err(status)
             if [Code::InvalidArgument, Code::FailedPrecondition, Code::Aborted]
@@ -149,7 +149,7 @@ async fn listen(
         if let WorkerMessage::Hello(_) = message {
             return Err(not_one_hello());
         }
-        farm.session(Event::Said { session, message }).await?;
+        farm.session(Event::Said(session, message)).await?;
     }
     Ok(())
 }

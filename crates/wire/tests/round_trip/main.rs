@@ -110,7 +110,7 @@ fn a_grant_beyond_its_bounds_is_refused() {
     for (weight, limit_us) in [(1, 0), (Share::MOST_WEIGHT, most)] {
         let read = Request::try_from(grant("lab", weight, limit_us)).expect("it is within them");
         let change = ShareChange { weight: Some(weight), limit_us: Some(Some(limit_us)) };
-        assert_eq!(read, Request::Grant { owner: "lab".into(), change });
+        assert_eq!(read, Request::Grant("lab".into(), change));
     }
     for (wrong, field) in [
         (grant("lab", 0, 0), "weight"),

@@ -143,11 +143,11 @@ impl Model {
         });
         assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.failed_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
-            let Effect::Ledger { command, .. } = effect else { return false };
+            let Effect::Ledger(_, command) = effect else { return false };
             let running = JobChange::State(JobState::Running);
             matches!(command, LedgerCommand::Change { change, .. } if *change == running)
         };
-        if let Event::Asked { ask: Request::Change(job, Change::Resume), .. } = event
+        if let Event::Asked(_, _, Request::Change(job, Change::Resume)) = event
             && effects.iter().any(is_resumed)
         {
             self.book(*job).clear_all(coverage);

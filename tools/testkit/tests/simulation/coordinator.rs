@@ -92,12 +92,12 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Tell { session, .. } => {
+            Effect::Tell(session, _) => {
                 let (network, mut via) = self.network();
                 network.send_down(session, &effect, &mut via);
                 self.echo(&effect);
             }
-            Effect::Dismiss { session, reason } => {
+            Effect::Dismiss(session, reason) => {
                 let link = self.network.links.get_mut(&session).expect("it was opened");
                 (link.cut, link.left) = (true, true);
                 link.sent_away = reason == Dismissal::Distrusted;
@@ -105,12 +105,12 @@ impl World {
                 let at = self.soon(1, 100);
                 self.agenda.plan(at, Happening::WorkerLosesSession { session });
             }
-            Effect::Ledger { asker, command } => self.order(asker, command),
-            Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
+            Effect::Ledger(asker, command) => self.order(asker, command),
+            Effect::Reply(request, _) => drop(self.unanswered.remove(&request)),
             Effect::TaskFailed { .. }
             | Effect::Lost { .. }
-            | Effect::AtRest { .. }
-            | Effect::Contradicted { .. } => {}
+            | Effect::AtRest(..)
+            | Effect::Contradicted(..) => {}
         }
     }
 
@@ -202,7 +202,7 @@ impl World {
         };
         self.model.asked(request, wanted, job);
         let by = format!("client {}", request.0);
-        self.step(Event::Asked { request, by, ask });
+        self.step(Event::Asked(request, by, ask));
     }
 
     pub fn farm_wakes(&mut self, epoch: u64) {

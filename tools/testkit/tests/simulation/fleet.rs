@@ -22,23 +22,21 @@ impl World {
                 self.step(Event::Joined { session, owner, is_trusted, hello });
             }
             WorkerMessage::Credit(credit) => {
-                self.step(Event::Said { session, message: WorkerMessage::Credit(credit) })
+                self.step(Event::Said(session, WorkerMessage::Credit(credit)))
             }
             WorkerMessage::Working(lease) => {
                 self.coverage.signs_of_life += 1;
-                self.step(Event::Said { session, message: WorkerMessage::Working(lease) });
+                self.step(Event::Said(session, WorkerMessage::Working(lease)));
             }
-            WorkerMessage::Draining => {
-                self.step(Event::Said { session, message: WorkerMessage::Draining })
-            }
+            WorkerMessage::Draining => self.step(Event::Said(session, WorkerMessage::Draining)),
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.faults.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
-                    self.step(Event::Said { session, message: WorkerMessage::Report(report) });
+                    self.step(Event::Said(session, WorkerMessage::Report(report)));
                 }
-                self.step(Event::Said { session, message: WorkerMessage::Report(report) });
+                self.step(Event::Said(session, WorkerMessage::Report(report)));
             }
         }
     }
@@ -85,11 +83,11 @@ impl World {
         }
         self.network.arrived_down(session, serial, &mut self.coverage);
         match effect {
-            Effect::Tell { order: CoordinatorMessage::Lease(lease), .. } => there.leased(lease),
-            Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
+            Effect::Tell(_, CoordinatorMessage::Lease(lease)) => there.leased(lease),
+            Effect::Tell(_, CoordinatorMessage::Revoke(lease)) => {
                 there.revoked(&mut self.random, lease)
             }
-            Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => there.acked(&ack),
+            Effect::Tell(_, CoordinatorMessage::Ack(ack)) => there.acked(&ack),
             _ => unreachable!("nothing else is sent to workers"),
         }
         self.go_on(worker);
@@ -97,7 +95,7 @@ impl World {
 
     /// Gives a lease to another worker, too. Without this, no lie would be found.
     pub fn echo(&mut self, effect: &Effect) {
-        let Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } = *effect else {
+        let Effect::Tell(session, CoordinatorMessage::Lease(lease)) = *effect else {
             return;
         };
         let holder = self.network.links[&session].worker;
@@ -116,7 +114,7 @@ impl World {
         let known = link.epoch == self.epoch && link.joined && !link.left;
         link.left = true;
         if known {
-            self.step(Event::Left { session });
+            self.step(Event::Left(session));
         }
     }
 

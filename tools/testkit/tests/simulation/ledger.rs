@@ -204,13 +204,13 @@ impl Ledger {
             } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
-            LedgerCommand::Finish { job, total, .. } => {
+            LedgerCommand::Finish { job, total, reason: None, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
                 let known = &self.jobs[job];
                 let is_wrong = *total != known.truth.total(&known.ordinals);
                 assert!(!is_wrong || !is_published(&known.plan), "{total} is known to be wrong");
             }
-            LedgerCommand::Suspend { job, total, .. } => {
+            LedgerCommand::Finish { job, total, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
                 let known = &self.jobs[job];
                 assert_ne!(
@@ -220,10 +220,8 @@ impl Ledger {
                 );
             }
             LedgerCommand::Accept { report, provenance, .. }
-            | LedgerCommand::Confirm { report, provenance } => {
-                self.check_report(report, provenance)
-            }
-            LedgerCommand::Dispute { report, provenance } => {
+            | LedgerCommand::Confirm(report, provenance) => self.check_report(report, provenance),
+            LedgerCommand::Dispute(report, provenance) => {
                 self.check_report(report, provenance);
                 let stored = vote(&self.stored(report.job).rows, report.range);
                 let stored = stored.expect("only what rows tile is disputed");
@@ -244,12 +242,12 @@ impl Ledger {
                 assert!(is_right || is_own_word || self.lying >= 2, "settled wrong: {report:?}");
             }
             LedgerCommand::RequestAudit { .. }
-            | LedgerCommand::Doubt { .. }
-            | LedgerCommand::Compare { .. }
+            | LedgerCommand::Doubt(..)
+            | LedgerCommand::Compare(..)
             | LedgerCommand::FindAudits { .. } => {}
             LedgerCommand::Trust { .. } => unreachable!("no command changes trust"),
             LedgerCommand::Grant { .. } => unreachable!("no command changes a share"),
-            LedgerCommand::Remove { .. } => unreachable!("no command removes a job"),
+            LedgerCommand::Remove(..) => unreachable!("no command removes a job"),
         }
     }
 
@@ -286,7 +284,7 @@ impl Ledger {
             command,
             LedgerCommand::Settle { .. }
                 | LedgerCommand::RequestAudit { .. }
-                | LedgerCommand::Doubt { .. }
+                | LedgerCommand::Doubt(..)
         );
         is_broad.then(|| self.store.clone())
     }
@@ -318,11 +316,11 @@ impl Ledger {
                 self.coverage.audits_wanted += u64::from(*audit);
                 self.accepted.insert((report.job, report.range));
             }
-            LedgerCommand::Confirm { report, .. } => {
+            LedgerCommand::Confirm(report, _) => {
                 self.coverage.confirmed += 1;
                 self.confirmed.insert((report.job, report.range));
             }
-            LedgerCommand::Dispute { report, .. } => {
+            LedgerCommand::Dispute(report, _) => {
                 let is_first = self.claims(report.job, report.range) == 1;
                 self.coverage.disputes += u64::from(is_first);
                 self.evidence.insert((report.job, report.range));
@@ -336,13 +334,14 @@ impl Ledger {
                 let LedgerAnswer::AuditsFound(found) = answer else { panic!("{answer:?}") };
                 self.coverage.full_windows += u64::from(found.len() == *most);
             }
-            LedgerCommand::Suspend { .. } => self.coverage.suspended += 1,
-            LedgerCommand::Doubt { .. } => self.coverage.counted_again += 1,
-            LedgerCommand::Finish { .. }
-            | LedgerCommand::Compare { .. }
+            LedgerCommand::Finish { reason, .. } => {
+                self.coverage.suspended += u64::from(reason.is_some());
+            }
+            LedgerCommand::Doubt(..) => self.coverage.counted_again += 1,
+            LedgerCommand::Compare(..)
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Grant { .. }
-            | LedgerCommand::Remove { .. } => {}
+            | LedgerCommand::Remove(..) => {}
         }
     }
 
@@ -360,7 +359,7 @@ impl Ledger {
                 let was_suspended = before.jobs[job].job.state == JobState::Suspended;
                 coverage.suspended_and_audited += u64::from(was_suspended);
             }
-            (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled { withdrawn, .. }) => {
+            (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled(withdrawn)) => {
                 let stored = vote(&before.jobs[&report.job].rows, report.range);
                 let stored = stored.expect("only what rows tile is disputed");
                 coverage.corrections += u64::from(stored.result != report.checked_count.result());
@@ -378,7 +377,7 @@ impl Ledger {
                     coverage.reopened += u64::from(is_done(job) && is_open);
                 }
             }
-            (LedgerCommand::Doubt { .. }, LedgerAnswer::AuditNoted { .. }) => {}
+            (LedgerCommand::Doubt(..), LedgerAnswer::AuditNoted { .. }) => {}
             _ => panic!("{command:?} was answered with {answer:?}"),
         }
     }
@@ -386,6 +385,6 @@ impl Ledger {
 
 /// Whether a copy from before this command would lack more than counts, which can be repeated.
 fn decides(command: &LedgerCommand) -> bool {
-    let is_count = matches!(command, LedgerCommand::Accept { .. } | LedgerCommand::Confirm { .. });
+    let is_count = matches!(command, LedgerCommand::Accept { .. } | LedgerCommand::Confirm(..));
     !is_count && !command.is_look_up()
 }

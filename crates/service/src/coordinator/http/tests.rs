@@ -424,7 +424,7 @@ async fn an_owners_page_tells_its_hours_weight_and_limit() {
     let viewer = bearing(&secret(Role::Viewer));
     let job = submitted(&farm, "").await;
     let change = ShareChange { weight: Some(7), limit_us: Some(Some(5_400_000_000)) };
-    let grant = Request::Grant { owner: "submitter".into(), change };
+    let grant = Request::Grant("submitter".into(), change);
     farm.farm.ask("admin", grant).await.expect("it runs").expect("the owner is known");
 
     let answer = farm.get(page, &viewer).await;

@@ -54,7 +54,7 @@ impl Model {
                 coverage.agreed += 1;
                 match event {
                     Event::Ledger {
-                        command: LedgerCommand::Compare { report, .. },
+                        command: LedgerCommand::Compare(report, _),
                         answer: LedgerAnswer::Compared(Some(result)),
                         ..
                     } => {
@@ -62,7 +62,7 @@ impl Model {
                         let rows = &ledger.stored(job).rows;
                         assert!(cover(rows, range), "not durable: {what}");
                     }
-                    Event::Ledger { command: LedgerCommand::Confirm { report, .. }, .. } => {
+                    Event::Ledger { command: LedgerCommand::Confirm(report, _), .. } => {
                         assert_eq!((report.job, report.range), (job, range), "{what}");
                         assert!(ledger.confirmed.contains(&(job, range)), "not durable: {what}");
                     }
@@ -74,7 +74,7 @@ impl Model {
                 let known = book.expect("a job that exists");
                 assert!(ordinals(range).any(|ordinal| known.claimed[ordinal]), "useful: {what}");
                 self.check_vote(event, job, range, ledger);
-                if let Event::Said { session, message: WorkerMessage::Report(report) } = event
+                if let Event::Said(session, WorkerMessage::Report(report)) = event
                     && self.seats[session].leases.contains_key(&report.lease)
                 {
                     let freed = self.book(job).free(range, Some(report.lease));
@@ -89,13 +89,13 @@ impl Model {
                 assert!(book.is_none_or(|b| b.state == JobState::Cancelled), "wanted: {what}");
             }
             Verdict::Foreign => {
-                let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+                let Event::Said(_, WorkerMessage::Report(report)) = event else {
                     panic!("unasked: {what}")
                 };
                 assert_ne!(report.fingerprint, ledger.jobs[&job].fingerprint, "{what}");
             }
             Verdict::Invalid => {
-                let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+                let Event::Said(_, WorkerMessage::Report(report)) = event else {
                     panic!("unasked: {what}")
                 };
                 let is_part = self.books[&job].ordinals.contains(range);
@@ -157,9 +157,7 @@ impl Model {
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
                 assert!(*reported <= durable, "{state} of job {job} is not durable");
             }
-            Err(
-                Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } | Refusal::KeyTaken(_),
-            ) => {
+            Err(Refusal::TooManyJobs(..) | Refusal::TooManyOfOwner(..) | Refusal::KeyTaken(_)) => {
                 panic!("only a submission can be refused so")
             }
             Err(Refusal::NotOver(..) | Refusal::Proof(_) | Refusal::Unsettled(_)) => {

@@ -89,23 +89,21 @@ impl Model {
             Event::Joined { session, owner, is_trusted, hello } => {
                 self.joined(*session, (owner, *is_trusted), hello, coverage);
             }
-            Event::Said { session, message: WorkerMessage::Credit(credit) } => {
+            Event::Said(session, WorkerMessage::Credit(credit)) => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
                 }
             }
-            Event::Said { session, message: WorkerMessage::Draining } => {
+            Event::Said(session, WorkerMessage::Draining) => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.draining = true;
                 }
             }
-            Event::Left { session } => self.lost(*session),
-            Event::Said { session, message: WorkerMessage::Report(report) }
-                if self.is_usable(event) =>
-            {
+            Event::Left(session) => self.lost(*session),
+            Event::Said(session, WorkerMessage::Report(report)) if self.is_usable(event) => {
                 self.renew(*session, report, coverage);
             }
-            Event::Said { session, message: WorkerMessage::Working(lease) } => {
+            Event::Said(session, WorkerMessage::Working(lease)) => {
                 if let Some(seat) = self.seats.get_mut(session)
                     && let Some(held) = seat.leases.get_mut(lease).filter(|held| held.whole)
                 {
@@ -126,26 +124,26 @@ impl Model {
     ) {
         self.note_loss(effects, coverage);
         let is_decision = |effect: &Effect| {
-            let Effect::Ledger { command, .. } = effect else { return false };
+            let Effect::Ledger(_, command) = effect else { return false };
             matches!(
                 command,
-                LedgerCommand::Dispute { .. }
-                    | LedgerCommand::Confirm { .. }
+                LedgerCommand::Dispute(..)
+                    | LedgerCommand::Confirm(..)
                     | LedgerCommand::Settle { .. }
             )
         };
         if let Event::Ledger { command, answer: LedgerAnswer::Compared(found), .. } = event {
             let decided = effects.iter().any(is_decision);
             self.judged = !decided;
-            let LedgerCommand::Compare { report, .. } = command else { panic!("{command:?}") };
+            let LedgerCommand::Compare(report, _) = command else { panic!("{command:?}") };
             let book = &self.books[&report.job];
             let live = book.state != JobState::Cancelled;
             let is_certain = !self.settling
                 && !book.confirming.contains(&report.range)
                 && book.has_claimed(report.range);
-            let acked = effects.iter().any(|effect| {
-                matches!(effect, Effect::Tell { order: CoordinatorMessage::Ack(_), .. })
-            });
+            let acked = effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Tell(_, CoordinatorMessage::Ack(_))));
             if live && !is_certain {
                 coverage.doubts += 1;
                 assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
@@ -154,8 +152,7 @@ impl Model {
                 && *result != report.checked_count.result()
                 && !book.is_frozen(report.range)
             {
-                let is_contradiction =
-                    |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
+                let is_contradiction = |effect: &Effect| matches!(effect, Effect::Contradicted(..));
                 let reported = effects.iter().any(is_contradiction);
                 let was_asked = report.token.kind == LeaseKind::Recount;
                 assert!(
@@ -170,9 +167,7 @@ impl Model {
         self.check_dismissals(event, effects);
         self.check_failures(event, effects, coverage);
         let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
-        if !is_look_up
-            && !matches!(event, Event::Tick | Event::Said { message: WorkerMessage::Report(_), .. })
-        {
+        if !is_look_up && !matches!(event, Event::Tick | Event::Said(_, WorkerMessage::Report(_))) {
             for view in farm.jobs(.., |_| true) {
                 let rows = &self.books[&view.id].rows;
                 assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
@@ -189,10 +184,9 @@ impl Model {
     fn check_dismissals(&self, event: &Event, effects: &[Effect]) {
         let is_dismissed = |who: SessionId| {
             let reason = Dismissal::Distrusted;
-            effects.contains(&Effect::Dismiss { session: who, reason })
+            effects.contains(&Effect::Dismiss(who, reason))
         };
-        let unproven =
-            |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
+        let unproven = |session| effects.contains(&Effect::Dismiss(session, Dismissal::Unproven));
         if let Event::Joined { session, owner, hello, .. } = event {
             let principal = Principal { owner: owner.clone(), machine: hello.machine.clone() };
             let is_honest = self.has_leased_all(owner, hello);
@@ -200,13 +194,13 @@ impl Model {
             assert_eq!(is_dismissed(*session), is_honest && known, "{principal}");
             assert_eq!(unproven(*session), !is_honest, "{principal}");
         }
-        if let Event::Said { session, message: WorkerMessage::Report(_) } = event
+        if let Event::Said(session, WorkerMessage::Report(_)) = event
             && self.seats.contains_key(session)
         {
             assert_eq!(unproven(*session), !self.is_proven(event), "{event:?}");
         }
         for effect in effects {
-            let Effect::Ledger { command: LedgerCommand::Settle { wrong, .. }, .. } = effect else {
+            let Effect::Ledger(_, LedgerCommand::Settle { wrong, .. }) = effect else {
                 continue;
             };
             for (&session, seat) in &self.seats {
@@ -225,21 +219,20 @@ impl Model {
         ledger: &Ledger,
         coverage: &mut Coverage,
     ) {
-        self.judged |= !matches!(effect, Effect::Tell { order: CoordinatorMessage::Revoke(_), .. });
+        self.judged |= !matches!(effect, Effect::Tell(_, CoordinatorMessage::Revoke(_)));
         match effect {
-            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
+            Effect::Tell(session, CoordinatorMessage::Lease(lease)) => {
                 self.assign(*session, lease, ledger, coverage)
             }
-            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) } => {
+            Effect::Tell(session, CoordinatorMessage::Revoke(lease)) => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
-                    Event::Asked {
-                        ask: Request::Change(job, Change::Pause | Change::Cancel),
-                        ..
-                    } => *job != held.job,
+                    Event::Asked(_, _, Request::Change(job, Change::Pause | Change::Cancel)) => {
+                        *job != held.job
+                    }
                     // It ends only recounts, and only if it withdraws them.
-                    Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
+                    Event::Asked(_, _, Request::Change(job, Change::Audit(policy))) => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
                     // It ends only the recounts of its job, and only if the ledger wants none.
@@ -248,9 +241,9 @@ impl Model {
                         answer: LedgerAnswer::AuditNoted { wanted: 0, .. },
                         ..
                     } => *job != held.job || !held.whole,
-                    Event::Said { message: WorkerMessage::Report(_), .. }
+                    Event::Said(_, WorkerMessage::Report(_))
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
-                    Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
+                    Event::Ledger { answer: LedgerAnswer::Settled(..), .. } if held.whole => {
                         let is_over = self.over.contains(&(held.job, held.hull));
                         !is_over && self.books[&held.job].wants_again(held.hull)
                     }
@@ -262,30 +255,27 @@ impl Model {
                 }
                 self.end_lease(*session, *lease);
             }
-            Effect::Tell {
-                order: CoordinatorMessage::Ack(Ack { job, range, verdict, .. }),
-                ..
-            } => {
+            Effect::Tell(_, CoordinatorMessage::Ack(Ack { job, range, verdict, .. })) => {
                 self.ack(event, *job, *range, *verdict, ledger, coverage);
             }
-            Effect::Tell { order, .. } => panic!("the farm does not say this: {order:?}"),
-            Effect::Dismiss { session, reason: Dismissal::Replaced } => {
+            Effect::Tell(_, order) => panic!("the farm does not say this: {order:?}"),
+            Effect::Dismiss(session, Dismissal::Replaced) => {
                 coverage.dismissals += 1;
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
-            Effect::Dismiss { session, reason: Dismissal::Unproven } => {
+            Effect::Dismiss(session, Dismissal::Unproven) => {
                 coverage.unproven += 1;
                 self.left(*session);
             }
-            Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
-            Effect::Ledger { command, .. } => self.command(event, command, coverage),
-            Effect::Reply { request, answer } => {
+            Effect::Dismiss(session, Dismissal::Distrusted) => self.left(*session),
+            Effect::Ledger(_, command) => self.command(event, command, coverage),
+            Effect::Reply(request, answer) => {
                 self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, coverage);
             }
             Effect::TaskFailed { .. } => {} // checked in `check_failures`
             Effect::Lost { .. } => {}       // for operators
-            Effect::Contradicted { .. } => {} // checked in `step`
-            Effect::AtRest { job } => {
+            Effect::Contradicted(..) => {}  // checked in `step`
+            Effect::AtRest(job) => {
                 let states = (self.books[job].state, ledger.state(*job));
                 let is_durable = states.0 != JobState::Cancelled || states.0 == states.1;
                 assert!(states.0.is_at_rest() && is_durable, "job {job} is {states:?}");
@@ -316,7 +306,7 @@ impl Model {
 
     /// Whether the report's range was leased to its owner.
     fn is_proven(&self, event: &Event) -> bool {
-        let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
+        let Event::Said(session, WorkerMessage::Report(report)) = event else {
             return false;
         };
         let Some(seat) = self.seats.get(session) else { return false };
@@ -341,7 +331,7 @@ impl Model {
     }
 
     fn is_usable(&self, event: &Event) -> bool {
-        let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
+        let Event::Said(session, WorkerMessage::Report(report)) = event else {
             return false;
         };
         if !self.is_proven(event) {
@@ -357,7 +347,7 @@ impl Model {
 
     /// Whether a report may take ordinals from leases. A vote in a dispute does not.
     fn may_end_leases(&self, event: &Event) -> bool {
-        let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+        let Event::Said(_, WorkerMessage::Report(report)) = event else {
             return false;
         };
         self.is_usable(event) && !self.books[&report.job].disputes.contains_key(&report.range)

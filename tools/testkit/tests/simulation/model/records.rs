@@ -19,9 +19,8 @@ impl Model {
         coverage: &mut Coverage,
     ) {
         match command {
-            LedgerCommand::Compare { report, provenance } => {
-                let Event::Said { session, message: WorkerMessage::Report(reported) } = event
-                else {
+            LedgerCommand::Compare(report, provenance) => {
+                let Event::Said(session, WorkerMessage::Report(reported)) = event else {
                     panic!("{command:?}: why?")
                 };
                 let of = |report: &Report| {
@@ -80,7 +79,7 @@ impl Model {
                 book.policy = Some(*policy);
                 book.asked += 1;
             }
-            LedgerCommand::Confirm { report, provenance } => {
+            LedgerCommand::Confirm(report, provenance) => {
                 self.check_provenance(event, provenance);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 let book = self.book(report.job);
@@ -97,7 +96,7 @@ impl Model {
                 assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
                 book.confirming.insert(report.range);
             }
-            LedgerCommand::Dispute { report, provenance } => {
+            LedgerCommand::Dispute(report, provenance) => {
                 self.check_provenance(event, provenance);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 self.vote(report, provenance);
@@ -140,17 +139,14 @@ impl Model {
                 self.distrusted.0.extend(wrong.iter().cloned());
                 self.settling = true;
             }
-            LedgerCommand::Finish { job, tasks, total }
-            | LedgerCommand::Suspend { job, tasks, total, .. } => {
+            LedgerCommand::Finish { job, tasks, total, .. } => {
                 let book = &self.books[job];
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
                 assert!(!self.settling && book.asked == 0, "job {job} may not be done");
             }
-            LedgerCommand::Doubt { report, provenance } => {
-                let Event::Ledger {
-                    command: LedgerCommand::Compare { report: compared, .. }, ..
-                } = event
+            LedgerCommand::Doubt(report, provenance) => {
+                let Event::Ledger { command: LedgerCommand::Compare(compared, _), .. } = event
                 else {
                     panic!("{command:?}: why?")
                 };
@@ -165,7 +161,7 @@ impl Model {
             }
             LedgerCommand::Trust { .. } => unreachable!("no command changes trust"),
             LedgerCommand::Grant { .. } => unreachable!("no command changes a share"),
-            LedgerCommand::Remove { .. } => unreachable!("no command removes a job"),
+            LedgerCommand::Remove(..) => unreachable!("no command removes a job"),
             LedgerCommand::CreateJob { .. } => {}
         }
     }
@@ -206,12 +202,11 @@ impl Model {
     /// The worker that reported the count of this event.
     pub(super) fn reporter(&self, event: &Event) -> Provenance {
         match event {
-            Event::Said { session, message: WorkerMessage::Report(_) } => {
+            Event::Said(session, WorkerMessage::Report(_)) => {
                 self.seats[session].provenance.clone()
             }
             Event::Ledger {
-                command:
-                    LedgerCommand::Compare { provenance, .. } | LedgerCommand::Doubt { provenance, .. },
+                command: LedgerCommand::Compare(_, provenance) | LedgerCommand::Doubt(_, provenance),
                 ..
             } => provenance.clone(),
             _ => panic!("a count comes from a report"),
@@ -222,7 +217,7 @@ impl Model {
 /// The change of a job that a client requests in this event, and the client.
 fn asked(event: &Event, job: JobId) -> (Change, &String) {
     match event {
-        Event::Asked { by, ask: Request::Change(of, change), .. } if *of == job => (*change, by),
+        Event::Asked(_, by, Request::Change(of, change)) if *of == job => (*change, by),
         _ => panic!("no client asked for a change of job {job}: {event:?}"),
     }
 }

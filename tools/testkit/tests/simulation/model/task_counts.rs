@@ -22,7 +22,7 @@ impl Model {
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
-                    LedgerCommand::Doubt { report, .. } => (&report.job, None),
+                    LedgerCommand::Doubt(report, _) => (&report.job, None),
                     other => panic!("{other:?} asks for no audit"),
                 };
                 let after = done.after.as_ref().expect("it may change any row of the job");
@@ -45,7 +45,7 @@ impl Model {
                     book.state = JobState::Running;
                 }
             }
-            LedgerAnswer::Settled { withdrawn } => {
+            LedgerAnswer::Settled(withdrawn) => {
                 let after = done.after.as_ref().expect("it may change any row");
                 self.note_settlement(&done.command, withdrawn, after, coverage);
             }
@@ -59,13 +59,13 @@ impl Model {
             LedgerCommand::CreateJob { job, spec, audit } => {
                 self.books.insert(*job, Book::new(spec, *audit));
             }
-            LedgerCommand::Finish { job, .. } => {
+            LedgerCommand::Finish { job, reason: None, .. } => {
                 coverage.put_off += u64::from(self.settling);
                 let book = self.book(*job);
                 book.ended = book.is_complete();
                 self.conclude();
             }
-            LedgerCommand::Suspend { job, .. } => {
+            LedgerCommand::Finish { job, .. } => {
                 let book = self.book(*job);
                 let is_at_rest = book.is_complete() && book.asked == 0;
                 if is_at_rest && book.state != JobState::Cancelled {
@@ -79,20 +79,20 @@ impl Model {
                 rows.put(CountedRange { row, check });
                 rows.join(&done.joined);
             }
-            LedgerCommand::Confirm { report, .. } => {
+            LedgerCommand::Confirm(report, _) => {
                 let book = self.book(report.job);
                 book.confirming.remove(&report.range);
                 let counted = book.rows.take(report.range);
                 book.rows.put(CountedRange { check: Check::Agreed, ..counted });
             }
-            LedgerCommand::Change { .. } | LedgerCommand::Dispute { .. } => {}
+            LedgerCommand::Change { .. } | LedgerCommand::Dispute(..) => {}
             LedgerCommand::RequestAudit { .. }
-            | LedgerCommand::Doubt { .. }
+            | LedgerCommand::Doubt(..)
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Grant { .. }
-            | LedgerCommand::Remove { .. }
-            | LedgerCommand::Compare { .. }
+            | LedgerCommand::Remove(..)
+            | LedgerCommand::Compare(..)
             | LedgerCommand::FindAudits { .. } => {
                 panic!("more is to be reported: {done:?}")
             }

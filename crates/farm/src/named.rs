@@ -1,0 +1,28 @@
+//! Enums whose variants have names.
+
+/// Declares an enum whose variants have names in messages, ledgers and metrics.
+#[macro_export]
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$of])* $variant,)+ }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: [$name; [$($text),+].len()] = [$($name::$variant),+];
+
+            /// Its name in messages, ledgers and metrics.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)+ }
+            }
+
+            /// The one of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<$name> {
+                $name::ALL.into_iter().find(|one| one.name() == name)
+            }
+        }
+    };
+}
