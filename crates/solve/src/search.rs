@@ -187,28 +187,28 @@ pub fn complete(start: &Start) -> Option<Placement> {
 /// seeds give equal results. `stop` is called about every millisecond, and the search ends if it returns
 /// true.
 pub fn complete_until(start: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
-    complete_within(start, Opening::Few, seed, u64::MAX, stop).0
+    complete_within(start, Opening::Few, seed, stop).0
 }
 
-/// Completes like [`complete_until`], with at most so many `attempts` of the local search, which begin by `opening`.
-/// Afterwards, and on a torus from the beginning, the exact search goes on alone. The work is returned, too.
+/// Completes like [`complete_until`]. The local search begins by `opening`, and the work is returned, too.
 pub fn complete_within(
     given: &Start,
     opening: Opening,
     seed: u64,
-    attempts: u64,
     mut stop: impl FnMut() -> bool,
 ) -> (Completion, Effort) {
     let mut random = SplitMix64::new(seed);
     let mut effort = Effort::default();
     // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads to none.
-    let attempts = if given.rules == Rules::Torus { 0 } else { attempts };
+    let is_repaired = given.rules != Rules::Torus;
     let mut work = 2_000_000 + 1_000 * u64::from(given.n);
     loop {
-        let mut budget = Budget::new(work, &mut stop);
-        let found = local::search(given, opening, &mut random, attempts, &mut effort, &mut budget);
-        if let Some(placement) = found {
-            return (Completion::Found(placement), effort);
+        if is_repaired {
+            let mut budget = Budget::new(work, &mut stop);
+            let found = local::search(given, opening, &mut random, &mut effort, &mut budget);
+            if let Some(placement) = found {
+                return (Completion::Found(placement), effort);
+            }
         }
         let mut budget = Budget::new(work, &mut stop);
         match exact::search(given, &mut random, &mut effort, &mut budget) {
@@ -229,5 +229,5 @@ pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     let mut never = || false;
     let mut budget = Budget::new(u64::MAX, &mut never);
     let (mut random, mut effort) = (SplitMix64::new(seed), Effort::default());
-    local::search(&n.into(), Opening::Few, &mut random, u64::MAX, &mut effort, &mut budget)
+    local::search(&n.into(), Opening::Few, &mut random, &mut effort, &mut budget)
 }

@@ -223,7 +223,7 @@ fn search(
     let limit = Duration::from_secs(seconds);
     let opening = args.start.unwrap_or(Opening::Few);
     let stop = || begun.elapsed() >= limit;
-    let (completion, effort) = complete_within(start, opening, seed.into(), u64::MAX, stop);
+    let (completion, effort) = complete_within(start, opening, seed.into(), stop);
     if args.stats && notation != Notation::Json {
         let Effort { attempts, swaps, conflicts, nodes } = &effort;
         stderr::print(format_args!(

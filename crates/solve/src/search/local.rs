@@ -21,18 +21,16 @@ const PATIENCE: u32 = 12;
 /// The work of a swap.
 const SWAP: u64 = 50;
 
-/// Starts and repairs until a placement is found that `given` admits, there were so many `attempts` in all, or the
-/// budget is spent.
+/// Starts and repairs until a placement is found that `given` admits, or the budget is spent.
 pub(super) fn search(
     given: &Start,
     opening: Opening,
     random: &mut SplitMix64,
-    attempts: u64,
     effort: &mut Effort,
     budget: &mut Budget<'_>,
 ) -> Option<Placement> {
     let mut board = Board::new(given);
-    while effort.attempts < attempts {
+    loop {
         effort.attempts += 1;
         effort.conflicts = board.start(given, opening, random, budget)?;
         if board.repair(random, effort, budget) {
@@ -42,7 +40,6 @@ pub(super) fn search(
             }
         }
     }
-    None
 }
 
 struct Board {
