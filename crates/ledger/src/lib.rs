@@ -35,7 +35,7 @@ pub use clock::unix_ms;
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
 pub use fault::{LedgerError, LedgerFault};
-pub use join::{JoinError, Joined, join_ledgers};
+pub use join::{Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::check_name;

@@ -233,7 +233,9 @@ impl Client {
     pub(super) fn failure(&self, status: Status) -> Failure {
         let (url, reason) = (self.endpoint.url(), status.message());
         match status.code() {
-            Code::Unauthenticated => Failure::token(url, reason),
+            Code::Unauthenticated => {
+                ServiceError::Token { url: url.into(), reason: reason.into() }.into()
+            }
             Code::PermissionDenied => Failure::Secret(reason.into()),
             Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason.into()),
             Code::InvalidArgument | Code::ResourceExhausted | Code::AlreadyExists => {

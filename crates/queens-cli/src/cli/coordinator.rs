@@ -18,7 +18,7 @@ use service::coordinator::{
     Credentials, EventLoop, Limits, Listener, Phase, lease_key, note_keys, serve,
 };
 use service::tls::Authority;
-use service::{KeyFolder, PORT, with_port};
+use service::{KeyFolder, PORT, ServiceError, with_port};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -192,13 +192,13 @@ async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
 
 /// The address to listen on. A port alone is one of this machine, and a host alone has the port of coordinators.
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
-    let fault = |reason: &str| Failure::listen(listen, reason);
+    let fault = |reason: String| ServiceError::Listen { address: listen.into(), reason };
     let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) => with_port(listen, PORT),
     };
-    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(&e.to_string()))?;
+    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(e.to_string()))?;
     // Clients use the address of IPv4 by default.
     let best = found.min_by_key(SocketAddr::is_ipv6);
-    best.ok_or_else(|| fault("the name has no address"))
+    Ok(best.ok_or_else(|| fault("the name has no address".into()))?)
 }

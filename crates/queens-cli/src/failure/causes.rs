@@ -1,9 +1,7 @@
 //! Turns errors of other crates into failures, and adds what to do about them.
 
-use std::path::Path;
-
 use executor::{CountingError, DeviceSelfTestError};
-use ledger::{JoinError, LedgerError, LedgerFault};
+use ledger::{LedgerError, LedgerFault};
 use service::ServiceError;
 use service::local::LocalError;
 
@@ -76,6 +74,13 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
                  again: workers keep what was not acknowledged"
             )),
+            LedgerFault::AnotherPlan { holds, wanted } => Failure::AnotherPlan(format!(
+                "the ledger {ledger} holds {holds}, not {wanted}; use another file, or ask for what it holds"
+            )),
+            LedgerFault::Unsettled(open) => Failure::Incomplete(format!(
+                "{open} ranges of the ledger {ledger} wait for another machine to count them again; serve it with \
+                 `queens coordinator --ledger` and two or more workers until its job is done"
+            )),
             LedgerFault::Conflict { .. } => Failure::Miscounted(format!(
                 "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that part \
                  again elsewhere, and leave the wrong ledger out"
@@ -96,19 +101,13 @@ impl From<ServiceError> for Failure {
             ServiceError::Plan(error) => error.into(),
             ServiceError::Url { .. } => Failure::Usage(text),
             ServiceError::Unreachable { url, reason } => Failure::unreachable(&url, &reason),
-            ServiceError::GaveUp { reason } => Failure::Unreachable(format!(
-                "there was no coordinator for as long as --give-up-after says ({reason}); what this worker has not \
-                 reported is counted again by others"
-            )),
-            ServiceError::Token { url, reason } => Failure::token(&url, &reason),
-            ServiceError::Forbidden(_)
+            ServiceError::GaveUp { .. } => Failure::Unreachable(text),
+            ServiceError::Token { .. }
+            | ServiceError::Forbidden(_)
             | ServiceError::SecretFile { .. }
             | ServiceError::Impostor { .. } => Failure::Secret(text),
-            ServiceError::Listen { address, reason } => Failure::listen(&address, &reason),
-            ServiceError::Incompatible(_) => Failure::Incompatible(text),
-            ServiceError::Tasks(_) => Failure::Incompatible(format!(
-                "{text}; run the same version of this program at both ends, or work for another coordinator"
-            )),
+            ServiceError::Listen { .. } => Failure::Listen(text),
+            ServiceError::Incompatible(_) | ServiceError::Tasks(_) => Failure::Incompatible(text),
             ServiceError::Device(error) => error.into(),
             ServiceError::Distrusted { .. } => Failure::Miscounted(text),
             ServiceError::Stopping(gone) => anyhow::Error::from(gone).into(),
@@ -134,8 +133,6 @@ impl From<LocalError> for Failure {
             LocalError::Service(error) => error.into(),
             LocalError::Memory(error) => error.into(),
             LocalError::Refused(refusal) => refusal.into(),
-            LocalError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
-            LocalError::Unsettled { path, open } => unsettled(&path, open),
             LocalError::Miscounted => Failure::Miscounted(
                 "this machine counted the same range twice, with different results; do not trust it with counting \
                  before its memory and cooling are checked"
@@ -161,30 +158,3 @@ impl From<LocalError> for Failure {
     }
 }
 
-impl From<JoinError> for Failure {
-    fn from(error: JoinError) -> Failure {
-        match error {
-            JoinError::Nothing => Failure::Usage("name the ledgers to join".into()),
-            JoinError::Ledger(error) => error.into(),
-            JoinError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
-            JoinError::Unsettled { path, open } => unsettled(&path, open),
-        }
-    }
-}
-
-/// The ledger holds another job.
-fn another_plan(path: &Path, holds: &str, wanted: &str) -> Failure {
-    Failure::AnotherPlan(format!(
-        "the ledger {} holds {holds}, not {wanted}; use another file, or ask for what it holds",
-        path.display()
-    ))
-}
-
-/// Ranges of the ledger wait for a count by another machine or owner.
-fn unsettled(path: &Path, open: u64) -> Failure {
-    Failure::Incomplete(format!(
-        "{open} ranges of the ledger {} wait for another machine to count them again; serve it with `queens coordinator \
-         --ledger` and two or more workers until its job is done",
-        path.display()
-    ))
-}
