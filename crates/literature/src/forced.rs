@@ -14,8 +14,6 @@
 
 use board::full_mask;
 
-use solve::BoardTooLarge;
-
 /// The lines that are examined before a queen is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Looking {
@@ -42,17 +40,13 @@ pub struct ForcedCount {
 }
 
 /// Counts the placements of `n` queens, N from 0 to 32.
-///
-/// # Errors
-///
-/// [`BoardTooLarge`] if N is greater than 32.
-pub fn count(n: u32, looking: Looking) -> Result<ForcedCount, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
-    let mut columns = [0; 32];
-    columns[..n as usize].fill(full_mask(n));
+#[must_use]
+pub fn count(n: u32, looking: Looking) -> ForcedCount {
+    let (mut columns, all) = ([0; 32], full_mask(n));
+    columns[..n as usize].fill(all);
     let mut search = Search { n: n as usize, looking, found: ForcedCount::default() };
-    search.go_on(Board { columns, without: full_mask(n), rows_without: full_mask(n) });
-    Ok(search.found)
+    search.go_on(Board { columns, without: all, rows_without: all });
+    search.found
 }
 
 #[derive(Clone, Copy)]

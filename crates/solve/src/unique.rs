@@ -14,7 +14,6 @@ use std::task::{Poll, ready};
 
 use board::Census;
 
-use crate::BoardTooLarge;
 use crate::bits::low_bits;
 
 pub use jobs::{Job, jobs};
@@ -25,11 +24,12 @@ pub const UNIQUE_MAX: u32 = board::MAX_N;
 /// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N = 19
 /// on it takes more than minutes.
 ///
-/// # Errors
+/// # Panics
 ///
-/// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
-pub fn census(n: u32) -> Result<Census, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
+/// If `n` is greater than [`UNIQUE_MAX`].
+#[must_use]
+pub fn census(n: u32) -> Census {
+    assert!(n <= UNIQUE_MAX, "a board of size {n}: the direct search takes sizes up to 32");
     let mut orbits = Orbits::new(n);
     let (mut total, mut half_turn, mut quarter_turn) = (0, 0, 0);
     while let Some(size) = orbits.advance() {
@@ -37,7 +37,7 @@ pub fn census(n: u32) -> Result<Census, BoardTooLarge> {
         half_turn += if size <= 4 { u128::from(size) } else { 0 };
         quarter_turn += if size <= 2 { u128::from(size) } else { 0 };
     }
-    Ok(Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted"))
+    Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted")
 }
 
 /// A search for the least placement of each orbit, by columns from row 0 on, in this order. A stack with a level for

@@ -1,11 +1,7 @@
 //! Tests the search with forced lines: its counts and its work.
 
 use literature::classical;
-use literature::forced::{self, ForcedCount, Looking};
-
-fn count(n: u32, looking: Looking) -> ForcedCount {
-    forced::count(n, looking).expect("the board is small enough")
-}
+use literature::forced::{Looking, count};
 
 const ALL: [Looking; 3] = [Looking::Nothing, Looking::Columns, Looking::ColumnsAndRows];
 
@@ -31,7 +27,7 @@ fn eight_queens_take_the_tries_that_are_reported() {
 fn more_examined_lines_take_fewer_tries() {
     for n in 4..=10 {
         let [nothing, columns, both] = ALL.map(|looking| count(n, looking).tries);
-        assert_eq!(nothing, classical::masks::count(n).expect("it is small").nodes, "N = {n}");
+        assert_eq!(nothing, classical::masks::count(n).nodes, "N = {n}");
         assert!(columns < nothing && both <= columns, "N = {n}: {nothing}, {columns}, {both}");
     }
 }
@@ -43,9 +39,4 @@ fn small_boards_are_settled_by_looking() {
     assert_eq!((three.total, three.tries, three.dead), (0, 3, 3));
     let one = count(1, Looking::Columns);
     assert_eq!((one.total, one.tries, one.forced), (1, 0, 1));
-}
-
-#[test]
-fn a_board_that_is_too_large_is_refused() {
-    assert!(forced::count(33, Looking::Columns).is_err());
 }

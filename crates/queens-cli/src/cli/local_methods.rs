@@ -81,10 +81,10 @@ pub(super) fn run(method: MethodName, args: &LocalArgs) -> Result<Took, Failure>
     let begun = Instant::now();
     let found = match method {
         MethodName::States => by_states(n, args)?,
-        MethodName::Forced => by_forced_lines(n, Looking::ColumnsAndRows)?,
-        MethodName::ForcedColumns => by_forced_lines(n, Looking::Columns)?,
+        MethodName::Forced => by_forced_lines(n, Looking::ColumnsAndRows),
+        MethodName::ForcedColumns => by_forced_lines(n, Looking::Columns),
         MethodName::Unique => {
-            let census = solve::census(n).map_err(anyhow::Error::from)?;
+            let census = solve::census(n);
             let answer = Answer::from(census);
             let (fields, table) = (answer::fields(&answer).into(), answer::table(&answer));
             Found { total: census.total, answer: answer.count(), fields, table }
@@ -127,10 +127,9 @@ fn by_states(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
     Ok(Found { total: found.total, answer: found.total, fields, table })
 }
 
-fn by_forced_lines(n: u32, looking: Looking) -> Result<Found, Failure> {
-    let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
-    let ForcedCount { total, tries, forced, dead } = found;
+fn by_forced_lines(n: u32, looking: Looking) -> Found {
+    let ForcedCount { total, tries, forced, dead } = forced::count(n, looking);
     let table = format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n");
     let fields = json!({"tries": tries, "forced": forced, "dead": dead});
-    Ok(Found { total: total.into(), answer: total.into(), fields, table })
+    Found { total: total.into(), answer: total.into(), fields, table }
 }

@@ -3,8 +3,7 @@
 //! The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a queen in
 //! the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
 
-use super::{Attacked, Orbits};
-use crate::BoardTooLarge;
+use super::{Attacked, Orbits, UNIQUE_MAX};
 use crate::bits::ones;
 
 /// The boards of the direct search that have these queens in rows 0 and 1.
@@ -20,11 +19,12 @@ pub struct Job {
 /// The jobs of a board of size `n`, in the order of their queens. For N of 2 or more their totals add up to
 /// that of the board; smaller boards have no second row and no jobs.
 ///
-/// # Errors
+/// # Panics
 ///
-/// [`BoardTooLarge`], if `n` is greater than 32.
-pub fn jobs(n: u32) -> Result<Vec<Job>, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
+/// If `n` is greater than 32.
+#[must_use]
+pub fn jobs(n: u32) -> Vec<Job> {
+    assert!(n <= UNIQUE_MAX, "a board of size {n}: the direct search takes sizes up to 32");
     let of_first = |first| {
         let seconds: Vec<u32> = match first {
             // A queen in the last column would attack that of column 1, which cannot be nearer.
@@ -36,7 +36,7 @@ pub fn jobs(n: u32) -> Result<Vec<Job>, BoardTooLarge> {
         };
         seconds.into_iter().map(move |second| Job { n, first, second })
     };
-    Ok((0..n / 2).flat_map(of_first).collect())
+    (0..n / 2).flat_map(of_first).collect()
 }
 
 impl Job {
