@@ -102,7 +102,6 @@ const PAGES: [Page; 10] = [
         ],
         elsewhere: &[
             ("queens reproduce   ", "cli/reproduce.rs; all figures take minutes"),
-            ("queens reproduce --markdown", "cli/reproduce.rs"),
         ],
     },
     Page {
