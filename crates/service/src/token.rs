@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::ServiceError;
-use crate::secret_file::{self, KeyFolder};
+use crate::secret_file;
 
 /// A secret that workers and clients show to the coordinator.
 #[derive(Clone)]
@@ -35,16 +35,6 @@ impl Token {
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         secret_file::read_or_make(path, || Token::random().line())?;
         Token::read(path)
-    }
-
-    /// Reads the token `name` of a folder of secrets, or makes it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`KeyFolder::read_or_make`] and [`Token::read`].
-    pub fn of_folder(keys: &KeyFolder, name: &str) -> Result<Token, ServiceError> {
-        keys.read_or_make(name, || Token::random().line())?;
-        Token::read(&keys.path(name))
     }
 
     /// Writes it to the file `path` and replaces the file that is there.

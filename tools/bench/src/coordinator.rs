@@ -11,7 +11,7 @@ use service::coordinator::{
     Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, Phase, lease_key, serve,
 };
 use service::tls::Authority;
-use service::{JoinFile, KeyFolder, Token};
+use service::{JoinString, KeyFolder, Token};
 use tokio::sync::watch;
 
 #[derive(Debug, Args)]
@@ -47,9 +47,9 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
         }
         Some(join_file) => {
             let authority = Authority::read_or_make(&keys)?;
-            let token = Token::of_folder(&keys, "token")?;
+            let token = Token::read_or_make(&keys.with_folder("token")?)?;
             let (address, pin) = (args.listen.to_string().parse()?, authority.pin());
-            JoinFile { path: join_file, address, pin }.write(&token)?;
+            JoinString { token: token.clone(), address, pin }.write(&join_file)?;
             let credentials = Credentials::new(Some((token, OwnFiles::default())), Vec::new());
             let phases = serving(credentials, handle);
             tokio::spawn(serve(

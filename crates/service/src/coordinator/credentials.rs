@@ -28,7 +28,7 @@ use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
 use super::metrics::Meters;
 use crate::error::CoordinatorGone;
-use crate::{JoinFile, ServiceError, Token};
+use crate::{JoinString, ServiceError, Token};
 
 /// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that its counts are no second
 /// opinion about each other.
@@ -55,8 +55,8 @@ struct Shared {
 pub struct OwnFiles {
     /// The file with the token alone.
     pub token: PathBuf,
-    /// The file with the join string, if the coordinator serves TLS.
-    pub join: Option<JoinFile>,
+    /// The file with the join string, and that string, if the coordinator serves TLS.
+    pub join: Option<(PathBuf, JoinString)>,
 }
 
 impl OwnFiles {
@@ -68,7 +68,9 @@ impl OwnFiles {
     fn renew(&self) -> Result<Token, ServiceError> {
         let token = Token::random();
         token.replace(&self.token)?;
-        self.join.as_ref().map(|join| join.write(&token)).transpose()?;
+        if let Some((path, join)) = &self.join {
+            JoinString { token: token.clone(), ..join.clone() }.write(path)?;
+        }
         Ok(token)
     }
 }

@@ -7,7 +7,7 @@ use ledger::{CredentialChange, Ledger, LedgerFault, LedgerView, Role};
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
-use crate::{KeyFolder, Token};
+use crate::{KeyFolder, Token, secret_file};
 
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
@@ -65,9 +65,10 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
             "the key of the leases is lost, and a new one is made: what workers hold is counted again"
         );
     }
-    let bytes = keys.read_or_make(LEASES, || rand::random::<[u8; 32]>().to_vec())?;
+    let path = keys.with_folder(LEASES)?;
+    let bytes = secret_file::read_or_make(&path, || rand::random::<[u8; 32]>().to_vec())?;
     let bytes = bytes.try_into().map_err(|_| ServiceError::SecretFile {
-        path: keys.path(LEASES),
+        path,
         reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
     })?;
     Ok(farm::LeaseKey::new(bytes))
@@ -83,8 +84,8 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
-    let token = Token::of_folder(keys, role.name())?;
-    let path = keys.path(role.name());
+    let path = keys.with_folder(role.name())?;
+    let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
     match known.by_hash(&token.hash()) {
