@@ -356,7 +356,7 @@ struct InProcess {
 }
 
 impl Connect for InProcess {
-    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);
         let messages_in = Box::pin(ReceiverStream::new(incoming).map(Ok));

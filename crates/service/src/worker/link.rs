@@ -45,29 +45,22 @@ pub enum LinkEnd {
 /// Opens sessions with a coordinator.
 pub trait Connect {
     /// Makes one attempt to open a session.
-    fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
+    fn open(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
 }
 
-/// Opens sessions over gRPC.
-#[derive(Clone, Debug)]
-pub struct GrpcConnector {
-    /// Where the coordinator is and what it wants to be shown.
-    pub endpoint: Endpoint,
-}
-
-impl Connect for GrpcConnector {
-    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+/// Over gRPC.
+impl Connect for Endpoint {
+    async fn open(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
-        let (endpoint, shown) = (self.endpoint.clone(), self.endpoint.secret());
-        let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
+        let (endpoint, shown) = (self.clone(), self.secret());
+        let channel = self.connect().await.map_err(LinkEnd::from_error)?;
         let has_ended = move |end| match end {
             LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secret() != shown => {
                 LinkEnd::Lost(format!("{error}; its file has changed since, or cannot be read now"))
             }
             end => end,
         };
-        let url = self.endpoint.url();
-        let link = Link::over(channel, url).await;
+        let link = Link::over(channel, self.url()).await;
         let Link { orders, messages } = link.map_err(&has_ended)?;
         let orders = orders.map(move |order| order.map_err(&has_ended));
         Ok(Link { orders: Box::pin(orders), messages })

@@ -106,7 +106,7 @@ impl Worker {
         let mut backoff = Backoff::new();
         let mut had_session = false;
         loop {
-            let end = match self.until(connector.connect()).await? {
+            let end = match self.until(connector.open()).await? {
                 None => return Ok(()),
                 Some(Err(end)) => end,
                 Some(Ok(link)) => {

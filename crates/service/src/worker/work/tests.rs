@@ -20,7 +20,7 @@ struct Answers {
 }
 
 impl Connect for Answers {
-    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self) -> Result<Link, LinkEnd> {
         let answer = self.answers.pop_front();
         self.taken.fetch_add(usize::from(answer.is_some()), Ordering::Relaxed);
         answer.unwrap_or_else(|| Err(LinkEnd::Lost("nobody answers".into())))
