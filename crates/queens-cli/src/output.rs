@@ -32,29 +32,6 @@ pub(crate) async fn unread() {
     }
 }
 
-/// How the result of a count is printed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultOutput {
-    pub(crate) json: bool,
-    /// The board size printed before the text, if there are several boards.
-    pub(crate) size: Option<u32>,
-}
-
-impl ResultOutput {
-    /// Prints the result as JSON or as text.
-    pub(crate) fn print(
-        self,
-        text: impl std::fmt::Display,
-        json: impl std::fmt::Display,
-    ) -> Result<(), Failure> {
-        match (self.json, self.size) {
-            (true, _) => print(json),
-            (false, Some(size)) => print(format_args!("{size} {text}")),
-            (false, None) => print(text),
-        }
-    }
-}
-
 /// Prints the bytes of a text or a picture unchanged.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();

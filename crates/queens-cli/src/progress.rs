@@ -131,7 +131,8 @@ pub(crate) struct Took {
 }
 
 impl Took {
-    pub(crate) fn by_one_thread(seconds: f64, counted: u128, method: &str) -> Took {
+    pub(crate) fn by_one_thread(begun: Instant, counted: u128, method: &str) -> Took {
+        let seconds = begun.elapsed().as_secs_f64();
         Took { seconds, counted: Some(counted), how: format!("{method}, 1 thread") }
     }
 
