@@ -8,7 +8,7 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
 use serde_json::json;
 
-use super::options::{MemoryBound, Sizes, duration, one_of};
+use super::options::{HALF, Sizes, duration, memory, one_of};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
@@ -46,8 +46,8 @@ pub(super) struct CompareArgs {
     all: bool,
     /// The most memory that states and halves may take, as in 500MiB or 2GiB, or as in 25% of what this process
     /// may use
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
-    memory: MemoryBound,
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
+    memory: u64,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -68,8 +68,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
         [] => Algorithm::ALL.to_vec(),
         some => some.to_vec(),
     };
-    let memory = args.memory.bytes();
-    let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
+    let mut contest = Contest::new(&algorithms, args.seconds, args.all, args.memory);
     if !args.json {
         output::print(HEAD)?;
     }

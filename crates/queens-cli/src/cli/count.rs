@@ -205,7 +205,7 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     if args.ledger.is_some() {
         return Err(method.refuses("no ledger", "--ledger and --shard"));
     }
-    let (problem, memory) = (args.asked(n)?, args.counting.room.memory());
+    let (problem, memory) = (args.asked(n)?, args.counting.room.memory);
     let is_plain = args.method_args.no_mirror;
     let counted = spawn_blocking(move || local_methods::run(method, problem, memory, is_plain));
     counted.await.map_err(anyhow::Error::from)??.print(args).map(Some)
@@ -331,7 +331,7 @@ async fn count(
         threads: args.counting.room.threads(),
         backend: args.counting.tested_backend(tested_methods(problem, method, keeps))?,
         devices: devices.clone(),
-        memory: args.counting.room.memory(),
+        memory: args.counting.room.memory,
         build: provenance(PROGRAM, &devices),
         slice: slice.unwrap_or(Slice::ALL),
         ledger,

@@ -86,7 +86,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     }
     let asked = asked_to_stop();
-    let (threads, memory) = (args.counting.room.threads(), args.counting.room.memory());
+    let (threads, memory) = (args.counting.room.threads(), args.counting.room.memory);
     let backend = args.counting.tested_backend(MethodChoice::all())?;
     // Whatever is submitted may be worth a graphics processor.
     let devices = args.counting.tested_devices(u32::MAX)?;
