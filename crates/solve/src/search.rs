@@ -1,7 +1,7 @@
 //! Completion: a placement around queens that stand already and off blocked squares, or the proof that there is none.
 
 mod budget;
-mod exact;
+pub(crate) mod exact;
 mod local;
 
 use std::collections::BTreeSet;

@@ -48,7 +48,7 @@ pub struct Solutions {
 #[derive(Clone, Debug)]
 enum Search {
     Masks(Masks),
-    Arrays(Arrays),
+    Arrays(Box<Arrays>),
     Orbits(Orbits),
 }
 
@@ -107,7 +107,7 @@ impl Search {
         if start.n <= MASKS_MAX {
             Search::Masks(Masks::new(start, start.n))
         } else {
-            Search::Arrays(Arrays::new(start))
+            Search::Arrays(Box::new(Arrays::new(start)))
         }
     }
 

@@ -68,8 +68,9 @@ struct Level {
     queen: Option<Square>,
 }
 
+/// A row or a column.
 #[derive(Clone, Copy)]
-enum Line {
+pub(crate) enum Line {
     Row(u32),
     Column(u32),
 }
@@ -100,9 +101,12 @@ enum Narrowest {
     Unknown,
 }
 
-struct Board {
+/// The squares of a board that no queen attacks.
+#[derive(Clone, Debug)]
+pub(crate) struct Board {
     n: usize,
-    words: usize,
+    /// Number of words of a line.
+    pub(crate) words: usize,
     /// The columns without a queen, among which a row chooses, and the rows without one, among which a column
     /// chooses.
     open: [Bits; 2],
@@ -118,7 +122,8 @@ struct Board {
 }
 
 impl Board {
-    fn new(given: &Start) -> Board {
+    /// The board with these given queens.
+    pub(crate) fn new(given: &Start) -> Board {
         let n = given.n as usize;
         let mut all = Bits::none(n);
         (0..n).for_each(|i| all.flip(i));
@@ -144,7 +149,7 @@ impl Board {
     }
 
     /// Puts a queen on the square, or removes the one that is there.
-    fn flip(&mut self, queen: Square) {
+    pub(crate) fn flip(&mut self, queen: Square) {
         let (row, column) = (queen.row as usize, queen.column as usize);
         self.open[0].flip(column);
         self.open[1].flip(row);
@@ -170,7 +175,7 @@ impl Board {
     }
 
     /// The squares `64 * word` to `64 * word + 63` of a line that no queen attacks, as bits.
-    fn word(&self, line: Line, word: usize) -> u64 {
+    pub(crate) fn word(&self, line: Line, word: usize) -> u64 {
         let (kind, line) = line.index();
         let mut closed = self.sums.window(line + 64 * word)
             | self.differences[kind].window(self.n - 1 - line + 64 * word);
