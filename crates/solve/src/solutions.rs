@@ -123,7 +123,7 @@ impl Search {
         let columns = match self {
             Search::Masks(masks) => &masks.columns,
             Search::Arrays(arrays) => &arrays.columns,
-            Search::Orbits(orbits) => &orbits.board,
+            Search::Orbits(orbits) => &orbits.search.as_ref().expect("it has found one").columns,
         };
         Placement::trusted(columns.clone())
     }

@@ -3,7 +3,7 @@
 //! The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a queen in
 //! the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
 
-use super::{Attacked, Orbits, UNIQUE_MAX};
+use super::{Orbits, UNIQUE_MAX};
 use crate::bits::ones;
 
 /// The boards of the direct search that have these queens in rows 0 and 1.
@@ -30,8 +30,9 @@ pub fn jobs(n: u32) -> Vec<Job> {
             // A queen in the last column would attack that of column 1, which cannot be nearer.
             0 => (2..n.saturating_sub(1)).collect(),
             _ => {
-                let orbits = Orbits { first, ..Orbits::new(n) };
-                ones(orbits.inside_free(1, Attacked::default().after(1 << first))).collect()
+                let mut orbits = Orbits::new(n);
+                orbits.open(&[first]);
+                orbits.search.map_or_else(Vec::new, |search| ones(search.allowed[1]).collect())
             }
         };
         seconds.into_iter().map(move |second| Job { n, first, second })
