@@ -40,12 +40,11 @@ impl JoinString {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be read, others can read it, or it holds no join string.
+    /// [`ServiceError::Secret`], if the file cannot be read, others can read it, or it holds no join string.
     pub fn read(path: &Path) -> Result<Option<JoinString>, ServiceError> {
         let Some(text) = secret_file::read(path)? else { return Ok(None) };
         let join = String::from_utf8_lossy(&text).parse().map_err(|error: JoinStringError| {
-            let reason = format!("it holds no join string: {error}");
-            ServiceError::SecretFile { path: path.into(), reason }
+            ServiceError::secret_file(path, format!("it holds no join string: {error}"))
         })?;
         Ok(Some(join))
     }
@@ -54,7 +53,7 @@ impl JoinString {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be written.
+    /// [`ServiceError::Secret`], if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ServiceError> {
         secret_file::replace(path, format!("{self}\n").as_bytes())
     }

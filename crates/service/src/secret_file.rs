@@ -40,12 +40,12 @@ impl KeyFolder {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the folder cannot be made, or if others may read it.
+    /// [`ServiceError::Secret`], if the folder cannot be made, or if others may read it.
     pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
         let made = make_folder(&self.0)
             .and_then(|()| fs::metadata(&self.0))
             .and_then(|folder| check_owner(&folder).and_then(|()| check_mode(&folder, &self.0)));
-        made.map_err(|error| fault(&self.0, &error))?;
+        made.map_err(|error| ServiceError::secret_file(&self.0, error))?;
         Ok(self.path(name))
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn bare(text: &str) -> &str {
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the file cannot be made or read, or if others may read it.
+/// [`ServiceError::Secret`], if the file cannot be made or read, or if others may read it.
 pub(crate) fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> Vec<u8>,
@@ -72,7 +72,7 @@ pub(crate) fn read_or_make(
         Ok(_) => tracing::debug!(path = %path.display(), "made a new secret"),
         // Another process was faster.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(fault(path, &error)),
+        Err(error) => return Err(ServiceError::secret_file(path, error)),
     }
     read(path)?.ok_or_else(|| missing(path))
 }
@@ -81,7 +81,7 @@ pub(crate) fn read_or_make(
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the file cannot be read, is larger than any secret, or if others may read it.
+/// [`ServiceError::Secret`], if the file cannot be read, is larger than any secret, or if others may read it.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     const MOST_BYTES: u64 = 64 << 10;
     let file = match File::open(path) {
@@ -91,7 +91,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
         {
             return Ok(None);
         }
-        opened => opened.map_err(|error| fault(path, &error))?,
+        opened => opened.map_err(|error| ServiceError::secret_file(path, error))?,
     };
     let mut contents = Vec::new();
     let read = file
@@ -99,9 +99,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
         .and_then(|found| check_mode(&found, path))
         .and_then(|()| file.take(MOST_BYTES + 1).read_to_end(&mut contents));
     match read {
-        Err(error) => Err(fault(path, &error)),
+        Err(error) => Err(ServiceError::secret_file(path, error)),
         Ok(bytes) if bytes as u64 > MOST_BYTES => {
-            Err(fault(path, &io::Error::other("it has more than 64 KiB, so that it is no secret")))
+            Err(ServiceError::secret_file(path, "it has more than 64 KiB, so that it is no secret"))
         }
         Ok(_) => Ok(Some(contents)),
     }
@@ -112,7 +112,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if it cannot be written.
+/// [`ServiceError::Secret`], if it cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
     let is_pipe = fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
     let replaced = if is_pipe {
@@ -120,16 +120,12 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
     } else {
         draft(path, contents).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
     };
-    replaced.map_err(|error| fault(path, &error))
+    replaced.map_err(|error| ServiceError::secret_file(path, error))
 }
 
 /// The error about a secret file that is not there.
 pub(crate) fn missing(path: &Path) -> ServiceError {
-    fault(path, &io::Error::new(ErrorKind::NotFound, "No such file or directory"))
-}
-
-fn fault(path: &Path, error: &io::Error) -> ServiceError {
-    ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
+    ServiceError::secret_file(path, "No such file or directory")
 }
 
 /// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
@@ -137,13 +133,13 @@ fn fault(path: &Path, error: &io::Error) -> ServiceError {
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the folder or a file cannot be written.
+/// [`ServiceError::Secret`], if the folder or a file cannot be written.
 pub fn write_monitor_folder(
     folder: &Path,
     token: &Token,
     authority: Option<&str>,
 ) -> Result<(), ServiceError> {
-    make_folder(folder).map_err(|error| fault(folder, &error))?;
+    make_folder(folder).map_err(|error| ServiceError::secret_file(folder, error))?;
     if let Some(authority) = authority {
         replace(&folder.join("authority.pem"), authority.as_bytes())?;
     }

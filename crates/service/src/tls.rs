@@ -49,16 +49,16 @@ impl Authority {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if its file cannot be made or used.
+    /// [`ServiceError::Secret`], if its file cannot be made or used.
     pub fn read_or_make(keys: &KeyFolder) -> Result<Authority, ServiceError> {
         let path = keys.with_folder(Self::FILE)?;
         let pem = secret_file::read_or_make(&path, || make().into_bytes())?;
-        Authority::from_pem(&pem).map_err(|error| ServiceError::SecretFile {
-            path,
-            reason: format!(
+        Authority::from_pem(&pem).map_err(|error| {
+            let reason = format!(
                 "it holds no authority ({error:#}); restore it, or remove it and start with --new-keys: then there is a \
                  new authority, and workers and clients need new join strings"
-            ),
+            );
+            ServiceError::secret_file(&path, reason)
         })
     }
 

@@ -17,12 +17,12 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be read, holds no token, or can be read by others.
+    /// [`ServiceError::Secret`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
         secret_file::bare(&String::from_utf8_lossy(&text)).parse().map_err(|TokenError| {
-            let reason = "it must hold one line of at least 16 printable characters".into();
-            ServiceError::SecretFile { path: path.into(), reason }
+            let reason = "it must hold one line of at least 16 printable characters";
+            ServiceError::secret_file(path, reason)
         })
     }
 
@@ -31,7 +31,7 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be made or used.
+    /// [`ServiceError::Secret`], if the file cannot be made or used.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         secret_file::read_or_make(path, || Token::random().line())?;
         Token::read(path)
@@ -41,7 +41,7 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be written.
+    /// [`ServiceError::Secret`], if the file cannot be written.
     pub(crate) fn replace(&self, path: &Path) -> Result<(), ServiceError> {
         secret_file::replace(path, &self.line())
     }

@@ -99,17 +99,14 @@ impl From<ServiceError> for Failure {
         match error {
             ServiceError::Ledger(error) => error.into(),
             ServiceError::Plan(error) => error.into(),
-            ServiceError::Url { .. } => Failure::Usage(text),
+            ServiceError::Url(_) => Failure::Usage(text),
             ServiceError::Unreachable { url, reason } => Failure::unreachable(&url, &reason),
-            ServiceError::GaveUp { .. } => Failure::Unreachable(text),
-            ServiceError::Token { .. }
-            | ServiceError::Forbidden(_)
-            | ServiceError::SecretFile { .. }
-            | ServiceError::Impostor { .. } => Failure::Secret(text),
+            ServiceError::GaveUp(_) => Failure::Unreachable(text),
+            ServiceError::Token { .. } | ServiceError::Secret(_) => Failure::Secret(text),
             ServiceError::Listen { .. } => Failure::Listen(text),
             ServiceError::Incompatible(_) | ServiceError::Tasks(_) => Failure::Incompatible(text),
             ServiceError::Device(error) => error.into(),
-            ServiceError::Distrusted { .. } => Failure::Miscounted(text),
+            ServiceError::Distrusted(_) => Failure::Miscounted(text),
             ServiceError::Stopping(gone) => anyhow::Error::from(gone).into(),
             ServiceError::Internal(error) => error.into(),
         }

@@ -64,7 +64,7 @@ impl OwnFiles {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if one of them cannot be written. Then the call is to be repeated.
+    /// [`ServiceError::Secret`], if one of them cannot be written. Then the call is to be repeated.
     fn renew(&self) -> Result<Token, ServiceError> {
         let token = Token::random();
         token.replace(&self.token)?;
@@ -183,7 +183,7 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Stopping`], if the coordinator is stopping; [`ServiceError::SecretFile`], if a file of its own token
+    /// [`ServiceError::Stopping`], if the coordinator is stopping; [`ServiceError::Secret`], if a file of its own token
     /// cannot be written.
     pub async fn revoke(
         &self,

@@ -109,31 +109,27 @@ fn refused(error: WireError) -> LinkEnd {
 }
 
 fn ended(url: &str, status: Status) -> LinkEnd {
+    let reason = status.message().to_owned();
     let incompatible = || {
-        let reason = status.message();
         ServiceError::Incompatible(format!(
             "the coordinator at {url} refuses this worker: {reason}"
         ))
     };
     match status.code() {
-        Code::PermissionDenied => {
-            LinkEnd::Refused(ServiceError::Forbidden(status.message().into()))
+        Code::PermissionDenied => LinkEnd::Refused(ServiceError::Secret(reason)),
+        Code::DataLoss => LinkEnd::Refused(ServiceError::Distrusted(format!(
+            "the coordinator at {url} does not trust this worker any more: {reason}"
+        ))),
+        Code::Aborted => LinkEnd::Disowned(reason),
+        Code::Unauthenticated => {
+            LinkEnd::Refused(ServiceError::Token { url: url.into(), reason })
         }
-        Code::DataLoss => LinkEnd::Refused(ServiceError::Distrusted {
-            url: url.into(),
-            reason: status.message().into(),
-        }),
-        Code::Aborted => LinkEnd::Disowned(status.message().into()),
-        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token {
-            url: url.into(),
-            reason: status.message().into(),
-        }),
         // Some other gRPC service does not even know what is asked of it.
         Code::Unimplemented => LinkEnd::Unrecognised(incompatible()),
         Code::FailedPrecondition | Code::InvalidArgument => LinkEnd::Refused(incompatible()),
         _ => LinkEnd::Lost(match std::error::Error::source(&status) {
             Some(cause) => innermost(cause),
-            None => status.message().into(),
+            None => reason,
         }),
     }
 }

@@ -172,7 +172,7 @@ impl Worker {
             () = sleep_until(wakeup) => {}
             () = sleep_until(next_look) => {}
             () = sleep_until(gives_up_at) => {
-                return Err(ServiceError::GaveUp { reason: self.last_failure.clone() });
+                return Err(ServiceError::GaveUp(self.last_failure.clone()));
             }
             () = sleep_until(self.leave_by) => return Ok(Next::Leave),
         }
