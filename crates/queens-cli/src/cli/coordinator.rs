@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::Args;
 use farm::Config;
-use tokio::sync::watch;
 
 use super::access::AccessArgs;
 use super::options::in_units;
@@ -15,7 +14,7 @@ use crate::failure::Failure;
 use crate::os::notify_systemd;
 use ledger::{CheckedLedger, Ledger};
 use service::coordinator::{
-    Credentials, EventLoop, Limits, Listener, Phase, lease_key, note_keys, serve,
+    Credentials, EventLoop, Limits, Listener, lease_key, note_keys, serve,
 };
 use service::tls::Authority;
 use service::{KeyFolder, PORT, ServiceError, with_port};
@@ -110,10 +109,10 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
 
     // Health is served while the ledger is being read, and everything else afterwards.
-    let (phase, phases) = watch::channel(Phase::Starting);
     let tls = access.authority.as_ref().map(Authority::acceptor);
     let has_tls = tls.is_some();
-    let mut server = tokio::spawn(serve(listener.connections(tls), phases, limits));
+    let (phases, server) = serve(listener.connections(tls), limits).await;
+    let mut server = tokio::spawn(server);
     notify_systemd("STATUS=reading the ledger");
     let ledger = tokio::select! {
         ledger = read_ledger(args.ledger.clone()) => ledger?,
@@ -134,11 +133,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     note_keys(&ledger, &keys)?;
     let (farm, handle) = EventLoop::new(config, lease_key, ledger);
     let mut farm = tokio::spawn(farm.run());
-    phase.send_replace(Phase::Serving(Credentials::new(own, known), handle.clone()));
-    tokio::select! {
-        () = handle.opened() => {}
-        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
-    }
+    phases.open(Credentials::new(own, known), handle.clone()).await;
     let page = page(bound[0], has_tls);
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,
@@ -152,10 +147,10 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     }
     tracing::info!("asked to stop: closing the ledger");
     notify_systemd("STOPPING=1\nSTATUS=closing the ledger");
-    phase.send_replace(Phase::Draining);
+    phases.drain().await;
     handle.stop().await;
     farm.await.map_err(anyhow::Error::from)??;
-    phase.send_replace(Phase::Stopped);
+    phases.stop();
     let _ = tokio::time::timeout(DRAIN, server).await;
     Ok(())
 }
