@@ -3,7 +3,7 @@
 use literature::classical;
 use literature::forced::{Looking, count};
 
-const ALL: [Looking; 3] = [Looking::Nothing, Looking::Columns, Looking::ColumnsAndRows];
+const ALL: [Looking; 2] = [Looking::Columns, Looking::ColumnsAndRows];
 
 #[test]
 fn the_count_is_the_known_one_whichever_lines_are_examined() {
@@ -18,16 +18,16 @@ fn the_count_is_the_known_one_whichever_lines_are_examined() {
 #[test]
 fn eight_queens_take_the_tries_that_are_reported() {
     let found = ALL.map(|looking| count(8, looking));
-    assert_eq!(found.map(|found| found.tries), [2_056, 672, 592]);
-    assert_eq!(found.map(|found| found.forced), [0, 762, 622]);
-    assert_eq!(found.map(|found| found.dead), [0, 324, 258]);
+    assert_eq!(found.map(|found| found.tries), [672, 592]);
+    assert_eq!(found.map(|found| found.forced), [762, 622]);
+    assert_eq!(found.map(|found| found.dead), [324, 258]);
 }
 
 #[test]
 fn more_examined_lines_take_fewer_tries() {
     for n in 4..=10 {
-        let [nothing, columns, both] = ALL.map(|looking| count(n, looking).tries);
-        assert_eq!(nothing, classical::masks::count(n).nodes, "N = {n}");
+        let [columns, both] = ALL.map(|looking| count(n, looking).tries);
+        let nothing = classical::masks::count(n).nodes;
         assert!(columns < nothing && both <= columns, "N = {n}: {nothing}, {columns}, {both}");
     }
 }
