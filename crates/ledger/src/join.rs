@@ -51,9 +51,9 @@ pub struct Joined {
 /// Panics if there is no ledger to join.
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerError> {
     // Before the lock, of which a file is left.
-    crate::check_name(into).map_err(|fault| fault.at(Some(into)))?;
+    place::check_name(into).map_err(|fault| fault.at(Some(into)))?;
     for path in parts {
-        crate::check_name(path)
+        place::check_name(path)
             .and_then(|()| Ok(fs::metadata(path)?))
             .map_err(|fault| fault.at(Some(path)))?;
     }

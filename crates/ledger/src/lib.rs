@@ -38,7 +38,6 @@ pub use fault::{LedgerError, LedgerFault};
 pub use join::{Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
-pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};
 pub use view::{LedgerView, SeenRange};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};

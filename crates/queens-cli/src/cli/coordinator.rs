@@ -1,7 +1,7 @@
 //! `queens coordinator`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -89,8 +89,7 @@ impl CoordinatorArgs {
                 self.lease_ms, self.lease_ttl_ms
             )));
         }
-        ledger::check_name(&self.ledger).map_err(|fault| fault.at(Some(&self.ledger)))?;
-        check_folder(&self.ledger)
+        Ok(())
     }
 }
 
@@ -153,18 +152,6 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     phases.stop();
     let _ = tokio::time::timeout(DRAIN, server).await;
     Ok(())
-}
-
-/// Refuses a folder that does not exist. It is not created, because its name is probably wrong.
-fn check_folder(ledger: &Path) -> Result<(), Failure> {
-    let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.is_dir()) {
-        None => Ok(()),
-        Some(folder) => Err(Failure::unopened_ledger(
-            ledger,
-            &format!("there is no folder {}", folder.display()),
-        )),
-    }
 }
 
 /// The address of the page for a browser on this machine.
