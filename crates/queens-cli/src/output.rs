@@ -55,11 +55,11 @@ impl Lines {
         Lines { out, printed: 0, flushed: Instant::now() }
     }
 
-    pub(crate) fn print(&mut self, line: impl std::fmt::Display) -> std::io::Result<()> {
-        writeln!(self.out, "{line}")?;
+    pub(crate) fn print(&mut self, line: impl std::fmt::Display) -> Result<(), Failure> {
+        written(writeln!(self.out, "{line}"))?;
         self.printed += 1;
         if self.printed <= Lines::AT_ONCE || self.flushed.elapsed() >= Lines::SOON {
-            self.out.flush()?;
+            written(self.out.flush())?;
             self.flushed = Instant::now();
         }
         Ok(())
@@ -68,13 +68,6 @@ impl Lines {
     /// Ends the output after the last line.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         written(self.out.flush())
-    }
-
-    /// Ends the output because a line could not be printed.
-    pub(crate) fn failed(self, error: std::io::Error) -> Result<(), Failure> {
-        // The rest of the buffer is dropped, because writing it would fail again.
-        let _ = self.out.into_parts();
-        written(Err(error))
     }
 }
 
