@@ -68,6 +68,31 @@ impl GivenArgs {
     }
 }
 
+/// The queens of `check` and `draw`.
+#[derive(Debug, Args)]
+pub(super) struct QueensArgs {
+    /// Squares (a1 b5), columns (2 4 1 3) or a FEN
+    ///
+    /// The columns are those on each rank, a FEN is as in 3Q/Q3/….
+    #[arg(required_unless_present = "board")]
+    queens: Vec<String>,
+    /// Read the queens from this file (-: standard input)
+    ///
+    /// It has a drawn board, any of these notations or JSON; `check` takes several boards.
+    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
+    board: Option<PathBuf>,
+}
+
+impl QueensArgs {
+    /// The text of the queens, and its name in errors.
+    pub(super) fn text(&self) -> Result<(String, String), Failure> {
+        match &self.board {
+            Some(board) => text_of(board),
+            None => Ok((self.queens.join(" "), "the queens".into())),
+        }
+    }
+}
+
 /// The texts of the single boards of a text in any notation.
 pub(super) fn boards(text: &str) -> Vec<String> {
     match objects(text) {
@@ -136,14 +161,6 @@ pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
 fn read_file(path: &Path) -> Result<Queens, Failure> {
     let (text, name) = text_of(path)?;
     read(&text, &name)
-}
-
-/// The text of the queens in a file or in the arguments, and its name in errors.
-pub(super) fn text_or_file(
-    queens: &[String],
-    board: Option<&Path>,
-) -> Result<(String, String), Failure> {
-    board.map_or_else(|| Ok((queens.join(" "), "the queens".into())), text_of)
 }
 
 /// The text of a file, or of standard input if it is called `-`, and its name in errors.
