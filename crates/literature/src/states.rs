@@ -97,8 +97,7 @@ fn counted(
     for row in 1..=n {
         let before = states.capacity() as u64 * ENTRY;
         let mut next = Arrivals::within(memory.saturating_sub(before));
-        let refuse =
-            |needed| StatesError { n, row, needed: before + needed, given: memory };
+        let refuse = |needed| StatesError { n, row, needed: before + needed, given: memory };
         for &Entry { state: [left, down, right], times } in &states {
             let mut free = all & !(left | down | right);
             while free != 0 {

@@ -114,17 +114,20 @@ fn one_board(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
     if let Ok(drawn @ (Some(_), _)) = parse_board(text) {
         return Ok(drawn);
     }
-    let words: Vec<&str> = text
-        .lines()
-        .flat_map(|line| plain(line).split([',', ' ', '\t', '[', ']']))
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words = words(text);
     match words.as_slice() {
         // The other fields of a position, such as whose turn it is, are ignored.
         [fen, ..] if fen.contains('/') => read_fen(fen),
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
         _ => Ok(parse_board(text)?),
     }
+}
+
+/// The words of a text without its comments.
+fn words(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(plain);
+    let words = lines.flat_map(|line| line.split([',', ' ', '\t', '[', ']']));
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the size of the
@@ -134,11 +137,7 @@ fn one_board(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
 ///
 /// [`NotationError`] for the first word that is no such rank.
 pub fn read_ranks(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
-    let words: Vec<&str> = text
-        .split([',', ' ', '\t', '\n', '\r', '[', ']'])
-        .filter(|word| !word.is_empty())
-        .collect();
-    let (n, squares) = read_permutation(&words)?;
+    let (n, squares) = read_permutation(&words(text))?;
     let swap = |Square { column, row }| Square { column: row, row: column };
     Ok((n, squares.into_iter().map(swap).collect()))
 }

@@ -7,9 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use farm::Config;
 use ledger::CheckedLedger;
-use service::coordinator::{
-    Credentials, EventLoop, Limits, Listener, OwnFiles, lease_key, serve,
-};
+use service::coordinator::{Credentials, EventLoop, Limits, Listener, OwnFiles, lease_key, serve};
 use service::tls::Authority;
 use service::{JoinString, KeyFolder, Token};
 

@@ -127,28 +127,20 @@ impl BenchArgs {
         ];
         let problem = Problem::Total { n };
         let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
-        let mut contenders = Vec::new();
-        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method)))
-        {
-            contenders.push(Contender {
-                what: What::Loop(backend),
-                method,
-                name: backend.name().into(),
-                is_default: (backend, method) == usual,
-                samples: Vec::new(),
-                device: Value::Null,
-            });
-        }
+        let contender = |what, method, name, is_default| {
+            let (samples, device) = (Vec::new(), Value::Null);
+            Contender { what, method, name, is_default, samples, device }
+        };
+        let each = loops.into_iter().flat_map(|it| methods.map(|method| (it, method)));
+        let of_loop = |(backend, method): (Backend, Method)| {
+            let is_default = (backend, method) == usual;
+            contender(What::Loop(backend), method, backend.name().into(), is_default)
+        };
+        let mut contenders: Vec<Contender> = each.map(of_loop).collect();
         for device in devices {
             device.self_test()?;
-            contenders.push(Contender {
-                method: Method::Halves,
-                name: format!("{}:{}", device.driver.name(), device.index),
-                is_default: false,
-                samples: Vec::new(),
-                device: Value::Null,
-                what: What::Device(device),
-            });
+            let name = format!("{}:{}", device.driver.name(), device.index);
+            contenders.push(contender(What::Device(device), Method::Halves, name, false));
         }
         Ok(contenders)
     }

@@ -109,27 +109,23 @@ fn row(line: &Line) -> String {
 
 /// A line as a JSON object.
 fn json(line: &Line) -> String {
-    let mut object = json!({
+    let (found, times, left_out) = match line.outcome {
+        Outcome::LeftOut(why) => (None, None, Some(reason(why))),
+        Outcome::Counted { found, seconds, slowest } => {
+            (Some(found), Some([seconds, slowest]), None)
+        }
+    };
+    let object = json!({
         "n": line.n,
         "algorithm": line.algorithm.name(),
-        "total": null,
-        "seconds": null,
-        "slowest_seconds": null,
-        "nodes": null,
-        "nodes_per_solution": null,
+        "total": found.map(|found| found.total.to_string()),
+        "seconds": times.map(|[least, _]| least),
+        "slowest_seconds": times.map(|[_, most]| most),
+        "nodes": found.and_then(|found| found.nodes),
+        "nodes_per_solution": found.and_then(|found| found.nodes_per_solution()),
         "default": is_default(line),
-        "left_out": null,
+        "left_out": left_out,
     });
-    match line.outcome {
-        Outcome::LeftOut(why) => object["left_out"] = reason(why).into(),
-        Outcome::Counted { found, seconds, slowest } => {
-            object["total"] = found.total.to_string().into();
-            object["seconds"] = seconds.into();
-            object["slowest_seconds"] = slowest.into();
-            object["nodes"] = found.nodes.into();
-            object["nodes_per_solution"] = found.nodes_per_solution().into();
-        }
-    }
     object.to_string()
 }
 

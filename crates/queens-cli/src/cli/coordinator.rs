@@ -13,9 +13,7 @@ use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::os::notify_systemd;
 use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{
-    Credentials, EventLoop, Limits, Listener, lease_key, note_keys, serve,
-};
+use service::coordinator::{Credentials, EventLoop, Limits, Listener, lease_key, note_keys, serve};
 use service::tls::Authority;
 use service::{KeyFolder, PORT, ServiceError, with_port};
 

@@ -38,7 +38,11 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     for figure in chosen {
         let line = Line::new(figure, outputs.value(figure)?);
-        output::print(if args.json { report::json(&line).to_string() } else { report::row(&line) })?;
+        output::print(if args.json {
+            report::json(&line).to_string()
+        } else {
+            report::row(&line)
+        })?;
         lines.push(line);
     }
     stderr::print(format_args!("{}\n", report::summary(&lines)));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use solve::{
     Completion, ConstructError, Construction, Effort, Notation, Opening, Placement, Rules, Start,
@@ -264,16 +264,12 @@ fn print(
     output::print(notation.of_rows(n, columns.iter().copied(), fields))
 }
 
-fn check(n: u32, columns: impl Iterator<Item = u32>) -> Result<(), Failure> {
-    if is_placement(n, columns) {
-        return Ok(());
-    }
-    Err(anyhow!("what was found for N = {n} is no placement").into())
+fn check(n: u32, columns: impl Iterator<Item = u32>) -> anyhow::Result<()> {
+    ensure!(is_placement(n, columns), "what was found for N = {n} is no placement");
+    Ok(())
 }
 
-fn admitted(start: &Start, placement: &Placement) -> Result<(), Failure> {
-    if start.admits(placement) {
-        return Ok(());
-    }
-    Err(anyhow!("what was found for N = {} is no such placement", start.n()).into())
+fn admitted(start: &Start, placement: &Placement) -> anyhow::Result<()> {
+    ensure!(start.admits(placement), "what was found for N = {} is no such one", start.n());
+    Ok(())
 }

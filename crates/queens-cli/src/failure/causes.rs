@@ -154,4 +154,3 @@ impl From<LocalError> for Failure {
         }
     }
 }
-

@@ -121,9 +121,7 @@ fn ended(url: &str, status: Status) -> LinkEnd {
             "the coordinator at {url} does not trust this worker any more: {reason}"
         ))),
         Code::Aborted => LinkEnd::Disowned(reason),
-        Code::Unauthenticated => {
-            LinkEnd::Refused(ServiceError::Token { url: url.into(), reason })
-        }
+        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token { url: url.into(), reason }),
         // Some other gRPC service does not even know what is asked of it.
         Code::Unimplemented => LinkEnd::Unrecognised(incompatible()),
         Code::FailedPrecondition | Code::InvalidArgument => LinkEnd::Refused(incompatible()),

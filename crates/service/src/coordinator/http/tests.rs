@@ -8,9 +8,7 @@ use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::coordinator::{
-    Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, serve,
-};
+use crate::coordinator::{Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, serve};
 use crate::tls::Authority;
 use crate::{KeyFolder, Pin, Token};
 
