@@ -10,26 +10,20 @@
 
 use std::collections::HashMap;
 
-use super::{Budget, Completion, Effort, Start};
+use super::{Completion, Start, Work};
 use crate::Placement;
 use crate::bits::{Bits, ones};
 use crate::check::Rules;
-use crate::random::SplitMix64;
 use board::squares::Square;
 
 /// Searches the completions in a random order until one is found, all are excluded, or the budget is spent.
-pub(super) fn search(
-    given: &Start,
-    random: &mut SplitMix64,
-    effort: &mut Effort,
-    budget: &mut Budget<'_>,
-) -> Completion {
+pub(super) fn search(given: &Start, work: &mut Work<'_>) -> Completion {
     let mut board = Board::new(given);
     let mut levels: Vec<Level> = Vec::new();
     let mut columns = given.columns.clone();
     loop {
         // Go down to the next line, with all its squares ...
-        match board.narrowest(budget) {
+        match board.narrowest(work) {
             Narrowest::Full => {
                 let columns = columns.into_iter().map(|column| column.expect("no row is left"));
                 return Completion::Found(Placement::trusted(columns.collect()));
@@ -37,7 +31,7 @@ pub(super) fn search(
             Narrowest::Unknown => return Completion::Undecided,
             Narrowest::Line(line) => {
                 let mut squares = board.squares(line);
-                random.shuffle(&mut squares);
+                work.random.shuffle(&mut squares);
                 levels.push(Level { line, squares, queen: None });
             }
         }
@@ -51,7 +45,7 @@ pub(super) fn search(
             if let Some(across) = level.squares.pop() {
                 let queen = level.line.square(across);
                 board.flip(queen);
-                effort.nodes += 1;
+                work.effort.nodes += 1;
                 columns[queen.row as usize] = Some(queen.column);
                 level.queen = Some(queen);
                 break;
@@ -208,7 +202,7 @@ impl Board {
     }
 
     /// The line with the fewest squares, or the first with at most one.
-    fn narrowest(&self, budget: &mut Budget<'_>) -> Narrowest {
+    fn narrowest(&self, work: &mut Work<'_>) -> Narrowest {
         let rows = self.open[1].iter().map(Line::Row);
         let columns = self.open[0].iter().map(Line::Column);
         let mut narrowest = Narrowest::Full;
@@ -221,7 +215,7 @@ impl Board {
                 found += self.word(line, word).count_ones();
                 word += 1;
             }
-            if !budget.spend(4 + 2 * word as u64) {
+            if !work.spend(4 + 2 * word as u64) {
                 return Narrowest::Unknown;
             }
             if found < fewest {
