@@ -83,27 +83,23 @@ impl Contest<'_> {
     }
 
     fn outcome(&mut self, n: u32, algorithm: Algorithm) -> anyhow::Result<Outcome> {
-        let why = match () {
-            () if self.slow.contains(&algorithm) => Why::TooSlow,
-            () if !self.all && n > algorithm.usual_limit() => Why::TooLarge,
-            () => match best(n, algorithm, self.memory)? {
-                Ok(counted) => {
-                    if matches!(counted, Outcome::Counted { seconds, .. } if seconds > self.seconds)
-                    {
-                        self.slow.insert(algorithm);
-                    }
-                    return Ok(counted);
-                }
-                Err(why) => why,
-            },
-        };
-        Ok(Outcome::LeftOut(why))
+        if self.slow.contains(&algorithm) {
+            return Ok(Outcome::LeftOut(Why::TooSlow));
+        }
+        if !self.all && n > algorithm.usual_limit() {
+            return Ok(Outcome::LeftOut(Why::TooLarge));
+        }
+        let outcome = best(n, algorithm, self.memory)?;
+        if matches!(outcome, Outcome::Counted { seconds, .. } if seconds > self.seconds) {
+            self.slow.insert(algorithm);
+        }
+        Ok(outcome)
     }
 }
 
 /// The shortest and the longest processor time of several runs, because the first run is often
 /// slow. A run that takes longer than a second is not repeated.
-fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Outcome, Why>> {
+fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
     const ENOUGH_SECONDS: f64 = 0.02;
     const MOST_SECONDS: f64 = 1.0;
     const LEAST_RUNS: u32 = 3;
@@ -114,7 +110,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Outc
         let watch = Stopwatch::start();
         let found = match algorithm.count(n, memory)? {
             Ok(found) => found,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => return Ok(Outcome::LeftOut(why)),
         };
         let seconds = watch.elapsed().as_secs_f64();
         (best, slowest) = (seconds.min(best), seconds.max(slowest));
@@ -122,7 +118,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Outc
         runs += 1;
         let enough = all > ENOUGH_SECONDS && runs >= LEAST_RUNS;
         if enough || all > MOST_SECONDS || runs == MOST_RUNS {
-            return Ok(Ok(Outcome::Counted { found, seconds: best, slowest }));
+            return Ok(Outcome::Counted { found, seconds: best, slowest });
         }
     }
 }
