@@ -56,10 +56,6 @@ pub(crate) fn bare(text: &str) -> &str {
 }
 
 /// Reads the secret file at `path`, or makes it with the contents that `make` returns.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the file cannot be made or read, or if others may read it.
 pub(crate) fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> Vec<u8>,
@@ -78,10 +74,6 @@ pub(crate) fn read_or_make(
 }
 
 /// Reads the secret file at `path`; `None` if there is none.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the file cannot be read, is larger than any secret, or if others may read it.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     const MOST_BYTES: u64 = 64 << 10;
     let file = match File::open(path) {
@@ -109,10 +101,6 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 
 /// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
 /// were only its owner and group; otherwise, and if it is new, its owner alone.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if it cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
     let is_pipe = fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
     let replaced = if is_pipe {

@@ -38,10 +38,6 @@ impl Token {
     }
 
     /// Writes it to the file `path` and replaces the file that is there.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if the file cannot be written.
     pub(crate) fn replace(&self, path: &Path) -> Result<(), ServiceError> {
         secret_file::replace(path, &self.line())
     }

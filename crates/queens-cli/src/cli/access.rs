@@ -75,11 +75,6 @@ pub(super) struct Access {
 impl AccessArgs {
     /// Makes what is missing in the folder of keys beside the ledger. Plain text without a token is only for addresses
     /// that are all on loopback.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the options do not fit together; [`Failure::LedgerLocked`], if another process
-    /// holds the ledger; [`Failure::Secret`], if a secret cannot be made or is of no use.
     pub(super) fn open(
         self,
         listen: &[SocketAddr],
@@ -147,11 +142,6 @@ impl Access {
     /// Writes the files with which others reach the coordinator, and logs how a worker joins. Credentials other than the
     /// coordinator's own token are added to `ledger`. The files are written after the ledger is opened, so that a second
     /// coordinator that finds the ledger in use does not overwrite them.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Secret`], if a file cannot be written; [`Failure::Usage`], if there is no address to
-    /// publish; [`Failure::Unwritten`] and its like, if the ledger cannot be written.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,

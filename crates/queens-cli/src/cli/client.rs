@@ -45,9 +45,7 @@ pub(super) struct CoordinatorArgs {
 }
 
 impl CoordinatorArgs {
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the join string is none. It is read here and not by clap, which would print it.
+    /// Where the coordinator is. The join string is read here and not by clap, which would print it.
     pub(super) fn endpoint(&self) -> Result<Endpoint, Failure> {
         if let Some(join) = &self.join {
             let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));

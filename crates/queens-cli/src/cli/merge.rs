@@ -32,11 +32,6 @@ pub(super) struct MergeArgs {
 }
 
 /// Joins the ledgers. What is there is kept even if tasks are missing.
-///
-/// # Errors
-///
-/// [`Failure::Incomplete`], if tasks are missing; [`Failure::Suspended`], if the total contradicts what is
-/// known; and everything that is wrong with a ledger.
 pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
     let Joined { plan, ref slices, ref parts, tasks_done, total, ref missing, .. } = joined;

@@ -72,10 +72,6 @@ impl MethodName {
 
 impl MethodArgs {
     /// The method, if it is one that makes no tasks.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if another option does not belong to it.
     pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
         let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
         self.check(method)?;
@@ -88,10 +84,6 @@ impl MethodArgs {
     }
 
     /// The choice of a method, if one was made.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the options do not belong together, or if the method makes no tasks.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         let MethodArgs { method, rows, width, no_mirror } = *self;
         let method = match method {
@@ -185,10 +177,6 @@ impl CountingArgs {
     }
 
     /// The backend, after it has passed its self-test with these methods.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Miscounted`], if it miscounts.
     pub(super) fn tested_backend(
         &self,
         methods: impl IntoIterator<Item = MethodChoice>,
@@ -200,11 +188,6 @@ impl CountingArgs {
 
     /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all of
     /// them if no backend was named and the largest board, `most`, is large enough.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Miscounted`], if one miscounts; [`Failure::Device`], if one was asked for that fails, or if there
-    /// is none of those that were asked for.
     pub(super) fn tested_devices(&self, most: u32) -> Result<Devices, Failure> {
         let (choice, are_required) = match self.backend {
             Some(BackendChoice::Processor(_)) => return Ok(Devices::default()),

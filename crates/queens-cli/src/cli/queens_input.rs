@@ -53,11 +53,7 @@ impl GivenArgs {
         queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
     }
 
-    /// Reads the given queens of a board of size `n`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if they cannot be read or stand on a board of another size.
+    /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
     pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.read()? {
             Some((Some(size), _)) if size != n => Err(Failure::Usage(format!(

@@ -20,10 +20,7 @@ pub(super) struct ScrubArgs {
     json: bool,
 }
 
-/// # Errors
-///
-/// [`Failure::LedgerDamaged`], if something is damaged, once all ledgers were read; and whatever keeps a ledger from
-/// being read.
+/// Reads all ledgers, also after one that is damaged.
 pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
     let mut failure = None;
     for path in &args.ledgers {

@@ -60,10 +60,6 @@ impl FromStr for Shard {
 
 impl Shard {
     /// The part, where `variable` reads the environment. An array may be a piece of the one that has all parts.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the part does not follow from the environment.
     pub(super) fn slice(self, variable: impl Fn(&str) -> Option<String>) -> Result<Slice, Failure> {
         let parts = match self {
             Shard::Part(slice) => return Ok(slice),
@@ -103,10 +99,6 @@ impl Shard {
 }
 
 /// The path with the part in place of `{shard}`, as `3-of-64`.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], if the path wants a part and there is none, or if it is no UTF-8.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
     if !path.to_string_lossy().contains(PLACE) {
         return Ok(path.into());

@@ -136,10 +136,6 @@ impl Credentials {
     }
 
     /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing about the secret.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why the secret is refused.
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.known();
@@ -303,10 +299,6 @@ impl Gate {
 
     /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are counted, and logged with
     /// a line a second at most.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Credentials::identify`].
     pub(super) fn identify(&self, secret: Option<&[u8]>, peer: IpAddr) -> Result<Identity, Status> {
         let known = self.credentials.identify(secret);
         if let (Some(_), Err(status)) = (secret, &known) {
