@@ -8,7 +8,6 @@ use board::squares::{Square, parse_squares};
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
-use solve::NotationError;
 
 use crate::failure::Failure;
 
@@ -123,7 +122,7 @@ pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
     if let Some(objects) = objects(text) {
         let usage = |reason: String| Failure::Usage(format!("{source}: {reason}"));
         let [object] = objects.as_slice() else {
-            return Err(usage(NotationError::Several(objects.len()).to_string()));
+            return Err(usage(format!("there are {} boards: give one", objects.len())));
         };
         let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
             usage(format!("this JSON is no placement with its n and its squares ({error})"))
