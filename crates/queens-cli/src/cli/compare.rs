@@ -147,13 +147,8 @@ fn reason(why: Why) -> &'static str {
 impl From<ContestError> for Failure {
     fn from(error: ContestError) -> Failure {
         match error {
-            ContestError::Disagreement { n, counts: [(one, total), (other, its_total)] } => {
-                Failure::Miscounted(format!(
-                    "N = {n}: {one} counts {total}, and {other} {its_total}: this machine miscounts, or this program has a \
-                     fault; do not trust it with counting before its memory and cooling are checked, and report this"
-                ))
-            }
             ContestError::Failed(error) => error.into(),
+            error @ ContestError::Disagreement(_) => Failure::Miscounted(error.to_string()),
         }
     }
 }
