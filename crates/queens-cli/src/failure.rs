@@ -68,24 +68,6 @@ impl Failure {
         ))
     }
 
-    /// The ledger cannot be trusted.
-    pub(crate) fn damaged_ledger(path: &Path, reason: &str) -> Failure {
-        Failure::LedgerDamaged(format!(
-            "the ledger {} is damaged ({reason}); nothing was changed in it: restore a copy, or start again with \
-             another file",
-            path.display()
-        ))
-    }
-
-    /// The ledger cannot be opened.
-    pub(crate) fn unopened_ledger(path: &Path, reason: &str) -> Failure {
-        Failure::Unwritten(format!(
-            "cannot open the ledger {} ({reason}); give the name of a file that can be read and written, or \
-             made",
-            path.display()
-        ))
-    }
-
     /// The result cannot be written to `what`.
     pub(crate) fn output(what: impl Display, reason: impl Display) -> Failure {
         Failure::Unwritten(format!("cannot write to {what}: {reason}"))

@@ -33,7 +33,7 @@ pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
                 } else {
                     output::print(format_args!("{file}: {damage}"))?;
                 }
-                failure.get_or_insert(Failure::damaged_ledger(path, &damage));
+                failure.get_or_insert(LedgerFault::Content(damage).at(Some(path)).into());
                 continue;
             }
             Err(fault) => return Err(fault.at(Some(path)).into()),

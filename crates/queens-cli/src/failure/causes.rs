@@ -58,7 +58,10 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \
                  export that is being made, or `sqlite3`), then start again: everything accepted so far is safe"
             )),
-            LedgerFault::Content(_) => Failure::damaged_ledger(&path, &reason),
+            LedgerFault::Content(_) => Failure::LedgerDamaged(format!(
+                "the ledger {ledger} is damaged ({reason}); nothing was changed in it: restore a copy, or start again \
+                 with another file"
+            )),
             LedgerFault::NoLedger => Failure::LedgerDamaged(format!(
                 "{ledger} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in \
                  it: restore a copy, or name another file"
@@ -67,9 +70,10 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
                  file"
             )),
-            LedgerFault::File(_) | LedgerFault::Place(_) => {
-                Failure::unopened_ledger(&path, &reason)
-            }
+            LedgerFault::File(_) | LedgerFault::Place(_) => Failure::Unwritten(format!(
+                "cannot open the ledger {ledger} ({reason}); give the name of a file that can be read and written, or \
+                 made"
+            )),
             LedgerFault::Gone(_) => Failure::Unwritten(format!(
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
                  again: workers keep what was not acknowledged"
