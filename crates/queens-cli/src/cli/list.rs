@@ -41,7 +41,7 @@ pub(super) struct ListArgs {
     fundamental: bool,
     /// Print at most so many
     #[arg(short = 'n', long, value_name = "K")]
-    limit: Option<u64>,
+    limit: Option<usize>,
     /// Print only the placement with this number
     ///
     /// It is counted from 1 [default: all].
@@ -84,7 +84,7 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
 fn list_all(args: &ListArgs) -> Result<(), Failure> {
     let mut printer = args.printer()?;
     let mut groups = HashMap::new();
-    for placement in args.listed()?.take(args.limit()) {
+    for placement in args.listed()?.take(args.limit.unwrap_or(usize::MAX)) {
         if args.numbered {
             let (least, next) = (placement.canonical(), groups.len() + 1);
             printer.group = Some(*groups.entry(least).or_insert(next));
@@ -109,11 +109,6 @@ fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
 }
 
 impl ListArgs {
-    /// The most placements that are printed.
-    fn limit(&self) -> usize {
-        self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-    }
-
     /// The placements, in the order that was asked for.
     fn listed(&self) -> Result<Solutions, Failure> {
         // For --by-file, the search gets the board with files and ranks exchanged.
@@ -132,7 +127,7 @@ impl ListArgs {
     fn printer(&self) -> Result<Printer, Failure> {
         Ok(Printer {
             out: Lines::new(),
-            notation: self.format.for_boards(self.n)?,
+            notation: self.format.notation(self.n, Notation::Squares)?,
             by_file: self.by_file,
             printed: 0,
             group: None,

@@ -116,7 +116,8 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
         return Err(Failure::Usage(reason));
     }
-    let notation = args.format.for_board(n)?;
+    let usual = if n <= 26 { Notation::Squares } else { Notation::Columns };
+    let notation = args.format.notation(n, usual)?;
     let is_searched = given.is_some()
         || args.random_given.is_some()
         || args.blocked.is_given()

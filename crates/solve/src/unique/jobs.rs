@@ -44,14 +44,8 @@ impl Job {
     /// The number of placements that the job stands for: the sizes of the orbits that it finds.
     #[must_use]
     pub fn total(self) -> u128 {
-        let mut orbits = self.orbits();
-        std::iter::from_fn(|| orbits.advance()).map(u128::from).sum()
-    }
-
-    /// The search below the job's two queens.
-    fn orbits(self) -> Orbits {
         let mut orbits = Orbits { next: None, ..Orbits::new(self.n) };
         orbits.open(&[self.first, self.second]);
-        orbits
+        std::iter::from_fn(|| orbits.advance()).map(u128::from).sum()
     }
 }
