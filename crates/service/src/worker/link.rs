@@ -12,7 +12,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use crate::ServiceError;
-use crate::endpoint::{Endpoint, TokenChannel, innermost};
+use crate::endpoint::{Endpoint, innermost};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
@@ -53,59 +53,32 @@ impl Connect for Endpoint {
     async fn open(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
         let (endpoint, shown) = (self.clone(), self.secret());
-        let channel = self.connect().await.map_err(LinkEnd::from_error)?;
-        let has_ended = move |end| match end {
+        let channel = self.connect().await.map_err(|error| match error {
+            ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
+            other => LinkEnd::Unrecognised(other),
+        })?;
+        let has_ended = move |status| match ended(endpoint.url(), status) {
             LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secret() != shown => {
                 LinkEnd::Lost(format!("{error}; its file has changed since, or cannot be read now"))
             }
             end => end,
         };
-        let link = Link::over(channel, self.url()).await;
-        let Link { orders, messages } = link.map_err(&has_ended)?;
-        let orders = orders.map(move |order| order.map_err(&has_ended));
-        Ok(Link { orders: Box::pin(orders), messages })
-    }
-}
-
-impl Link {
-    /// Opens a session over `channel`, which leads to the coordinator at `url`.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(channel: TokenChannel, url: &str) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
-        let url = url.to_string();
         let requests = ReceiverStream::new(outgoing).map(v1::WorkRequest::from);
-
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         let answers = tokio::time::timeout(WELCOME_TIMEOUT, client.work(requests)).await;
         let answers = answers.map_err(|_| LinkEnd::Lost("it does not answer".into()))?;
-        let answers = answers.map_err(|status| ended(&url, status))?;
-
-        let orders = answers.into_inner().map(move |answer| match answer {
-            Ok(message) => CoordinatorMessage::try_from(message).map_err(refused),
-            Err(status) => Err(ended(&url, status)),
+        let answers = answers.map_err(&has_ended)?.into_inner();
+        let orders = answers.map(move |answer| {
+            // A coordinator whose messages cannot be decoded is of another version.
+            let unreadable = |error: WireError| ServiceError::Incompatible(error.to_string());
+            let message = CoordinatorMessage::try_from(answer.map_err(&has_ended)?);
+            message.map_err(|error| LinkEnd::Refused(unreadable(error)))
         });
         Ok(Link { orders: Box::pin(orders), messages })
     }
-}
-
-impl LinkEnd {
-    /// A missing connection is worth another attempt.
-    pub fn from_error(error: ServiceError) -> LinkEnd {
-        match error {
-            ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
-            other => LinkEnd::Unrecognised(other),
-        }
-    }
-}
-
-/// A coordinator whose messages cannot be decoded is of another version.
-fn refused(error: WireError) -> LinkEnd {
-    LinkEnd::Refused(ServiceError::Incompatible(error.to_string()))
 }
 
 fn ended(url: &str, status: Status) -> LinkEnd {
