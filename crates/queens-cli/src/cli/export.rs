@@ -97,18 +97,14 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
             .ok_or_else(|| Failure::unreachable(client.url(), "it ended the export too early"))?;
         file.write_block(length, &gzip).map_err(|error| unwritten(bundle, &error))?;
         if is_last {
-            return finish(file, bundle);
+            return file.finish_bundle().map_err(|error| match error {
+                NewFileError::Bundle(error) => Failure::bundle(bundle, error),
+                NewFileError::Output(error) => unwritten(bundle, &error),
+            });
         }
     }
 }
 
 fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
     Failure::output(bundle.display(), error)
-}
-
-fn finish(file: NewFile, bundle: &Path) -> Result<Checked, Failure> {
-    file.finish_bundle().map_err(|error| match error {
-        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
-        NewFileError::Output(error) => unwritten(bundle, &error),
-    })
 }

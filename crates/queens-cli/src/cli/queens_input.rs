@@ -41,15 +41,18 @@ impl GivenArgs {
 
     /// Reads the given queens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
-        let squares = |given| match parse_squares(given) {
-            Ok(squares) if squares.is_empty() => Err(Failure::Usage(
+        if let Some(path) = &self.board {
+            let (text, name) = text_of(path)?;
+            return read(&text, &name).map(Some);
+        }
+        match self.given.as_deref().map(parse_squares) {
+            None => Ok(None),
+            Some(Ok(squares)) if squares.is_empty() => Err(Failure::Usage(
                 "--given has no square: name at least one, as in a1,c2, or leave it out".into(),
             )),
-            Ok(squares) => Ok((None, squares)),
-            Err(error) => Err(Failure::Usage(format!("--given: {error}"))),
-        };
-        let queens = self.given.as_deref().map(squares);
-        queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
+            Some(Ok(squares)) => Ok(Some((None, squares))),
+            Some(Err(error)) => Err(Failure::Usage(format!("--given: {error}"))),
+        }
     }
 
     /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
@@ -150,12 +153,6 @@ pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
             "{source}: --by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
         ))
     })
-}
-
-/// Reads queens from a file, or from standard input if it is called `-`.
-fn read_file(path: &Path) -> Result<Queens, Failure> {
-    let (text, name) = text_of(path)?;
-    read(&text, &name)
 }
 
 /// The text of a file, or of standard input if it is called `-`, and its name in errors.
