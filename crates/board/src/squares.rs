@@ -50,28 +50,6 @@ pub enum SquaresError {
     /// A queen stands on a blocked square.
     #[error("the queen on {0} stands on a blocked square")]
     Blocked(Square),
-    /// A line of a board file that is too long or too short.
-    #[error("line {line} has {found} squares, and the board has {n} lines: they must be as many")]
-    LineLength {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Number of squares in the line.
-        found: usize,
-        /// Number of lines of the board.
-        n: usize,
-    },
-    /// A character is neither a queen nor an empty square.
-    #[error(
-        "line {line}, square {column}: `{found}` is neither a queen (Q, *, # or 1) nor empty (., -, _ or 0)"
-    )]
-    NoPiece {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Number of the square in the line, from 1.
-        column: usize,
-        /// The character.
-        found: char,
-    },
 }
 
 impl fmt::Display for Square {
@@ -116,97 +94,9 @@ impl FromStr for Square {
 ///
 /// [`SquaresError::NoSquare`] for the first word that does not name a square.
 pub fn parse_squares(text: &str) -> Result<Vec<Square>, SquaresError> {
-    let words = text.lines().map(without_comment).flat_map(|line| line.split([',', ' ', '\t']));
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let words = lines.flat_map(|line| line.split([',', ' ', '\t', '\r']));
     words.filter(|word| !word.is_empty()).map(str::parse).collect()
-}
-
-/// A line up to its `#`.
-fn without_comment(line: &str) -> &str {
-    line.split('#').next().unwrap_or_default().trim()
-}
-
-/// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank first; `Q`, `q`, `*` or
-/// `#` is a queen and `.`, `-` or `_` an empty square, with or without spaces, commas, bars or brackets between them. A
-/// matrix has `1` for a queen and `0` for an empty square. What follows a `#` is a comment, unless the board makes sense
-/// only if it is a queen. A text that starts with anything else is read as a list of squares, which has no size.
-///
-/// # Errors
-///
-/// [`SquaresError`] for the first line that is not a row, or the first word that does not name a square.
-pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresError> {
-    let found = match parse_rows(text, without_comment) {
-        Some(drawn) => drawn,
-        None => parse_squares(text).map(|squares| (None, squares)),
-    };
-    match found {
-        Ok((_, ref squares)) if !squares.is_empty() => found,
-        _ => match parse_rows(text, str::trim) {
-            Some(Ok(drawn)) => Ok(drawn),
-            _ => found,
-        },
-    }
-}
-
-/// The size of a drawn board, and its queens.
-type Drawn = (Option<u32>, Vec<Square>);
-
-/// Whether a square with this sign in a drawn board has a queen; `None` if it is no such sign.
-fn piece(sign: char) -> Option<bool> {
-    match sign {
-        'Q' | 'q' | '*' | '#' | '1' => Some(true),
-        '.' | '-' | '_' | '0' => Some(false),
-        _ => None,
-    }
-}
-
-/// What may stand between two squares of a row.
-fn is_between(sign: &char) -> bool {
-    sign.is_whitespace() || matches!(sign, ',' | '|' | '[' | ']')
-}
-
-/// Reads a drawn board from its remaining lines `part`; `None` if it does not begin like one.
-fn parse_rows(text: &str, part: impl Fn(&str) -> &str) -> Option<Result<Drawn, SquaresError>> {
-    let lines = text.lines().map(part).zip(1..);
-    let rows = lines.flat_map(|(line, number)| line.split(']').map(move |row| (row, number)));
-    let rows: Vec<(&str, usize)> =
-        rows.filter(|(row, _)| row.chars().any(|sign| !is_between(&sign))).collect();
-    let (first, _) = rows.first()?;
-    let mut squares = first.chars().filter(|sign| !is_between(sign));
-    let is_drawn = match squares.next()? {
-        // Permutations have no 0, and other numbers besides 1.
-        '0' | '1' => {
-            let digits = || rows.iter().flat_map(|(row, _)| row.chars()).filter(|c| !is_between(c));
-            digits().all(|sign| matches!(sign, '0' | '1')) && digits().any(|sign| sign == '0')
-        }
-        sign => match piece(sign)? {
-            // A `q` alone is not enough: q1 is a square, and other words begin with it too.
-            true => {
-                squares.next().is_none_or(|sign| !sign.is_ascii_digit() && piece(sign).is_some())
-            }
-            false => true,
-        },
-    };
-    is_drawn.then(|| queens_of(&rows))
-}
-
-/// The queens of rows, from the highest rank down. Each row comes with the number of its line.
-fn queens_of(rows: &[(&str, usize)]) -> Result<Drawn, SquaresError> {
-    let n = rows.len();
-    let mut squares = Vec::new();
-    for (row, &(text, line)) in rows.iter().rev().enumerate() {
-        let mut found = 0;
-        for sign in text.chars().filter(|sign| !is_between(sign)) {
-            let no_piece = SquaresError::NoPiece { line, column: found as usize + 1, found: sign };
-            if piece(sign).ok_or(no_piece)? {
-                squares.push(Square { column: found, row: row as u32 });
-            }
-            found += 1;
-        }
-        if found as usize != n {
-            return Err(SquaresError::LineLength { line, found: found as usize, n });
-        }
-    }
-    Ok((Some(n as u32), squares))
 }
 
 /// Checks, in time linear in the number of queens, that all stand on the board of size `n`, each on a square
@@ -258,36 +148,6 @@ mod tests {
         {
             assert_eq!(word.parse::<Square>(), Err(SquaresError::NoSquare(word.into())));
         }
-    }
-
-    #[test]
-    fn a_board_is_read_drawn_or_named() {
-        let queens = parse_squares("c1 a2 d3 b4").expect("they are squares");
-        assert_eq!(
-            parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q- # drawn\n"),
-            Ok((Some(4), queens.clone()))
-        );
-        let drawings = [
-            ". * . .\n. . . *\n* . . .\n. . * .\n",
-            "_#__\r\n___#\r\n#___\r\n__#_\r\n",
-            "|_|Q|_|_|\n|_|_|_|Q|\n|Q|_|_|_|\n|_|_|Q|_| # with bars\n",
-            "0100\n0001\n1000\n0010",
-            "0 1 0 0\n0,0,0,1\n1 0 0 0\n0 0 1 0\n",
-            "[[0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]]",
-        ];
-        for drawing in drawings {
-            assert_eq!(parse_board(drawing), Ok((Some(4), queens.clone())), "{drawing}");
-        }
-        assert_eq!(parse_board("#"), Ok((Some(1), vec![Square { column: 0, row: 0 }])));
-        assert_eq!(parse_board(".. # none\n.."), Ok((Some(2), vec![])));
-        assert_eq!(parse_board("c1, a2\nd3 b4 # named\n"), Ok((None, queens)));
-        assert_eq!(parse_board(""), Ok((None, vec![])));
-        let short = SquaresError::LineLength { line: 1, found: 1, n: 2 };
-        assert_eq!(parse_board(".\n.."), Err(short));
-        let other = SquaresError::NoPiece { line: 1, column: 2, found: 'x' };
-        assert_eq!(parse_board(".x\n.."), Err(other));
-        assert_eq!(parse_board("queen"), Err(SquaresError::NoSquare("queen".into())));
-        assert_eq!(parse_board("q1"), Ok((None, vec![Square { column: 16, row: 0 }])));
     }
 
     #[test]

@@ -38,6 +38,17 @@ pub enum LedgerFault {
     /// The file is not the one any more that was opened.
     #[error("{0}")]
     Gone(&'static str),
+    /// It holds another job than the one that was asked for.
+    #[error("it holds {holds}, not {wanted}")]
+    AnotherPlan {
+        /// The jobs that it holds.
+        holds: String,
+        /// The job that was asked for.
+        wanted: String,
+    },
+    /// So many ranges of it wait for a count by another machine or owner.
+    #[error("{0} ranges of it wait for another machine")]
+    Unsettled(u64),
     /// It has a different count of the same tasks than the ledgers that are joined with it.
     #[error("it counts {there} for the tasks {range}, and the ledgers before it {here}")]
     Conflict {

@@ -40,46 +40,22 @@ pub struct Joined {
     pub missing: IntervalSet,
 }
 
-/// Why ledgers cannot be joined.
-#[derive(Debug, thiserror::Error)]
-pub enum JoinError {
-    /// No ledger was given.
-    #[error("there is no ledger to join")]
-    Nothing,
-    /// One of the ledgers cannot be read or written.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// One of the ledgers holds another plan than the first one.
-    #[error("the ledger {} holds {holds}, not {wanted}", path.display())]
-    AnotherPlan {
-        /// The ledger's file.
-        path: PathBuf,
-        /// What it holds.
-        holds: String,
-        /// What it should hold.
-        wanted: String,
-    },
-    /// Ranges of one of the ledgers wait for a count by another machine or owner.
-    #[error("{open} ranges of the ledger {} wait for another machine", path.display())]
-    Unsettled {
-        /// The ledger's file.
-        path: PathBuf,
-        /// Number of these ranges.
-        open: u64,
-    },
-}
-
 /// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
 /// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes.
 ///
 /// # Errors
 ///
-/// [`JoinError`].
-pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError> {
+/// [`LedgerError`], if a ledger cannot be read or written, holds another plan than the first one, or
+/// has ranges that wait for another machine.
+///
+/// # Panics
+///
+/// Panics if there is no ledger to join.
+pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerError> {
     // Before the lock, of which a file is left.
-    crate::check_name(into).map_err(|fault| fault.at(Some(into)))?;
+    place::check_name(into).map_err(|fault| fault.at(Some(into)))?;
     for path in parts {
-        crate::check_name(path)
+        place::check_name(path)
             .and_then(|()| Ok(fs::metadata(path)?))
             .map_err(|fault| fault.at(Some(path)))?;
     }
@@ -92,18 +68,12 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
     let mut parts: Vec<Part<'_>> = paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
-    let Some((first, _, job)) = parts.first() else {
-        return Err(JoinError::Nothing);
-    };
+    let (first, _, job) = parts.first().expect("a ledger is named");
     let plan = job.spec.plan;
-    for (path, _, job) in &parts {
-        if job.spec.plan != plan {
-            return Err(JoinError::AnotherPlan {
-                path: (*path).clone(),
-                holds: job.spec.plan.to_string(),
-                wanted: format!("{plan} like {}", first.display()),
-            });
-        }
+    if let Some((path, _, job)) = parts.iter().find(|(.., job)| job.spec.plan != plan) {
+        let wanted = format!("{plan} like {}", first.display());
+        let holds = job.spec.plan.to_string();
+        return Err(LedgerFault::AnotherPlan { holds, wanted }.at(Some(path)));
     }
 
     let temp = Unfinished::new(place::with_suffix(into, ".merging"));
@@ -122,21 +92,18 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
     Ok(merged)
 }
 
-fn open(path: &PathBuf) -> Result<Part<'_>, JoinError> {
+fn open(path: &PathBuf) -> Result<Part<'_>, LedgerError> {
     let at_part = |fault: LedgerFault| fault.at(Some(path));
     let evidence = Evidence::locked(path).map_err(at_part)?;
     let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();
     let [job] = jobs.as_slice() else {
-        return Err(JoinError::AnotherPlan {
-            path: path.clone(),
-            holds: format!("{} jobs", jobs.len()),
-            wanted: "one".into(),
-        });
+        let holds = format!("{} jobs", jobs.len());
+        return Err(at_part(LedgerFault::AnotherPlan { holds, wanted: "one".into() }));
     };
     let open = job.disputes.len() as u64 + job.audits_wanted;
     if open > 0 {
-        return Err(JoinError::Unsettled { path: path.clone(), open });
+        return Err(at_part(LedgerFault::Unsettled(open)));
     }
     let job = (*job).clone();
     Ok((path, evidence, job))
@@ -145,7 +112,7 @@ fn open(path: &PathBuf) -> Result<Part<'_>, JoinError> {
 /// A ledger to join, and its job.
 type Part<'a> = (&'a PathBuf, Evidence, RestoredJob);
 
-fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinError> {
+fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, LedgerError> {
     let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
     let (job, slice) = (JOB, Slice::ALL);
     let origin = Origin::default();
@@ -194,7 +161,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
 
 /// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
 /// without the verdict still has what that party counted.
-fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
+fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, LedgerError> {
     let mut verdicts = Vec::new();
     for (path, evidence, _) in parts {
         let changes = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;

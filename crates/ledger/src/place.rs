@@ -53,13 +53,13 @@ impl Place {
     }
 }
 
-/// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, and what SQLite would take
-/// for a database in memory or a URI.
+/// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, what SQLite would take for a
+/// database in memory or a URI, and a file in a folder that does not exist.
 ///
 /// # Errors
 ///
 /// [`LedgerFault::Place`].
-pub fn check_name(path: &Path) -> Result<()> {
+pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
     let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
@@ -69,7 +69,10 @@ pub fn check_name(path: &Path) -> Result<()> {
     } else if name == b":memory:" || name.starts_with(b"file:") {
         "SQLite does not take this for the name of a file: have ./ before it, if it is one"
     } else {
-        return Ok(());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        return folder.filter(|folder| !folder.is_dir()).map_or(Ok(()), |folder| {
+            Err(LedgerFault::Place(format!("there is no folder {}", folder.display())))
+        });
     };
     Err(LedgerFault::Place(reason.into()))
 }

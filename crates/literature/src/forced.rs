@@ -14,13 +14,9 @@
 
 use board::full_mask;
 
-use solve::BoardTooLarge;
-
 /// The lines that are examined before a queen is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Looking {
-    /// No lines: this is the plain search, which tries every queen.
-    Nothing,
     /// The columns, along which the search proceeds.
     Columns,
     /// The columns and the rows.
@@ -32,8 +28,8 @@ pub enum Looking {
 pub struct ForcedCount {
     /// Number of placements of N queens.
     pub total: u64,
-    /// Number of queens tried: placed on a free square when nothing is forced. At N = 8 it is 2,056
-    /// if no lines are examined, 672 with columns, and 592 with columns and rows.
+    /// Number of queens tried: placed on a free square when nothing is forced. At N = 8 it is 672
+    /// with columns, and 592 with columns and rows.
     pub tries: u64,
     /// Number of queens placed because their line had no other free square.
     pub forced: u64,
@@ -42,17 +38,13 @@ pub struct ForcedCount {
 }
 
 /// Counts the placements of `n` queens, N from 0 to 32.
-///
-/// # Errors
-///
-/// [`BoardTooLarge`] if N is greater than 32.
-pub fn count(n: u32, looking: Looking) -> Result<ForcedCount, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
-    let mut columns = [0; 32];
-    columns[..n as usize].fill(full_mask(n));
+#[must_use]
+pub fn count(n: u32, looking: Looking) -> ForcedCount {
+    let (mut columns, all) = ([0; 32], full_mask(n));
+    columns[..n as usize].fill(all);
     let mut search = Search { n: n as usize, looking, found: ForcedCount::default() };
-    search.go_on(Board { columns, without: full_mask(n), rows_without: full_mask(n) });
-    Ok(search.found)
+    search.go_on(Board { columns, without: all, rows_without: all });
+    search.found
 }
 
 #[derive(Clone, Copy)]
@@ -111,9 +103,6 @@ impl Search {
 
 impl Board {
     fn look(&self, looking: Looking) -> Seen {
-        if looking == Looking::Nothing {
-            return Seen::Nothing;
-        }
         let mut forced = None;
         // The rows with at least one free square, and those with at least two.
         let (mut one, mut two) = (0, 0);
@@ -144,7 +133,7 @@ impl Board {
     fn column_to_try(&self, looking: Looking) -> u32 {
         let mut columns = bits(self.without).map(u32::trailing_zeros);
         let narrow = match looking {
-            Looking::Nothing | Looking::Columns => None,
+            Looking::Columns => None,
             Looking::ColumnsAndRows => {
                 columns.find(|&column| self.columns[column as usize].count_ones() == 2)
             }

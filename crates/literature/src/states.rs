@@ -14,8 +14,6 @@ use board::full_mask;
 use serde::Serialize;
 use thiserror::Error;
 
-use solve::BoardTooLarge;
-
 /// The size of a state with its multiplicity, in bytes.
 const ENTRY: u64 = size_of::<Entry>() as u64;
 
@@ -40,27 +38,20 @@ pub struct RowStats {
     pub bytes: u64,
 }
 
-/// The reason why there is no count.
+/// The states do not fit into the allowed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum StatesError {
-    /// The states do not fit into the allowed memory.
-    #[error(
-        "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
-    )]
-    Memory {
-        /// Board size.
-        n: u32,
-        /// The row that could not be finished, counted from 1.
-        row: u32,
-        /// The bytes that this row needs before it can continue. Later rows can need more.
-        needed: u64,
-        /// The bytes that were allowed.
-        given: u64,
-    },
-    /// The board is too large.
-    #[error(transparent)]
-    Board(#[from] BoardTooLarge),
+#[error(
+    "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
+)]
+pub struct StatesError {
+    /// Board size.
+    pub n: u32,
+    /// The row that could not be finished, counted from 1.
+    pub row: u32,
+    /// The bytes that this row needs before it can continue. Later rows can need more.
+    pub needed: u64,
+    /// The bytes that were allowed.
+    pub given: u64,
 }
 
 /// The words of a state: left, down, right.
@@ -78,8 +69,8 @@ struct Entry {
 ///
 /// # Errors
 ///
-/// [`StatesError`] if N is greater than 32, or if the states do not fit. Memory grows in steps. A
-/// step that does not fit is refused before it is taken.
+/// [`StatesError`] if the states do not fit. Memory grows in steps. A step that does not fit is
+/// refused before it is taken.
 pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, canonical)
 }
@@ -89,7 +80,7 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
 ///
 /// # Errors
 ///
-/// [`StatesError`] under the same conditions.
+/// [`StatesError`] if the states do not fit.
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }
@@ -100,15 +91,13 @@ fn counted(
     memory: u64,
     kept: impl Fn(State, u32, u32) -> State,
 ) -> Result<StatesCount, StatesError> {
-    BoardTooLarge::check(n)?;
     let all = full_mask(n);
     let mut states = vec![Entry { state: [0; 3], times: 1 }];
     let mut rows = Vec::new();
     for row in 1..=n {
         let before = states.capacity() as u64 * ENTRY;
         let mut next = Arrivals::within(memory.saturating_sub(before));
-        let refuse =
-            |needed| StatesError::Memory { n, row, needed: before + needed, given: memory };
+        let refuse = |needed| StatesError { n, row, needed: before + needed, given: memory };
         for &Entry { state: [left, down, right], times } in &states {
             let mut free = all & !(left | down | right);
             while free != 0 {

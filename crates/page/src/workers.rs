@@ -284,8 +284,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_workers_come_in_pages() {
-        let workers =
-            (0..10_000_u32).map(|at| worker(&format!("worker-{at:05}"), at.into())).collect();
+        let workers = (0..10_000).map(|at| worker(&format!("worker-{at:05}"), 1.0)).collect();
         let snapshot = Snapshot { overview: overview(workers), unix_ms: 0 };
         let page = |page| {
             let page = super::workers(&snapshot, page);

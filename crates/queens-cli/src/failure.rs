@@ -68,39 +68,6 @@ impl Failure {
         ))
     }
 
-    /// The coordinator at `url` refuses the token.
-    pub(crate) fn token(url: &str, reason: &str) -> Failure {
-        Failure::Secret(format!(
-            "the coordinator at {url} refuses this token: {reason}; give one that is valid with --token-file FILE, or \
-             a join string with --join-file FILE"
-        ))
-    }
-
-    /// The ledger cannot be trusted.
-    pub(crate) fn damaged_ledger(path: &Path, reason: &str) -> Failure {
-        Failure::LedgerDamaged(format!(
-            "the ledger {} is damaged ({reason}); nothing was changed in it: restore a copy, or start again with \
-             another file",
-            path.display()
-        ))
-    }
-
-    /// The ledger cannot be opened.
-    pub(crate) fn unopened_ledger(path: &Path, reason: &str) -> Failure {
-        Failure::Unwritten(format!(
-            "cannot open the ledger {} ({reason}); give the name of a file that can be read and written, or \
-             made",
-            path.display()
-        ))
-    }
-
-    /// The address to listen on cannot be bound.
-    pub(crate) fn listen(address: &str, reason: &str) -> Failure {
-        Failure::Listen(format!(
-            "cannot listen on {address}: {reason}; stop the process that does, or choose another address with --listen"
-        ))
-    }
-
     /// The result cannot be written to `what`.
     pub(crate) fn output(what: impl Display, reason: impl Display) -> Failure {
         Failure::Unwritten(format!("cannot write to {what}: {reason}"))

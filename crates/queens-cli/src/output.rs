@@ -32,29 +32,6 @@ pub(crate) async fn unread() {
     }
 }
 
-/// How the result of a count is printed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultOutput {
-    pub(crate) json: bool,
-    /// The board size printed before the text, if there are several boards.
-    pub(crate) size: Option<u32>,
-}
-
-impl ResultOutput {
-    /// Prints the result as JSON or as text.
-    pub(crate) fn print(
-        self,
-        text: impl std::fmt::Display,
-        json: impl std::fmt::Display,
-    ) -> Result<(), Failure> {
-        match (self.json, self.size) {
-            (true, _) => print(json),
-            (false, Some(size)) => print(format_args!("{size} {text}")),
-            (false, None) => print(text),
-        }
-    }
-}
-
 /// Prints the bytes of a text or a picture unchanged.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
@@ -78,11 +55,11 @@ impl Lines {
         Lines { out, printed: 0, flushed: Instant::now() }
     }
 
-    pub(crate) fn print(&mut self, line: impl std::fmt::Display) -> std::io::Result<()> {
-        writeln!(self.out, "{line}")?;
+    pub(crate) fn print(&mut self, line: impl std::fmt::Display) -> Result<(), Failure> {
+        written(writeln!(self.out, "{line}"))?;
         self.printed += 1;
         if self.printed <= Lines::AT_ONCE || self.flushed.elapsed() >= Lines::SOON {
-            self.out.flush()?;
+            written(self.out.flush())?;
             self.flushed = Instant::now();
         }
         Ok(())
@@ -91,13 +68,6 @@ impl Lines {
     /// Ends the output after the last line.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         written(self.out.flush())
-    }
-
-    /// Ends the output because a line could not be printed.
-    pub(crate) fn failed(self, error: std::io::Error) -> Result<(), Failure> {
-        // The rest of the buffer is dropped, because writing it would fail again.
-        let _ = self.out.into_parts();
-        written(Err(error))
     }
 }
 

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use farm::JobView;
+use indicatif::ProgressBar;
 use tracing::info;
 
-use bar::{Bar, PAUSE, draws, spinner};
+use bar::{PAUSE, STEPS, draws, spinner};
 
 /// The target of the log lines about progress. They are logged by default.
 pub(crate) const LOG_TARGET: &str = "progress";
@@ -38,7 +39,7 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 enum View {
-    Bar(Bar),
+    Bar(ProgressBar),
     Lines(Lines),
     Nothing,
 }
@@ -48,7 +49,7 @@ impl Progress {
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
         let view = match (wanted, draws()) {
             (false, _) => View::Nothing,
-            (true, true) => View::Bar(Bar::new()),
+            (true, true) => View::Bar(bar::bar()),
             (true, false) => View::Lines(Lines::new(Instant::now())),
         };
         Progress { view, workers }
@@ -77,7 +78,11 @@ impl Progress {
     fn draw(&mut self, n: u32, share: f64, message: String) {
         match &mut self.view {
             View::Nothing => {}
-            View::Bar(bar) => bar.draw(&format!("N={n}"), share, message),
+            View::Bar(bar) => {
+                bar.set_prefix(format!("N={n}"));
+                bar.set_message(message);
+                bar.set_position((share * STEPS as f64) as u64);
+            }
             View::Lines(lines) => {
                 if lines.is_due(Instant::now()) {
                     info!(target: LOG_TARGET, "N={n}  {}", message.trim_start());
@@ -89,7 +94,7 @@ impl Progress {
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let View::Bar(bar) = &self.view {
-            bar.finish();
+            bar.finish_and_clear();
         }
     }
 
@@ -131,7 +136,8 @@ pub(crate) struct Took {
 }
 
 impl Took {
-    pub(crate) fn by_one_thread(seconds: f64, counted: u128, method: &str) -> Took {
+    pub(crate) fn by_one_thread(begun: Instant, counted: u128, method: &str) -> Took {
+        let seconds = begun.elapsed().as_secs_f64();
         Took { seconds, counted: Some(counted), how: format!("{method}, 1 thread") }
     }
 

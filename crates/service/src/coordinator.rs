@@ -29,5 +29,5 @@ pub use limits::{Connection, Limits, Listener};
 pub use own_secrets::{lease_key, note_keys, require_keys, role_token};
 pub use plans::Plans;
 pub(crate) use plans::known;
-pub use server::{Phase, serve};
+pub use server::{Phases, serve};
 pub use session::{Peer, host};

@@ -73,7 +73,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`] or [`ServiceError::SecretFile`], if the URL or a file cannot be used;
+    /// [`ServiceError::Url`] or [`ServiceError::Secret`], if the URL or a file cannot be used;
     /// [`ServiceError::Unreachable`], if there is no file with the join string yet, which waiting may mend.
     pub fn check(&self) -> Result<(), ServiceError> {
         self.target()?.builder()?;
@@ -85,7 +85,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
-    /// [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
+    /// [`ServiceError::Secret`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let target = self.target()?;
         Ok(InterceptedService::new(target.channel().await?, target.show_token()?))
@@ -104,7 +104,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`] or [`ServiceError::Unreachable`], if its file cannot be used.
+    /// [`ServiceError::Secret`] or [`ServiceError::Unreachable`], if its file cannot be used.
     pub fn join_string(&self) -> Result<Option<JoinString>, ServiceError> {
         match &self.place {
             Place::Url(..) => Ok(None),
@@ -179,12 +179,11 @@ impl Target {
                 "the port at {url} does not speak TLS: if its coordinator was started with --insecure, connect \
                  to http://"
             )),
-            Some(rustls::Error::InvalidCertificate(_)) => ServiceError::Impostor {
-                url,
-                reason: "its certificate is not the one in the join string; get the join string that the coordinator \
-                         shows now, and if it is the same, somebody else answers at this address"
-                    .into(),
-            },
+            Some(rustls::Error::InvalidCertificate(_)) => ServiceError::Secret(format!(
+                "the program that answers at {url} does not prove to be the coordinator: its certificate is not the one \
+                 in the join string; get the join string that the coordinator shows now, and if it is the same, \
+                 somebody else answers at this address"
+            )),
             _ => ServiceError::Unreachable { url, reason: innermost(error) },
         }
     }
@@ -195,7 +194,9 @@ impl Target {
     }
 
     fn builder(&self) -> Result<transport::Endpoint, ServiceError> {
-        let refuse = |reason| ServiceError::Url { url: self.url.clone(), reason };
+        let refuse = |reason: String| {
+            ServiceError::Url(format!("cannot use the address {} ({reason})", self.url))
+        };
         let builder = Channel::from_shared(self.url.clone())
             .map_err(|error| refuse(format!("not a URL: {error}")))?;
         if self.pin.is_none() && builder.uri().scheme_str() != Some("http") {

@@ -1,6 +1,7 @@
 //! The errors of a running farm.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::Path;
 
 use board::PlanError;
 use count::CountError;
@@ -22,13 +23,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The address of the coordinator cannot be used.
-    #[error("cannot use the address {url} ({reason})")]
-    Url {
-        /// The address, as it was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("{0}")]
+    Url(String),
     /// No coordinator answers.
     #[error("no coordinator answers at {url} ({reason})")]
     Unreachable {
@@ -38,40 +34,30 @@ pub enum ServiceError {
         reason: String,
     },
     /// There was no coordinator for so long that the worker does not wait any more.
-    #[error("there was no coordinator for too long ({reason})")]
-    GaveUp {
-        /// Why the last attempt failed.
-        reason: String,
-    },
+    #[error(
+        "there was no coordinator for as long as --give-up-after says ({0}); what this worker has not \
+         reported is counted again by others"
+    )]
+    GaveUp(String),
     /// The coordinator refuses the token.
-    #[error("the coordinator at {url} refuses this token: {reason}")]
+    #[error(
+        "the coordinator at {url} refuses this token: {reason}; give one that is valid with --token-file FILE, or \
+         a join string with --join-file FILE"
+    )]
     Token {
         /// The address of the coordinator.
         url: String,
         /// The coordinator's explanation.
         reason: String,
     },
-    /// The credential does not allow this; the text is the coordinator's explanation.
+    /// A file with a secret cannot be used, a credential does not allow this, or another program answers instead of the
+    /// coordinator.
     #[error("{0}")]
-    Forbidden(String),
-    /// A file with a secret cannot be used.
-    #[error("cannot use the secret in {}: {reason}", path.display())]
-    SecretFile {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot be used.
-        reason: String,
-    },
-    /// Another program answers instead of the coordinator.
-    #[error("the program that answers at {url} does not prove to be the coordinator: {reason}")]
-    Impostor {
-        /// The address of the coordinator.
-        url: String,
-        /// What is wrong with its certificate.
-        reason: String,
-    },
+    Secret(String),
     /// The address to listen on cannot be bound.
-    #[error("cannot listen on {address}: {reason}")]
+    #[error(
+        "cannot listen on {address}: {reason}; stop the process that does, or choose another address with --listen"
+    )]
     Listen {
         /// The address.
         address: String,
@@ -82,23 +68,28 @@ pub enum ServiceError {
     #[error("{0}")]
     Incompatible(String),
     /// The coordinator sent tasks that cannot be counted.
-    #[error("the coordinator sent tasks that its plan does not have: {0}")]
+    #[error(
+        "the coordinator sent tasks that its plan does not have: {0}; run the same version of this program at both \
+         ends, or work for another coordinator"
+    )]
     Tasks(#[from] CountError),
     /// A device failed that was asked for.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The coordinator does not trust this worker any more.
-    #[error("the coordinator at {url} does not trust this worker any more: {reason}")]
-    Distrusted {
-        /// The address of the coordinator.
-        url: String,
-        /// The coordinator's explanation.
-        reason: String,
-    },
+    #[error("{0}")]
+    Distrusted(String),
     /// The coordinator is stopping.
     #[error(transparent)]
     Stopping(#[from] CoordinatorGone),
     /// This program has a fault.
     #[error("{0:#}")]
     Internal(#[from] anyhow::Error),
+}
+
+impl ServiceError {
+    /// The file with a secret at `path` cannot be used.
+    pub(crate) fn secret_file(path: &Path, reason: impl Display) -> ServiceError {
+        ServiceError::Secret(format!("cannot use the secret in {}: {reason}", path.display()))
+    }
 }

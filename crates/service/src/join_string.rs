@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::Ipv6Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use crate::{Pin, ServiceError, Token, secret_file};
@@ -16,17 +16,6 @@ pub struct JoinString {
     /// Where the coordinator is.
     pub address: HostPort,
     /// Which certificate the coordinator shows.
-    pub pin: Pin,
-}
-
-/// The file with a join string that a coordinator writes.
-#[derive(Clone, Debug)]
-pub struct JoinFile {
-    /// The file, which only its owner can read.
-    pub path: PathBuf,
-    /// The address of the coordinator.
-    pub address: HostPort,
-    /// The hash of the certificate that the coordinator shows.
     pub pin: Pin,
 }
 
@@ -51,27 +40,22 @@ impl JoinString {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be read, others can read it, or it holds no join string.
+    /// [`ServiceError::Secret`], if the file cannot be read, others can read it, or it holds no join string.
     pub fn read(path: &Path) -> Result<Option<JoinString>, ServiceError> {
         let Some(text) = secret_file::read(path)? else { return Ok(None) };
         let join = String::from_utf8_lossy(&text).parse().map_err(|error: JoinStringError| {
-            let reason = format!("it holds no join string: {error}");
-            ServiceError::SecretFile { path: path.into(), reason }
+            ServiceError::secret_file(path, format!("it holds no join string: {error}"))
         })?;
         Ok(Some(join))
     }
-}
 
-impl JoinFile {
-    /// Writes the join string with the secret `token`. A reader finds the old text or the new.
+    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be written.
-    pub fn write(&self, token: &Token) -> Result<(), ServiceError> {
-        let JoinFile { path, address, pin } = self.clone();
-        let join = JoinString { token: token.clone(), address, pin };
-        secret_file::replace(&path, format!("{join}\n").as_bytes())
+    /// [`ServiceError::Secret`], if the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), ServiceError> {
+        secret_file::replace(path, format!("{self}\n").as_bytes())
     }
 }
 

@@ -15,12 +15,11 @@ mod os;
 mod secret_file;
 pub mod tls;
 mod token;
-mod whole_file;
 pub mod worker;
 
 pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
-pub use join_string::{HostPort, HostPortError, JoinFile, JoinString, JoinStringError};
+pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
 pub use secret_file::{KeyFolder, write_monitor_folder};
 pub use tls::Pin;
 pub use token::{Token, TokenError};

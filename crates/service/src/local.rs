@@ -72,24 +72,6 @@ pub enum LocalError {
     /// The farm refused the job.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The ledger holds another job.
-    #[error("the ledger {} holds {holds}, not {wanted}", path.display())]
-    AnotherPlan {
-        /// The ledger's file.
-        path: PathBuf,
-        /// What it holds.
-        holds: String,
-        /// What was asked for.
-        wanted: String,
-    },
-    /// Ranges of the ledger wait for a count by another machine or owner.
-    #[error("{open} ranges of the ledger {} wait for another machine", path.display())]
-    Unsettled {
-        /// The ledger's file.
-        path: PathBuf,
-        /// Number of these ranges.
-        open: u64,
-    },
     /// All is counted, and the total contradicts what is known.
     #[error("{plan}: {reason}")]
     Suspended {
@@ -184,7 +166,7 @@ impl LocalCount {
         }
         let at_ledger = |fault: LedgerFault| ServiceError::from(fault.at(Some(&path)));
         let ledger = CheckedLedger::open(&path).map_err(at_ledger)?;
-        let known = self.known_job(ledger.jobs())?;
+        let known = self.known_job(ledger.jobs()).map_err(at_ledger)?;
         let plan = known.map_or(plan, |(_, plan)| plan);
         self.threads = fit(plan, self.threads, self.memory)?.threads;
         let ledger = ledger.begin().map_err(at_ledger)?;
@@ -192,7 +174,7 @@ impl LocalCount {
     }
 
     /// The job that the ledger holds, if it is the one asked for.
-    fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, LocalError> {
+    fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, LedgerFault> {
         let wanted = |job: &RestoredJob| {
             job.spec.plan.problem == self.problem
                 && self.method.is_none_or(|choice| choice.allows(job.spec.plan.method))
@@ -203,21 +185,17 @@ impl LocalCount {
             [] => return Ok(None),
             // This process has one worker, which would wait for another one for ever.
             [job] if wanted(job) && (job.audit.is_some() || job.audits_wanted > 0) => {
-                let path = self.ledger.clone().unwrap_or_default();
-                return Err(LocalError::Unsettled { path, open: job.audits_wanted });
+                return Err(LedgerFault::Unsettled(job.audits_wanted));
             }
             [job] if wanted(job) => return Ok(Some((job.id, job.spec.plan))),
             [job] => format!("{} ({})", part(job.spec.plan, job.spec.slice), job.state),
             jobs => format!("{} jobs", jobs.len()),
         };
-        Err(LocalError::AnotherPlan {
-            path: self.ledger.clone().unwrap_or_default(),
-            holds,
-            wanted: match self.method {
-                Some(choice) => part(format!("{} by {choice}", self.problem), self.slice),
-                None => part(self.problem, self.slice),
-            },
-        })
+        let wanted = match self.method {
+            Some(choice) => part(format!("{} by {choice}", self.problem), self.slice),
+            None => part(self.problem, self.slice),
+        };
+        Err(LedgerFault::AnotherPlan { holds, wanted })
     }
 
     async fn worker(
@@ -378,7 +356,7 @@ struct InProcess {
 }
 
 impl Connect for InProcess {
-    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);
         let messages_in = Box::pin(ReceiverStream::new(incoming).map(Ok));

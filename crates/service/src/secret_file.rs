@@ -1,11 +1,15 @@
 //! Files with secrets. Only their owner and their group may read them, and a reader never finds half of one.
+//!
+//! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the name is a link, the
+//! link stays, and what it names is replaced or made. A pipe or a device is written to.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::os::{check_mode, check_owner, make_folder};
-use crate::whole_file;
+use tempfile::NamedTempFile;
+
+use crate::os::{self, check_mode, check_owner, make_folder};
 use crate::{ServiceError, Token};
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
@@ -32,25 +36,17 @@ impl KeyFolder {
         self.0.join(name)
     }
 
-    /// Reads the secret `name`, or makes it with the contents that `make` returns.
+    /// The path of the secret `name`, after the folder was made if there was none.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the folder or the file cannot be made, or if others may read them.
-    pub fn read_or_make(
-        &self,
-        name: &str,
-        make: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Vec<u8>, ServiceError> {
-        self.create()?;
-        read_or_make(&self.path(name), make)
-    }
-
-    fn create(&self) -> Result<(), ServiceError> {
+    /// [`ServiceError::Secret`], if the folder cannot be made, or if others may read it.
+    pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
         let made = make_folder(&self.0)
             .and_then(|()| fs::metadata(&self.0))
             .and_then(|folder| check_owner(&folder).and_then(|()| check_mode(&folder, &self.0)));
-        made.map_err(|error| fault(&self.0, &error))
+        made.map_err(|error| ServiceError::secret_file(&self.0, error))?;
+        Ok(self.path(name))
     }
 }
 
@@ -60,10 +56,6 @@ pub(crate) fn bare(text: &str) -> &str {
 }
 
 /// Reads the secret file at `path`, or makes it with the contents that `make` returns.
-///
-/// # Errors
-///
-/// [`ServiceError::SecretFile`], if the file cannot be made or read, or if others may read it.
 pub(crate) fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> Vec<u8>,
@@ -71,31 +63,27 @@ pub(crate) fn read_or_make(
     if let Some(contents) = read(path)? {
         return Ok(contents);
     }
-    match whole_file::make(path, &make()) {
-        Ok(()) => tracing::debug!(path = %path.display(), "made a new secret"),
+    let made = draft(path, &make()).and_then(|(file, place)| Ok(file.persist_noclobber(place)?));
+    match made {
+        Ok(_) => tracing::debug!(path = %path.display(), "made a new secret"),
         // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(fault(path, &error)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(ServiceError::secret_file(path, error)),
     }
     read(path)?.ok_or_else(|| missing(path))
 }
 
 /// Reads the secret file at `path`; `None` if there is none.
-///
-/// # Errors
-///
-/// [`ServiceError::SecretFile`], if the file cannot be read, is larger than any secret, or if others may read it.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     const MOST_BYTES: u64 = 64 << 10;
     let file = match File::open(path) {
         // The second is what a network file system says of a file that was replaced just now.
         Err(error)
-            if [io::ErrorKind::NotFound, io::ErrorKind::StaleNetworkFileHandle]
-                .contains(&error.kind()) =>
+            if [ErrorKind::NotFound, ErrorKind::StaleNetworkFileHandle].contains(&error.kind()) =>
         {
             return Ok(None);
         }
-        opened => opened.map_err(|error| fault(path, &error))?,
+        opened => opened.map_err(|error| ServiceError::secret_file(path, error))?,
     };
     let mut contents = Vec::new();
     let read = file
@@ -103,30 +91,29 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
         .and_then(|found| check_mode(&found, path))
         .and_then(|()| file.take(MOST_BYTES + 1).read_to_end(&mut contents));
     match read {
-        Err(error) => Err(fault(path, &error)),
+        Err(error) => Err(ServiceError::secret_file(path, error)),
         Ok(bytes) if bytes as u64 > MOST_BYTES => {
-            Err(fault(path, &io::Error::other("it has more than 64 KiB, so that it is no secret")))
+            Err(ServiceError::secret_file(path, "it has more than 64 KiB, so that it is no secret"))
         }
         Ok(_) => Ok(Some(contents)),
     }
 }
 
-/// Writes the secret file at `path`, in the place of the one that may be there.
-///
-/// # Errors
-///
-/// [`ServiceError::SecretFile`], if it cannot be written.
+/// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
+/// were only its owner and group; otherwise, and if it is new, its owner alone.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    whole_file::replace(path, contents).map_err(|error| fault(path, &error))
+    let is_pipe = fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
+    let replaced = if is_pipe {
+        File::options().write(true).open(path).and_then(|mut file| file.write_all(contents))
+    } else {
+        draft(path, contents).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
+    };
+    replaced.map_err(|error| ServiceError::secret_file(path, error))
 }
 
 /// The error about a secret file that is not there.
 pub(crate) fn missing(path: &Path) -> ServiceError {
-    fault(path, &io::Error::new(io::ErrorKind::NotFound, "No such file or directory"))
-}
-
-fn fault(path: &Path, error: &io::Error) -> ServiceError {
-    ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
+    ServiceError::secret_file(path, "No such file or directory")
 }
 
 /// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
@@ -134,15 +121,103 @@ fn fault(path: &Path, error: &io::Error) -> ServiceError {
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the folder or a file cannot be written.
+/// [`ServiceError::Secret`], if the folder or a file cannot be written.
 pub fn write_monitor_folder(
     folder: &Path,
     token: &Token,
     authority: Option<&str>,
 ) -> Result<(), ServiceError> {
-    make_folder(folder).map_err(|error| fault(folder, &error))?;
+    make_folder(folder).map_err(|error| ServiceError::secret_file(folder, error))?;
     if let Some(authority) = authority {
         replace(&folder.join("authority.pem"), authority.as_bytes())?;
     }
     replace(&folder.join("token"), token.secret().as_bytes())
+}
+
+/// A new, durable file with these contents to take the place of what `path` names, and where that is. It is removed with the
+/// value.
+fn draft(path: &Path, contents: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
+    let place = behind_links(path)?;
+    let file = tempfile::Builder::new().prefix(".queens-").tempfile_in(os::folder_of(&place));
+    // The text of the error would name the temporary file.
+    let mut file = file.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its folder is not there"),
+        kind => kind.into(),
+    })?;
+    if let Ok(before) = fs::metadata(&place) {
+        // With another group, the mode of before would let others read it.
+        let is_given = os::give(file.as_file(), &before);
+        if is_given && os::check_mode(&before, &place).is_ok() {
+            file.as_file().set_permissions(before.permissions())?;
+        }
+    }
+    file.write_all(contents)?;
+    file.as_file().sync_all()?;
+    Ok((file, place))
+}
+
+/// The file that `path` names behind all links. It need not exist yet.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST: usize = 40;
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST {
+        match fs::read_link(&place) {
+            Ok(named) => place = os::folder_of(&place).join(named),
+            Err(_) => return Ok(place),
+        }
+    }
+    Err(io::Error::other("its links lead in a circle"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_file_is_replaced_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("file");
+        for text in ["first", "second"] {
+            replace(&path, text.as_bytes()).expect("it can be written");
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+        }
+        let kept = read_or_make(&path, || b"third".into()).expect("it can be read");
+        assert_eq!(kept, b"second");
+        assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_modes_that_others_may_read_go() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [file, link, next] = ["file", "link", "next"].map(|name| folder.path().join(name));
+        symlink("file", &link).expect("links can be made");
+        symlink("link", &next).expect("links can be made");
+        let mode = || fs::metadata(&file).expect("it is there").permissions().mode() & 0o777;
+
+        // What they name is not there yet.
+        replace(&next, b"secret").expect("it can be written");
+        assert_eq!((fs::read(&file).expect("it is there"), mode()), (b"secret".to_vec(), 0o600));
+        for (before, after) in [(0o640, 0o640), (0o644, 0o600)] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(before)).expect("it is ours");
+            replace(&next, b"secret").expect("it can be written");
+            assert_eq!(mode(), after);
+        }
+        assert!(link.is_symlink() && next.is_symlink());
+
+        fs::remove_file(&file).expect("it is ours");
+        symlink("next", &file).expect("links can be made");
+        replace(&link, b"").expect_err("they lead in a circle");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_stays() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let device = Path::new("/dev/null");
+        replace(device, b"nothing").expect("it takes everything");
+        assert!(fs::metadata(device).expect("it is there").file_type().is_char_device());
+    }
 }

@@ -30,7 +30,7 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::{KeyFolder, ServiceError};
+use crate::{KeyFolder, ServiceError, secret_file};
 
 /// The name in the certificates of all farms, for programs that verify names. It resolves nowhere.
 const NAME: &str = "coordinator.queens.internal";
@@ -49,15 +49,16 @@ impl Authority {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if its file cannot be made or used.
+    /// [`ServiceError::Secret`], if its file cannot be made or used.
     pub fn read_or_make(keys: &KeyFolder) -> Result<Authority, ServiceError> {
-        let pem = keys.read_or_make(Self::FILE, || make().into_bytes())?;
-        Authority::from_pem(&pem).map_err(|error| ServiceError::SecretFile {
-            path: keys.path(Self::FILE),
-            reason: format!(
+        let path = keys.with_folder(Self::FILE)?;
+        let pem = secret_file::read_or_make(&path, || make().into_bytes())?;
+        Authority::from_pem(&pem).map_err(|error| {
+            let reason = format!(
                 "it holds no authority ({error:#}); restore it, or remove it and start with --new-keys: then there is a \
                  new authority, and workers and clients need new join strings"
-            ),
+            );
+            ServiceError::secret_file(&path, reason)
         })
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::ServiceError;
-use crate::secret_file::{self, KeyFolder};
+use crate::secret_file;
 
 /// A secret that workers and clients show to the coordinator.
 #[derive(Clone)]
@@ -17,12 +17,12 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be read, holds no token, or can be read by others.
+    /// [`ServiceError::Secret`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
         secret_file::bare(&String::from_utf8_lossy(&text)).parse().map_err(|TokenError| {
-            let reason = "it must hold one line of at least 16 printable characters".into();
-            ServiceError::SecretFile { path: path.into(), reason }
+            let reason = "it must hold one line of at least 16 printable characters";
+            ServiceError::secret_file(path, reason)
         })
     }
 
@@ -31,27 +31,13 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be made or used.
+    /// [`ServiceError::Secret`], if the file cannot be made or used.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         secret_file::read_or_make(path, || Token::random().line())?;
         Token::read(path)
     }
 
-    /// Reads the token `name` of a folder of secrets, or makes it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`KeyFolder::read_or_make`] and [`Token::read`].
-    pub fn of_folder(keys: &KeyFolder, name: &str) -> Result<Token, ServiceError> {
-        keys.read_or_make(name, || Token::random().line())?;
-        Token::read(&keys.path(name))
-    }
-
     /// Writes it to the file `path` and replaces the file that is there.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::SecretFile`], if the file cannot be written.
     pub(crate) fn replace(&self, path: &Path) -> Result<(), ServiceError> {
         secret_file::replace(path, &self.line())
     }

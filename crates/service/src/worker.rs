@@ -13,6 +13,6 @@ mod shutdown;
 mod work;
 
 pub use crate::os::machine;
-pub use link::{Connect, GrpcConnector, Link, LinkEnd};
+pub use link::{Connect, Link, LinkEnd};
 pub use shutdown::LeaveRules;
 pub use work::{Parts, start_executor, work};

@@ -1,22 +1,19 @@
-//! Backtracking with control arrays, on boards of any size. One array for columns and one for each
-//! direction of diagonals say which lines have a queen, so that three look-ups test a square (N. Wirth,
-//! "Program Development by Stepwise Refinement", 1971).
+//! Backtracking row by row on boards of any size, with the bit sets of the exact search.
 
 use std::task::Poll;
 
 use board::squares::Square;
 
-use crate::{Rules, Start};
+use crate::Start;
+use crate::search::exact::{Board, Line};
 
 /// A search of whole boards. The columns placed so far are the stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrays {
-    start: Start,
+    given: Vec<Option<u32>>,
+    board: Board,
     /// Column of each row's queen; rows from `row` on have old values.
     pub(crate) columns: Vec<u32>,
-    column_taken: Vec<bool>,
-    sum_taken: Vec<bool>,
-    difference_taken: Vec<bool>,
     /// The row to be filled; N if the board is full.
     row: usize,
     /// The first column to be tried in it.
@@ -27,21 +24,14 @@ pub(crate) struct Arrays {
 impl Arrays {
     /// A search of all placements that `start` admits.
     pub(crate) fn new(start: &Start) -> Arrays {
-        let n = start.n as usize;
-        let mut arrays = Arrays {
-            start: start.clone(),
-            columns: vec![0; n],
-            column_taken: vec![false; n],
-            sum_taken: vec![false; 2 * n],
-            difference_taken: vec![false; 2 * n],
+        Arrays {
+            given: start.columns.clone(),
+            board: Board::new(start),
+            columns: vec![0; start.n as usize],
             row: 0,
             from: 0,
             is_over: false,
-        };
-        for Square { column, row } in start.queens() {
-            arrays.mark(row as usize, column, true);
         }
-        arrays
     }
 
     /// Goes to the next placement, if there is one.
@@ -62,9 +52,9 @@ impl Arrays {
             }
             // A row has N squares.
             *steps = steps.saturating_sub(n as u64);
-            if let Some(column) = self.next(self.row, self.from) {
+            if let Some(column) = self.next() {
                 self.columns[self.row] = column;
-                self.mark_own(self.row, true);
+                self.flip_own();
                 (self.row, self.from) = (self.row + 1, 0);
                 if self.row == n {
                     return Poll::Ready(true);
@@ -82,57 +72,27 @@ impl Arrays {
             return false;
         };
         (self.row, self.from) = (row, self.columns[row] + 1);
-        self.mark_own(row, false);
+        self.flip_own();
         true
     }
 
-    /// The first column from this one on in which the row can have its queen.
-    fn next(&self, row: usize, from: u32) -> Option<u32> {
-        if let Some(given) = self.start.columns[row] {
-            return (given >= from).then_some(given);
+    /// The first column from `from` on in which the row can have its queen.
+    fn next(&self) -> Option<u32> {
+        if let Some(given) = self.given[self.row] {
+            return (given >= self.from).then_some(given);
         }
-        (from..self.start.n).find(|&column| {
-            let [sum, difference] = self.diagonals(row, column);
-            !(self.column_taken[column as usize]
-                || self.sum_taken[sum]
-                || self.difference_taken[difference])
-                && self.is_allowed(row, column)
+        let (line, first) = (Line::Row(self.row as u32), self.from / 64);
+        (first..self.board.words as u32).find_map(|word| {
+            let from = if word == first { self.from % 64 } else { 0 };
+            let free = self.board.word(line, word as usize) & u64::MAX << from;
+            (free != 0).then(|| 64 * word + free.trailing_zeros())
         })
     }
 
-    /// Whether the square is not blocked, and no queen attacks it as a knight if superqueens are placed.
-    fn is_allowed(&self, row: usize, column: u32) -> bool {
-        let attacks = |other: u32, rows: usize| other.abs_diff(column) as usize == 3 - rows;
-        let is_attacked = |rows: usize| {
-            let above = row.checked_sub(rows).map(|above| self.columns[above]);
-            let below = self.start.columns.get(row + rows).copied().flatten();
-            above.is_some_and(|it| attacks(it, rows)) || below.is_some_and(|it| attacks(it, rows))
-        };
-        let blocked = &self.start.blocked;
-        (blocked.is_empty() || !blocked.contains(&Square { column, row: row as u32 }))
-            && (self.start.rules != Rules::Superqueens || ![1, 2].into_iter().any(is_attacked))
-    }
-
-    /// Marks the lines of the queen of a row. Those of a given queen are taken all the time.
-    fn mark_own(&mut self, row: usize, taken: bool) {
-        if self.start.columns[row].is_none() {
-            self.mark(row, self.columns[row], taken);
-        }
-    }
-
-    fn mark(&mut self, row: usize, column: u32, taken: bool) {
-        let [sum, difference] = self.diagonals(row, column);
-        self.column_taken[column as usize] = taken;
-        self.sum_taken[sum] = taken;
-        self.difference_taken[difference] = taken;
-    }
-
-    fn diagonals(&self, row: usize, column: u32) -> [usize; 2] {
-        let (n, column) = (self.columns.len(), column as usize);
-        let diagonals = [row + column, row + n - column];
-        match self.start.rules {
-            Rules::Plain | Rules::Superqueens => diagonals,
-            Rules::Torus => diagonals.map(|diagonal| diagonal % n),
+    /// Puts the queen of the row on the board, or removes it. A given queen is there all the time.
+    fn flip_own(&mut self) {
+        if self.given[self.row].is_none() {
+            self.board.flip(Square { column: self.columns[self.row], row: self.row as u32 });
         }
     }
 }
@@ -142,6 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Rules;
     use crate::masks::Masks;
 
     proptest! {

@@ -28,7 +28,6 @@
 
 mod arrays;
 mod bits;
-mod board_size;
 mod check;
 mod construct;
 pub mod draw;
@@ -43,7 +42,6 @@ mod symmetry;
 mod unique;
 
 pub use board;
-pub use board_size::BoardTooLarge;
 pub use check::{Rules, attack, is_placement};
 pub use construct::{ConstructError, Construction, solve};
 pub use notation::Notation;

@@ -16,7 +16,9 @@ pub(crate) const MASKS_MAX: u32 = u64::BITS;
 pub(crate) struct Masks {
     /// For each row the columns that no given queen attacks and that are not blocked, or only its own queen's if it has
     /// a given one.
-    allowed: Vec<u64>,
+    pub(crate) allowed: Vec<u64>,
+    /// For each row of a whole board the columns that no later row allows: a free one must have its queen here.
+    due: Vec<u64>,
     n: u32,
     rules: Rules,
     levels: Vec<Level>,
@@ -56,6 +58,7 @@ impl Masks {
         let (n, rows) = (start.n, rows as usize);
         let mut masks = Masks {
             allowed: vec![low_bits(n); rows],
+            due: vec![0; rows],
             n,
             rules: start.rules,
             levels: vec![Level::default(); rows],
@@ -83,8 +86,13 @@ impl Masks {
         for square in start.blocked.iter().filter(|square| (square.row as usize) < rows) {
             masks.allowed[square.row as usize] &= !(1 << square.column);
         }
-        if let [first, ..] = masks.levels.as_mut_slice() {
-            first.free = masks.allowed[0];
+        let mut later = if rows == n as usize { 0 } else { u64::MAX };
+        for (due, allowed) in masks.due.iter_mut().zip(&masks.allowed).rev() {
+            *due = allowed & !later;
+            later |= allowed;
+        }
+        if rows > 0 {
+            masks.levels[0].free = masks.free(0, Attacked::default());
         }
         masks
     }
@@ -113,7 +121,7 @@ impl Masks {
                 }
                 let attacked = self.below(attacked, queen);
                 row += 1;
-                self.levels[row] = Level { free: self.allowed[row] & !attacked.all(), attacked };
+                self.levels[row] = Level { free: self.free(row, attacked), attacked };
             } else if row == 0 {
                 break Poll::Ready(false);
             } else if left == 0 {
@@ -125,6 +133,16 @@ impl Masks {
         };
         (self.row, *steps) = (row, left);
         found
+    }
+
+    /// The columns of a row in which its queen can stand.
+    fn free(&self, row: usize, attacked: Attacked) -> u64 {
+        let free = self.allowed[row] & !attacked.all();
+        match self.due[row] & !attacked.columns {
+            0 => free,
+            due if due.is_power_of_two() => free & due,
+            _ => 0,
+        }
     }
 
     /// The attacked columns of the next row, after a queen was placed in a row with `attacked`.
@@ -157,8 +175,10 @@ impl Masks {
     }
 
     fn count_from(&self, row: usize, attacked: Attacked, found: &mut impl FnMut(u64)) {
-        let Some(allowed) = self.allowed.get(row) else { return found(1) };
-        let free = allowed & !attacked.all();
+        if row == self.allowed.len() {
+            return found(1);
+        }
+        let free = self.free(row, attacked);
         if row + 1 == self.allowed.len() {
             return found(free.count_ones().into());
         }

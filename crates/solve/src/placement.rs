@@ -81,7 +81,10 @@ impl FromStr for Placement {
         let n = n.unwrap_or(queens.len() as u32);
         check_queens(n, &queens)?;
         if queens.len() < n as usize {
-            return Err(NotationError::Missing { n, found: queens.len() });
+            return Err(NotationError(format!(
+                "{} of {n} queens are there: a placement on a board of size {n} has them all",
+                queens.len()
+            )));
         }
         queens.sort_unstable_by_key(|queen| queen.row);
         Ok(Placement { columns: queens.into_iter().map(|queen| queen.column).collect() })

@@ -1,45 +1,21 @@
 //! Queens read from text, in any of the notations of [`Notation`](crate::Notation) but JSON.
 
-use board::squares::{Square, SquaresError, parse_board, parse_squares};
+use board::squares::{Square, SquaresError, parse_squares};
 use thiserror::Error;
 
-/// The reason why a text does not describe queens.
+/// The reason why a text does not describe queens, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum NotationError {
-    /// A word is not a square, or a square is off the board.
-    #[error(transparent)]
-    Squares(#[from] SquaresError),
-    /// A word of a permutation is not a column.
-    #[error("{found} is no column: a permutation of {n} numbers has columns from 1 to {n}")]
-    Column {
-        /// The word.
-        found: String,
-        /// The number of words.
-        n: usize,
-    },
-    /// A rank of a FEN does not describe a row of the board.
-    #[error(
-        "`{rank}` is no rank of a board of {n} ranks: give runs of empty squares and Q, {n} in all"
-    )]
-    Rank {
-        /// The text of the rank.
-        rank: String,
-        /// The number of ranks.
-        n: usize,
-    },
-    /// A placement lacks queens.
-    #[error("{found} of {n} queens are there: a placement on a board of size {n} has them all")]
-    Missing {
-        /// The size of the board.
-        n: u32,
-        /// The number of queens.
-        found: usize,
-    },
-    /// A text has several boards.
-    #[error("there are {0} boards: give one")]
-    Several(usize),
+#[error("{0}")]
+pub struct NotationError(pub(crate) String);
+
+impl From<SquaresError> for NotationError {
+    fn from(error: SquaresError) -> NotationError {
+        NotationError(error.to_string())
+    }
 }
+
+/// The size of a board, if the text has it, and its queens.
+type Queens = (Option<u32>, Vec<Square>);
 
 /// The boards that a text has: one in each line, if the first line is a FEN or a permutation, or if all lines are squares of
 /// boards that have as many rows; one in each paragraph, if the first one is a board; and one in all otherwise.
@@ -95,6 +71,90 @@ fn plain(line: &str) -> &str {
     line.split('#').next().unwrap_or_default().trim()
 }
 
+/// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank first; `Q`, `q`, `*` or
+/// `#` is a queen and `.`, `-` or `_` an empty square, with or without spaces, commas, bars or brackets between them. A
+/// matrix has `1` for a queen and `0` for an empty square. What follows a `#` is a comment, unless the board makes sense
+/// only if it is a queen. A text that starts with anything else is read as a list of squares, which has no size.
+fn parse_board(text: &str) -> Result<Queens, NotationError> {
+    let found = match parse_rows(text, plain) {
+        Some(drawn) => drawn,
+        None => parse_squares(text).map(|squares| (None, squares)).map_err(NotationError::from),
+    };
+    match found {
+        Ok((_, ref squares)) if !squares.is_empty() => found,
+        _ => match parse_rows(text, str::trim) {
+            Some(Ok(drawn)) => Ok(drawn),
+            _ => found,
+        },
+    }
+}
+
+/// Whether a square with this sign in a drawn board has a queen; `None` if it is no such sign.
+fn piece(sign: char) -> Option<bool> {
+    match sign {
+        'Q' | 'q' | '*' | '#' | '1' => Some(true),
+        '.' | '-' | '_' | '0' => Some(false),
+        _ => None,
+    }
+}
+
+/// What may stand between two squares of a row.
+fn is_between(sign: &char) -> bool {
+    sign.is_whitespace() || matches!(sign, ',' | '|' | '[' | ']')
+}
+
+/// Reads a drawn board from its remaining lines `part`; `None` if it does not begin like one.
+fn parse_rows(text: &str, part: impl Fn(&str) -> &str) -> Option<Result<Queens, NotationError>> {
+    let lines = text.lines().map(part).zip(1..);
+    let rows = lines.flat_map(|(line, number)| line.split(']').map(move |row| (row, number)));
+    let rows: Vec<(&str, usize)> =
+        rows.filter(|(row, _)| row.chars().any(|sign| !is_between(&sign))).collect();
+    let (first, _) = rows.first()?;
+    let mut squares = first.chars().filter(|sign| !is_between(sign));
+    let is_drawn = match squares.next()? {
+        // Permutations have no 0, and other numbers besides 1.
+        '0' | '1' => {
+            let digits = || rows.iter().flat_map(|(row, _)| row.chars()).filter(|c| !is_between(c));
+            digits().all(|sign| matches!(sign, '0' | '1')) && digits().any(|sign| sign == '0')
+        }
+        sign => match piece(sign)? {
+            // A `q` alone is not enough: q1 is a square, and other words begin with it too.
+            true => {
+                squares.next().is_none_or(|sign| !sign.is_ascii_digit() && piece(sign).is_some())
+            }
+            false => true,
+        },
+    };
+    is_drawn.then(|| queens_of(&rows))
+}
+
+/// The queens of rows, from the highest rank down. Each row comes with the number of its line.
+fn queens_of(rows: &[(&str, usize)]) -> Result<Queens, NotationError> {
+    let n = rows.len();
+    let mut squares = Vec::new();
+    for (row, &(text, line)) in rows.iter().rev().enumerate() {
+        let mut found = 0;
+        for sign in text.chars().filter(|sign| !is_between(sign)) {
+            let no_piece = || {
+                NotationError(format!(
+                    "line {line}, square {}: `{sign}` is neither a queen (Q, *, # or 1) nor empty (., -, _ or 0)",
+                    found + 1
+                ))
+            };
+            if piece(sign).ok_or_else(no_piece)? {
+                squares.push(Square { column: found, row: row as u32 });
+            }
+            found += 1;
+        }
+        if found as usize != n {
+            return Err(NotationError(format!(
+                "line {line} has {found} squares, and the board has {n} lines: they must be as many"
+            )));
+        }
+    }
+    Ok((Some(n as u32), squares))
+}
+
 /// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and everything
 /// else is a drawn board or a list of squares. Returns the queens and, if the text has it, the size of the
 /// board. It does not check whether the queens attack each other.
@@ -102,29 +162,32 @@ fn plain(line: &str) -> &str {
 /// # Errors
 ///
 /// [`NotationError`] for the first word that does not describe queens.
-pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+pub fn read_queens(text: &str) -> Result<Queens, NotationError> {
     let several = boards(text).len();
     if several > 1 {
-        return Err(NotationError::Several(several));
+        return Err(NotationError(format!("there are {several} boards: give one")));
     }
     one_board(text)
 }
 
-fn one_board(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+fn one_board(text: &str) -> Result<Queens, NotationError> {
     if let Ok(drawn @ (Some(_), _)) = parse_board(text) {
         return Ok(drawn);
     }
-    let words: Vec<&str> = text
-        .lines()
-        .flat_map(|line| plain(line).split([',', ' ', '\t', '[', ']']))
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words = words(text);
     match words.as_slice() {
         // The other fields of a position, such as whose turn it is, are ignored.
         [fen, ..] if fen.contains('/') => read_fen(fen),
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
-        _ => Ok(parse_board(text)?),
+        _ => parse_board(text),
     }
+}
+
+/// The words of a text without its comments.
+fn words(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(plain);
+    let words = lines.flat_map(|line| line.split([',', ' ', '\t', '[', ']']));
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the size of the
@@ -133,34 +196,37 @@ fn one_board(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
 /// # Errors
 ///
 /// [`NotationError`] for the first word that is no such rank.
-pub fn read_ranks(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
-    let words: Vec<&str> = text
-        .split([',', ' ', '\t', '\n', '\r', '[', ']'])
-        .filter(|word| !word.is_empty())
-        .collect();
-    let (n, squares) = read_permutation(&words)?;
+pub fn read_ranks(text: &str) -> Result<Queens, NotationError> {
+    let (n, squares) = read_permutation(&words(text))?;
     let swap = |Square { column, row }| Square { column: row, row: column };
     Ok((n, squares.into_iter().map(swap).collect()))
 }
 
-fn read_permutation(words: &[&str]) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+fn read_permutation(words: &[&str]) -> Result<Queens, NotationError> {
     let n = words.len();
     let square = |(row, word): (usize, &&str)| {
         let column = word.parse().ok().filter(|column| (1..=n).contains(column));
-        let column = column.ok_or_else(|| NotationError::Column { found: (*word).into(), n })?;
+        let column = column.ok_or_else(|| {
+            NotationError(format!(
+                "{word} is no column: a permutation of {n} numbers has columns from 1 to {n}"
+            ))
+        })?;
         Ok(Square { column: column as u32 - 1, row: row as u32 })
     };
     let squares: Result<_, NotationError> = words.iter().enumerate().map(square).collect();
     Ok((Some(n as u32), squares?))
 }
 
-fn read_fen(fen: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+fn read_fen(fen: &str) -> Result<Queens, NotationError> {
     let ranks: Vec<&str> = fen.split('/').collect();
     let n = ranks.len();
     let mut squares = Vec::new();
     for (row, rank) in ranks.iter().rev().enumerate() {
-        let columns =
-            read_rank(rank, n).ok_or_else(|| NotationError::Rank { rank: (*rank).into(), n })?;
+        let columns = read_rank(rank, n).ok_or_else(|| {
+            NotationError(format!(
+                "`{rank}` is no rank of a board of {n} ranks: give runs of empty squares and Q, {n} in all"
+            ))
+        })?;
         squares.extend(columns.into_iter().map(|column| Square { column, row: row as u32 }));
     }
     Ok((Some(n as u32), squares))
@@ -227,6 +293,35 @@ mod tests {
         for one in ["a1 b3\n\nc5", "a1 b5\nc8 d6", "1 3\n", "0 1\n\n0 0\n", "", "# nothing"] {
             assert_eq!(boards(one).len(), 1, "{one}");
         }
+    }
+
+    #[test]
+    fn a_board_is_read_drawn_or_named() {
+        let queens = parse_squares("c1 a2 d3 b4").expect("they are squares");
+        assert_eq!(
+            parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q- # drawn\n"),
+            Ok((Some(4), queens.clone()))
+        );
+        let drawings = [
+            ". * . .\n. . . *\n* . . .\n. . * .\n",
+            "_#__\r\n___#\r\n#___\r\n__#_\r\n",
+            "|_|Q|_|_|\n|_|_|_|Q|\n|Q|_|_|_|\n|_|_|Q|_| # with bars\n",
+            "0100\n0001\n1000\n0010",
+            "0 1 0 0\n0,0,0,1\n1 0 0 0\n0 0 1 0\n",
+            "[[0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]]",
+        ];
+        for drawing in drawings {
+            assert_eq!(parse_board(drawing), Ok((Some(4), queens.clone())), "{drawing}");
+        }
+        assert_eq!(parse_board("#"), Ok((Some(1), vec![Square { column: 0, row: 0 }])));
+        assert_eq!(parse_board(".. # none\n.."), Ok((Some(2), vec![])));
+        assert_eq!(parse_board("c1, a2\nd3 b4 # named\n"), Ok((None, queens)));
+        assert_eq!(parse_board(""), Ok((None, vec![])));
+        let refused = |text| parse_board(text).expect_err("it is none").to_string();
+        assert!(refused(".\n..").starts_with("line 1 has 1 squares, and the board has 2 lines"));
+        assert!(refused(".x\n..").starts_with("line 1, square 2: `x` is neither"));
+        assert!(refused("queen").starts_with("`queen` is no square"));
+        assert_eq!(parse_board("q1"), Ok((None, vec![Square { column: 16, row: 0 }])));
     }
 
     #[test]

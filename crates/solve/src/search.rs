@@ -1,14 +1,12 @@
 //! Completion: a placement around queens that stand already and off blocked squares, or the proof that there is none.
 
-mod budget;
-mod exact;
+pub(crate) mod exact;
 mod local;
 
 use std::collections::BTreeSet;
 
 use board::squares::{Square, SquaresError, check_queens};
 
-use self::budget::Budget;
 use crate::Placement;
 use crate::check::{Rules, attack};
 use crate::random::SplitMix64;
@@ -55,6 +53,39 @@ pub struct Effort {
     pub conflicts: u64,
     /// Number of queens placed by the exact search.
     pub nodes: u64,
+}
+
+/// The state that the searches share.
+struct Work<'a> {
+    random: SplitMix64,
+    effort: Effort,
+    /// The work that may still be done, in steps of about a nanosecond.
+    left: u64,
+    until_asked: u64,
+    stop: &'a mut dyn FnMut() -> bool,
+    /// Whether `stop` has ended the search.
+    stopped: bool,
+}
+
+impl<'a> Work<'a> {
+    /// The work between two calls of `stop`.
+    const UNASKED: u64 = 1_000_000;
+
+    fn new(seed: u64, left: u64, stop: &'a mut dyn FnMut() -> bool) -> Work<'a> {
+        let (random, effort) = (SplitMix64::new(seed), Effort::default());
+        Work { random, effort, left, until_asked: 0, stop, stopped: false }
+    }
+
+    /// Subtracts work that is about to be done, and returns whether it may be done.
+    fn spend(&mut self, work: u64) -> bool {
+        self.until_asked = self.until_asked.saturating_sub(work);
+        if self.until_asked == 0 {
+            self.stopped = self.stopped || (self.stop)();
+            self.until_asked = Self::UNASKED;
+        }
+        self.left = self.left.saturating_sub(work);
+        self.left > 0 && !self.stopped
+    }
 }
 
 impl Start {
@@ -187,35 +218,30 @@ pub fn complete(start: &Start) -> Option<Placement> {
 /// seeds give equal results. `stop` is called about every millisecond, and the search ends if it returns
 /// true.
 pub fn complete_until(start: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
-    complete_within(start, Opening::Few, seed, u64::MAX, stop).0
+    complete_within(start, Opening::Few, seed, stop).0
 }
 
-/// Completes like [`complete_until`], with at most so many `attempts` of the local search, which begin by `opening`.
-/// Afterwards, and on a torus from the beginning, the exact search goes on alone. The work is returned, too.
+/// Completes like [`complete_until`]. The local search begins by `opening`, and the work is returned, too.
 pub fn complete_within(
     given: &Start,
     opening: Opening,
     seed: u64,
-    attempts: u64,
     mut stop: impl FnMut() -> bool,
 ) -> (Completion, Effort) {
-    let mut random = SplitMix64::new(seed);
-    let mut effort = Effort::default();
     // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads to none.
-    let attempts = if given.rules == Rules::Torus { 0 } else { attempts };
-    let mut work = 2_000_000 + 1_000 * u64::from(given.n);
+    let is_repaired = given.rules != Rules::Torus;
+    let mut budget = 2_000_000 + 1_000 * u64::from(given.n);
+    let mut work = Work::new(seed, budget, &mut stop);
     loop {
-        let mut budget = Budget::new(work, &mut stop);
-        let found = local::search(given, opening, &mut random, attempts, &mut effort, &mut budget);
-        if let Some(placement) = found {
-            return (Completion::Found(placement), effort);
+        if is_repaired && let Some(placement) = local::search(given, opening, &mut work) {
+            return (Completion::Found(placement), work.effort);
         }
-        let mut budget = Budget::new(work, &mut stop);
-        match exact::search(given, &mut random, &mut effort, &mut budget) {
-            Completion::Undecided if budget.stopped => return (Completion::Undecided, effort),
-            Completion::Undecided => work = work.saturating_mul(2),
-            decided => return (decided, effort),
+        work.left = budget;
+        match exact::search(given, &mut work) {
+            Completion::Undecided if !work.stopped => budget = budget.saturating_mul(2),
+            decided => return (decided, work.effort),
         }
+        work.left = budget;
     }
 }
 
@@ -226,8 +252,5 @@ pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     if [2, 3].contains(&n) {
         return None;
     }
-    let mut never = || false;
-    let mut budget = Budget::new(u64::MAX, &mut never);
-    let (mut random, mut effort) = (SplitMix64::new(seed), Effort::default());
-    local::search(&n.into(), Opening::Few, &mut random, u64::MAX, &mut effort, &mut budget)
+    local::search(&n.into(), Opening::Few, &mut Work::new(seed, u64::MAX, &mut || false))
 }

@@ -48,7 +48,7 @@ pub struct Solutions {
 #[derive(Clone, Debug)]
 enum Search {
     Masks(Masks),
-    Arrays(Arrays),
+    Arrays(Box<Arrays>),
     Orbits(Orbits),
 }
 
@@ -107,7 +107,7 @@ impl Search {
         if start.n <= MASKS_MAX {
             Search::Masks(Masks::new(start, start.n))
         } else {
-            Search::Arrays(Arrays::new(start))
+            Search::Arrays(Box::new(Arrays::new(start)))
         }
     }
 
@@ -123,7 +123,7 @@ impl Search {
         let columns = match self {
             Search::Masks(masks) => &masks.columns,
             Search::Arrays(arrays) => &arrays.columns,
-            Search::Orbits(orbits) => &orbits.board,
+            Search::Orbits(orbits) => &orbits.search.as_ref().expect("it has found one").columns,
         };
         Placement::trusted(columns.clone())
     }

@@ -75,70 +75,36 @@ fn number(text: &str) -> u128 {
     text.parse().expect("counts are decimal")
 }
 
-/// Q(n), the number of placements of `n` queens (A000170), if it is known.
-#[must_use]
-pub fn known_total(n: u32) -> Option<Known> {
-    COUNTS.total.known(n)
+/// Two functions for each sequence: one whose result is `None` where no count is known, and one that panics there.
+macro_rules! sequences {
+    ($($(#[$about:meta])* $sequence:ident, $known:ident;)*) => {$(
+        $(#[$about])*
+        #[must_use]
+        pub fn $sequence(n: u32) -> u128 {
+            COUNTS.$sequence.at(n)
+        }
+
+        $(#[$about])*
+        #[must_use]
+        pub fn $known(n: u32) -> Option<Known> {
+            COUNTS.$sequence.known(n)
+        }
+    )*};
 }
 
-/// Number of placements that the half turn fixes (A032522), if it is known.
-#[must_use]
-pub fn known_centrosymmetric(n: u32) -> Option<Known> {
-    COUNTS.centrosymmetric.known(n)
-}
-
-/// Number of placements that the quarter turn fixes (A033148), if it is known.
-#[must_use]
-pub fn known_quarter_turn(n: u32) -> Option<Known> {
-    COUNTS.quarter_turn.known(n)
-}
-
-/// Number of placements on a torus (A007705), if it is known.
-#[must_use]
-pub fn known_toroidal(n: u32) -> Option<Known> {
-    COUNTS.toroidal.known(n)
-}
-
-/// Number of placements of queens that also move as knights (A051223), if it is known.
-#[must_use]
-pub fn known_superqueens(n: u32) -> Option<Known> {
-    COUNTS.superqueens.known(n)
-}
-
-/// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
-#[must_use]
-pub fn total(n: u32) -> u128 {
-    COUNTS.total.at(n)
-}
-
-/// Number of placements up to the symmetries of the square (A002562), for `n` from 1 to 27.
-#[must_use]
-pub fn fundamental(n: u32) -> u128 {
-    COUNTS.fundamental.at(n)
-}
-
-/// Number of placements that the half turn fixes (A032522), for `n` from 1 to 32.
-#[must_use]
-pub fn centrosymmetric(n: u32) -> u128 {
-    COUNTS.centrosymmetric.at(n)
-}
-
-/// Number of placements that the quarter turn fixes (A033148), for `n` from 1 to 33.
-#[must_use]
-pub fn quarter_turn(n: u32) -> u128 {
-    COUNTS.quarter_turn.at(n)
-}
-
-/// Number of placements on a torus (A007705), for `n` from 1 to 34.
-#[must_use]
-pub fn toroidal(n: u32) -> u128 {
-    COUNTS.toroidal.at(n)
-}
-
-/// Number of placements of queens that also move as knights (A051223), for `n` from 10 to 26.
-#[must_use]
-pub fn superqueens(n: u32) -> u128 {
-    COUNTS.superqueens.at(n)
+sequences! {
+    /// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
+    total, known_total;
+    /// Number of placements up to the symmetries of the square (A002562), for `n` from 1 to 27.
+    fundamental, known_fundamental;
+    /// Number of placements that the half turn fixes (A032522), for `n` from 1 to 32.
+    centrosymmetric, known_centrosymmetric;
+    /// Number of placements that the quarter turn fixes (A033148), for `n` from 1 to 33.
+    quarter_turn, known_quarter_turn;
+    /// Number of placements on a torus (A007705), for `n` from 1 to 34.
+    toroidal, known_toroidal;
+    /// Number of placements of queens that also move as knights (A051223), for `n` from 10 to 26.
+    superqueens, known_superqueens;
 }
 
 /// The number of orbits, under the symmetries of the square, of the ways to fill the two outer

@@ -7,12 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use farm::Config;
 use ledger::CheckedLedger;
-use service::coordinator::{
-    Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, Phase, lease_key, serve,
-};
+use service::coordinator::{Credentials, EventLoop, Limits, Listener, OwnFiles, lease_key, serve};
 use service::tls::Authority;
-use service::{JoinFile, KeyFolder, Token};
-use tokio::sync::watch;
+use service::{JoinString, KeyFolder, Token};
 
 #[derive(Debug, Args)]
 pub(crate) struct CoordinatorArgs {
@@ -25,42 +22,27 @@ pub(crate) struct CoordinatorArgs {
     join_file: Option<PathBuf>,
 }
 
-/// The services of a coordinator that serves from its start until the process ends.
-fn serving(credentials: Credentials, farm: FarmHandle) -> watch::Receiver<Phase> {
-    watch::channel(Phase::Serving(credentials, farm)).1
-}
-
 /// Serves until the process is killed.
 pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let listener = Listener::bind(&[args.listen], Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let keys = KeyFolder::beside(&args.ledger);
     let (farm, handle) = EventLoop::new(Config::default(), lease_key(&keys, &ledger)?, ledger);
-    let server = match args.join_file {
-        None => {
-            let open_to_all = Credentials::new(None, Vec::new());
-            tokio::spawn(serve(
-                listener.connections(None),
-                serving(open_to_all, handle),
-                Limits::default(),
-            ))
-        }
+    let (credentials, tls) = match args.join_file {
+        None => (Credentials::new(None, Vec::new()), None),
         Some(join_file) => {
             let authority = Authority::read_or_make(&keys)?;
-            let token = Token::of_folder(&keys, "token")?;
+            let token = Token::read_or_make(&keys.with_folder("token")?)?;
             let (address, pin) = (args.listen.to_string().parse()?, authority.pin());
-            JoinFile { path: join_file, address, pin }.write(&token)?;
+            JoinString { token: token.clone(), address, pin }.write(&join_file)?;
             let credentials = Credentials::new(Some((token, OwnFiles::default())), Vec::new());
-            let phases = serving(credentials, handle);
-            tokio::spawn(serve(
-                listener.connections(Some(authority.acceptor())),
-                phases,
-                Limits::default(),
-            ))
+            (credentials, Some(authority.acceptor()))
         }
     };
+    let (phases, server) = serve(listener.connections(tls), Limits::default()).await;
+    phases.open(credentials, handle).await;
     tokio::select! {
         ended = tokio::spawn(farm.run()) => Ok(ended??),
-        ended = server => Ok(ended??),
+        ended = tokio::spawn(server) => Ok(ended??),
     }
 }

@@ -11,7 +11,7 @@ use farm::{
     Report, TaskCounts, WorkerMessage,
 };
 use service::Endpoint;
-use service::worker::{GrpcConnector, Link};
+use service::worker::Link;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_stream::StreamExt;
@@ -48,12 +48,11 @@ impl Crowd {
         let (waits, permits) = (Arc::default(), Arc::new(Semaphore::new(AT_A_TIME)));
         let mut coming = JoinSet::new();
         for _ in 0..workers {
-            let (endpoint, permits) = (endpoint.clone(), permits.clone());
+            let (mut endpoint, permits) = (endpoint.clone(), permits.clone());
             coming.spawn(async move {
                 let _permit = permits.acquire().await?;
                 let mut agent = Agent::new(config());
-                let mut connector = GrpcConnector { endpoint };
-                let link = begin(&mut connector, &mut agent).await?;
+                let link = begin(&mut endpoint, &mut agent).await?;
                 anyhow::Ok((agent, link))
             });
         }

@@ -14,7 +14,7 @@ use tokio_stream::StreamExt;
 use anyhow::Result;
 use executor::BUILD;
 use service::Endpoint;
-use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
+use service::worker::{Connect, Link, LinkEnd};
 
 /// Acknowledged counts of all idle workers of a run.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ const PRETENDED_US: u64 = 100;
 
 /// Answers every `tasks_per_result` tasks with the count 0 until the session ends.
 pub(crate) async fn idle(
-    endpoint: Endpoint,
+    mut endpoint: Endpoint,
     credit: u64,
     tasks_per_result: u64,
     booked: Arc<Booked>,
@@ -57,8 +57,7 @@ pub(crate) async fn idle(
         report_ms: 0,
         resend_ms: 3_600_000,
     });
-    let mut connector = GrpcConnector { endpoint };
-    let mut link = begin(&mut connector, &mut agent).await?;
+    let mut link = begin(&mut endpoint, &mut agent).await?;
     booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();
     let mut leases: Vec<Lease> = Vec::new();
@@ -104,11 +103,11 @@ pub(crate) async fn idle(
 }
 
 /// Opens a session. If many workers connect at once, the first attempts may be refused or time out.
-pub(crate) async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link> {
+pub(crate) async fn begin(endpoint: &mut Endpoint, agent: &mut Agent) -> Result<Link> {
     const TRIES: u32 = 100;
     let mut reason = String::new();
     for _ in 0..TRIES {
-        let lost = match connector.connect().await {
+        let lost = match endpoint.open().await {
             Ok(mut link) => {
                 let _ = link.messages.send(agent.connected()).await;
                 match link.orders.next().await {

@@ -10,18 +10,13 @@
 use board::full_mask;
 
 use super::{Searched, masks};
-use solve::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
 /// A placement and its image have different columns in the first row, unless N = 1. So it is enough
 /// to count placements whose last queen is to the right of the first one.
-///
-/// # Errors
-///
-/// [`BoardTooLarge`] if N is greater than 32.
-pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
+#[must_use]
+pub fn count(n: u32) -> Searched {
     if n <= 1 {
         return masks::count(n);
     }
@@ -32,7 +27,7 @@ pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
         search.last_row = [(all & !(queen | (queen - 1)), 2), (0, 0)];
         search.begin(queen);
     }
-    Ok(search.searched())
+    search.searched()
 }
 
 /// Counts the placements of `n` queens, N from 0 to 32, one for all images in both axes. N = 15
@@ -43,12 +38,8 @@ pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
 /// placement has one image in which a is the nearest to the left edge of the four columns a, b and
 /// their mirror images: a is in the left half, and b is between a and N - 1 - a. At b = N - 1 - a
 /// both axes have the same effect on (a, b), which then has two images instead of four.
-///
-/// # Errors
-///
-/// [`BoardTooLarge`] if N is greater than 32.
-pub fn count_with_mirror(n: u32) -> Result<Searched, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
+#[must_use]
+pub fn count_with_mirror(n: u32) -> Searched {
     if n <= 1 {
         return masks::count(n);
     }
@@ -59,7 +50,7 @@ pub fn count_with_mirror(n: u32) -> Result<Searched, BoardTooLarge> {
         search.last_row = [((image - 1) & !(queen | (queen - 1)), 4), (image, 2)];
         search.begin(queen);
     }
-    Ok(search.searched())
+    search.searched()
 }
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use count::{Backend, Kernel};
 
 use crate::classical::{self, Searched};
 use crate::forced::{self, Looking};
-use crate::states::{self, StatesError};
+use crate::states;
 
 /// Defines [`Algorithm`]. Each one has a name, the largest board that it counts in about two
 /// seconds, and a description.
@@ -112,9 +112,8 @@ impl Algorithm {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());
         let by_looking = |looking| {
-            let found = forced::count(n, looking)?;
-            let nodes = Some(found.tries + found.forced);
-            anyhow::Ok(Found { total: found.total.into(), nodes })
+            let found = forced::count(n, looking);
+            Found { total: found.total.into(), nodes: Some(found.tries + found.forced) }
         };
         Ok(Ok(match self {
             Combinations => classical::ladder::combinations(n).into(),
@@ -124,21 +123,15 @@ impl Algorithm {
             Arrays => classical::arrays::count(n).into(),
             Stack => classical::stack::count(n).into(),
             Permutations => classical::permutations::count(n).into(),
-            Masks => classical::masks::count(n)?.into(),
-            Mirror => classical::mirror::count(n)?.into(),
-            Flip => classical::flip::count(n)?.into(),
-            MirrorFlip => classical::flip::count_with_mirror(n)?.into(),
-            Unique => {
-                let census = solve::census(n)?;
-                Found { total: census.total, nodes: None }
-            }
-            ForcedColumns => by_looking(Looking::Columns)?,
-            Forced => by_looking(Looking::ColumnsAndRows)?,
+            Masks => classical::masks::count(n).into(),
+            Mirror => classical::mirror::count(n).into(),
+            Flip => classical::flip::count(n).into(),
+            MirrorFlip => classical::flip::count_with_mirror(n).into(),
+            Unique => Found { total: solve::census(n).total, nodes: None },
+            ForcedColumns => by_looking(Looking::Columns),
+            Forced => by_looking(Looking::ColumnsAndRows),
             States => {
-                let found = match states::count(n, memory) {
-                    Err(StatesError::Memory { .. }) => return Ok(Err(Why::Memory)),
-                    found => found?,
-                };
+                let Ok(found) = states::count(n, memory) else { return Ok(Err(Why::Memory)) };
                 let nodes = found.rows.iter().map(|row| row.states).sum();
                 Found { total: found.total, nodes: Some(nodes) }
             }

@@ -4,12 +4,10 @@
 //! has the command. An exact figure agrees, differs for a given reason, or is an error. A measured
 //! figure, such as the ratio of two times, depends on the machine, so it can only be compared.
 
-mod machine;
 pub mod report;
 mod rerun;
 mod verdict;
 
-pub use machine::Machine;
 pub use rerun::Outputs;
 use vectors::Figure;
 pub use verdict::Verdict;

@@ -48,13 +48,12 @@ fn too_little_memory_is_an_error_that_says_what_is_needed() {
     assert_eq!(count(10, needed), Ok(counted(10)), "exactly this memory is enough");
 
     let refused = count(10, needed - 1).expect_err("one byte less is not");
-    let StatesError::Memory { n, row, needed: least, given } = refused else { panic!("{refused}") };
+    let StatesError { n, row, needed: least, given } = refused;
     assert_eq!((n, least, given), (10, needed, needed - 1));
     assert!((1..=10).contains(&row));
 
     let said = count(32, ENOUGH).expect_err("nothing is enough").to_string();
     assert!(said.contains("of N = 32 need ") && said.contains("67108864 may be used"), "{said}");
     assert!(count(1, 0).is_err());
-    assert!(matches!(count(33, ENOUGH), Err(StatesError::Board(_))));
     assert_eq!(count(0, 0).expect("there is nothing to store").total, 1);
 }

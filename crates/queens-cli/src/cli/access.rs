@@ -8,7 +8,7 @@ use ledger::{Ledger, LedgerLock, Role};
 use service::coordinator::{OwnFiles, require_keys, role_token};
 use service::tls::Authority;
 use service::{
-    HostPort, HostPortError, JoinFile, KeyFolder, Token, with_port, write_monitor_folder,
+    HostPort, HostPortError, JoinString, KeyFolder, Token, with_port, write_monitor_folder,
 };
 
 use crate::failure::Failure;
@@ -69,50 +69,34 @@ pub(super) struct Access {
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
     args: AccessArgs,
-    /// The published address, which need not have a port.
-    advertised: String,
-    /// The index of the address to listen on whose port is published.
-    main: usize,
     keys: KeyFolder,
 }
 
 impl AccessArgs {
     /// Makes what is missing in the folder of keys beside the ledger. Plain text without a token is only for addresses
     /// that are all on loopback.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the options do not fit together; [`Failure::LedgerLocked`], if another process
-    /// holds the ledger; [`Failure::Secret`], if a secret cannot be made or is of no use.
     pub(super) fn open(
         self,
         listen: &[SocketAddr],
         keys: KeyFolder,
         ledger: &Path,
     ) -> Result<Access, Failure> {
-        let others = listen.iter().position(|address| !address.ip().is_loopback());
-        let main = others.unwrap_or(0);
-        let has_tls = self.tls || (others.is_some() && !self.insecure);
-        self.check(has_tls, listen[main])?;
+        let main = published(listen);
+        let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
+        self.check(has_tls, main)?;
         // Nothing is created beside a ledger that another process uses.
         drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
         if has_tls && !self.new_keys {
             require_keys(ledger, &keys, self.token_file.is_none())?;
         }
-        let own = match &self.token_file {
-            Some(file) => Some((Token::read_or_make(file)?, file.clone())),
-            None if has_tls => Some((
-                Token::of_folder(&keys, KeyFolder::OWN_TOKEN)?,
-                keys.path(KeyFolder::OWN_TOKEN),
-            )),
-            None => None,
+        let own = match self.token_file.clone() {
+            None if has_tls => Some(keys.with_folder(KeyFolder::OWN_TOKEN)?),
+            file => file,
         };
+        let own = own.map(|file| Token::read_or_make(&file).map(|token| (token, file)));
+        let own = own.transpose()?;
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        let advertised = self.advertise.clone().unwrap_or_else(|| match listen[main].ip() {
-            ip if ip.is_unspecified() => executor::host_name(),
-            ip => ip.to_string(),
-        });
-        Ok(Access { own, authority, args: self, advertised, main, keys })
+        Ok(Access { own, authority, args: self, keys })
     }
 
     fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
@@ -139,24 +123,32 @@ impl AccessArgs {
         }
         Ok(())
     }
+
+    /// The published address of a coordinator that is bound to this one.
+    fn address(&self, bound: SocketAddr) -> Result<HostPort, Failure> {
+        let host = self.advertise.clone().unwrap_or_else(|| match bound.ip() {
+            ip if ip.is_unspecified() => executor::host_name(),
+            ip => ip.to_string(),
+        });
+        with_port(&host, bound.port()).parse().map_err(|error: HostPortError| {
+            Failure::Usage(format!(
+                "{error}: name an address that others can reach with --advertise"
+            ))
+        })
+    }
 }
 
 impl Access {
     /// Writes the files with which others reach the coordinator, and logs how a worker joins. Credentials other than the
     /// coordinator's own token are added to `ledger`. The files are written after the ledger is opened, so that a second
     /// coordinator that finds the ledger in use does not overwrite them.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Secret`], if a file cannot be written; [`Failure::Usage`], if there is no address to
-    /// publish; [`Failure::Unwritten`] and its like, if the ledger cannot be written.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,
         bound: &[SocketAddr],
     ) -> Result<Option<(Token, OwnFiles)>, Failure> {
-        let Access { own, authority, args, keys, main, .. } = &self;
-        if authority.is_none() && !bound[*main].ip().is_loopback() {
+        let Access { own, authority, args, keys } = &self;
+        if authority.is_none() && !published(bound).ip().is_loopback() {
             tracing::warn!("no TLS: anybody on the network can read and alter everything");
         }
         if let Some(folder) = &args.monitor_folder {
@@ -172,31 +164,28 @@ impl Access {
         let Some(authority) = authority else {
             return Ok(Some((own, OwnFiles { token: file, join: None })));
         };
-        let (address, pin) = (self.address(bound)?, authority.pin());
-        let at = |path: &Path| JoinFile { path: path.into(), address: address.clone(), pin };
-        let join = at(args.join_file.as_ref().unwrap_or(&keys.path("join")));
-        join.write(&own)?;
-        let mut for_workers = &join.path;
+        let address = args.address(published(bound))?;
+        let join = JoinString { token: own.clone(), address, pin: authority.pin() };
+        let path = args.join_file.clone().unwrap_or_else(|| keys.path("join"));
+        join.write(&path)?;
+        let mut for_workers = &path;
         if let Some(path) = &args.worker_join_file {
-            at(path).write(&role_token(keys, ledger, Role::Worker)?)?;
+            let token = role_token(keys, ledger, Role::Worker)?;
+            JoinString { token, ..join.clone() }.write(path)?;
             for_workers = path;
         }
         tracing::info!(
             "a worker joins with `queens worker --join-file {}`, or with a copy of that file",
             for_workers.display()
         );
-        Ok(Some((own, OwnFiles { token: file, join: Some(join) })))
+        Ok(Some((own, OwnFiles { token: file, join: Some((path, join)) })))
     }
+}
 
-    /// The published address.
-    fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
-        let address = with_port(&self.advertised, bound[self.main].port());
-        address.parse().map_err(|error: HostPortError| {
-            Failure::Usage(format!(
-                "{error}: name an address that others can reach with --advertise"
-            ))
-        })
-    }
+/// The first address that others can reach, or the first one.
+fn published(addresses: &[SocketAddr]) -> SocketAddr {
+    let reachable = addresses.iter().find(|address| !address.ip().is_loopback());
+    *reachable.unwrap_or(&addresses[0])
 }
 
 /// The address to publish: a host, with or without a port.

@@ -157,10 +157,6 @@ fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
 }
 
 /// Reads the arguments of the process. A request for help or the version is answered here and ends the process.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], or that of [`output::written`] if the help cannot be printed.
 pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     command = prepared(command, &words);

@@ -275,10 +275,8 @@ async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Dema
     })
 }
 
-/// # Errors
-///
-/// At the first look those of the coordinator and of the batch system; later [`Failure::BatchSystem`] alone, when
-/// submissions or jobs fail again and again.
+/// Looks at farm and queue until it is asked to stop. After the first look, only submissions or jobs that fail again and again
+/// end it.
 pub(super) async fn autoscale(args: AutoscaleArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let queue = Slurm::new(&args)?;

@@ -28,9 +28,6 @@ pub(super) struct BackupArgs {
     coordinator: CoordinatorArgs,
 }
 
-/// # Errors
-///
-/// Those of the ledger and of the coordinator.
 pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
     let to = &args.to;
     let mut draft = to.clone().into_os_string();

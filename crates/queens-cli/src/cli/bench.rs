@@ -13,7 +13,7 @@ use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::options::{BackendChoice, MemoryBound, backend_choice, in_units};
+use super::options::{BackendChoice, HALF, backend_choice, in_units, memory};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
@@ -35,8 +35,8 @@ pub(super) struct BenchArgs {
     threads: NonZero<usize>,
     /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this
     /// process may use
-    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
-    memory: MemoryBound,
+    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
+    memory: u64,
     /// The most memory to take of each graphics processor, as in 4GiB [default: nine tenths of it]
     #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
     device_memory: Option<ByteSize>,
@@ -127,28 +127,20 @@ impl BenchArgs {
         ];
         let problem = Problem::Total { n };
         let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
-        let mut contenders = Vec::new();
-        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method)))
-        {
-            contenders.push(Contender {
-                what: What::Loop(backend),
-                method,
-                name: backend.name().into(),
-                is_default: (backend, method) == usual,
-                samples: Vec::new(),
-                device: Value::Null,
-            });
-        }
+        let contender = |what, method, name, is_default| {
+            let (samples, device) = (Vec::new(), Value::Null);
+            Contender { what, method, name, is_default, samples, device }
+        };
+        let each = loops.into_iter().flat_map(|it| methods.map(|method| (it, method)));
+        let of_loop = |(backend, method): (Backend, Method)| {
+            let is_default = (backend, method) == usual;
+            contender(What::Loop(backend), method, backend.name().into(), is_default)
+        };
+        let mut contenders: Vec<Contender> = each.map(of_loop).collect();
         for device in devices {
             device.self_test()?;
-            contenders.push(Contender {
-                method: Method::Halves,
-                name: format!("{}:{}", device.driver.name(), device.index),
-                is_default: false,
-                samples: Vec::new(),
-                device: Value::Null,
-                what: What::Device(device),
-            });
+            let name = format!("{}:{}", device.driver.name(), device.index);
+            contenders.push(contender(What::Device(device), Method::Halves, name, false));
         }
         Ok(contenders)
     }
@@ -250,7 +242,7 @@ fn sample_of_loop(
     let problem = Problem::Total { n: args.n };
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
-    let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory.bytes())?;
+    let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory)?;
     if threads < args.threads {
         return Err(Failure::Usage(format!(
             "only {threads} threads of {method} fit into the memory: give --threads {threads} or more --memory"

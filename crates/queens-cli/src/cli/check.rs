@@ -1,12 +1,10 @@
 //! `queens check`: whether given queens are a placement.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use serde_json::json;
 use solve::attack;
 
-use super::queens_input;
+use super::queens_input::{self, QueensArgs};
 use super::rules::RulesArgs;
 use crate::failure::Failure;
 use crate::output;
@@ -22,13 +20,8 @@ Exit codes: 0 no queen attacks another and there are as many as rows; 1 one of t
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArgs {
-    /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
-    #[arg(required_unless_present = "board")]
-    queens: Vec<String>,
-    /// Read the queens from this file, drawn boards, any of these notations or JSON, of which there may be several; - is
-    /// standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
-    board: Option<PathBuf>,
+    #[command(flatten)]
+    queens: QueensArgs,
     #[command(flatten)]
     rules: RulesArgs,
     /// Print one JSON object [default: a sentence]
@@ -37,7 +30,7 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let (text, source) = queens_input::text_or_file(&args.queens, args.board.as_deref())?;
+    let (text, source) = args.queens.text()?;
     let boards = queens_input::boards(&text);
     let mut refusals = Vec::new();
     for (board, number) in boards.iter().zip(1..) {

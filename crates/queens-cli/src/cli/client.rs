@@ -45,9 +45,7 @@ pub(super) struct CoordinatorArgs {
 }
 
 impl CoordinatorArgs {
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the join string is none. It is read here and not by clap, which would print it.
+    /// Where the coordinator is. The join string is read here and not by clap, which would print it.
     pub(super) fn endpoint(&self) -> Result<Endpoint, Failure> {
         if let Some(join) = &self.join {
             let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));
@@ -237,7 +235,9 @@ impl Client {
     pub(super) fn failure(&self, status: Status) -> Failure {
         let (url, reason) = (self.endpoint.url(), status.message());
         match status.code() {
-            Code::Unauthenticated => Failure::token(url, reason),
+            Code::Unauthenticated => {
+                ServiceError::Token { url: url.into(), reason: reason.into() }.into()
+            }
             Code::PermissionDenied => Failure::Secret(reason.into()),
             Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason.into()),
             Code::InvalidArgument | Code::ResourceExhausted | Code::AlreadyExists => {

@@ -8,7 +8,7 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
 use serde_json::json;
 
-use super::options::{MemoryBound, Sizes, duration, one_of};
+use super::options::{HALF, Sizes, duration, memory, one_of};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
@@ -46,8 +46,8 @@ pub(super) struct CompareArgs {
     all: bool,
     /// The most memory that states and halves may take, as in 500MiB or 2GiB, or as in 25% of what this process
     /// may use
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
-    memory: MemoryBound,
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
+    memory: u64,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -68,8 +68,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
         [] => Algorithm::ALL.to_vec(),
         some => some.to_vec(),
     };
-    let memory = args.memory.bytes();
-    let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
+    let mut contest = Contest::new(&algorithms, args.seconds, args.all, args.memory);
     if !args.json {
         output::print(HEAD)?;
     }
@@ -110,27 +109,23 @@ fn row(line: &Line) -> String {
 
 /// A line as a JSON object.
 fn json(line: &Line) -> String {
-    let mut object = json!({
+    let (found, times, left_out) = match line.outcome {
+        Outcome::LeftOut(why) => (None, None, Some(reason(why))),
+        Outcome::Counted { found, seconds, slowest } => {
+            (Some(found), Some([seconds, slowest]), None)
+        }
+    };
+    let object = json!({
         "n": line.n,
         "algorithm": line.algorithm.name(),
-        "total": null,
-        "seconds": null,
-        "slowest_seconds": null,
-        "nodes": null,
-        "nodes_per_solution": null,
+        "total": found.map(|found| found.total.to_string()),
+        "seconds": times.map(|[least, _]| least),
+        "slowest_seconds": times.map(|[_, most]| most),
+        "nodes": found.and_then(|found| found.nodes),
+        "nodes_per_solution": found.and_then(|found| found.nodes_per_solution()),
         "default": is_default(line),
-        "left_out": null,
+        "left_out": left_out,
     });
-    match line.outcome {
-        Outcome::LeftOut(why) => object["left_out"] = reason(why).into(),
-        Outcome::Counted { found, seconds, slowest } => {
-            object["total"] = found.total.to_string().into();
-            object["seconds"] = seconds.into();
-            object["slowest_seconds"] = slowest.into();
-            object["nodes"] = found.nodes.into();
-            object["nodes_per_solution"] = found.nodes_per_solution().into();
-        }
-    }
     object.to_string()
 }
 
@@ -152,13 +147,8 @@ fn reason(why: Why) -> &'static str {
 impl From<ContestError> for Failure {
     fn from(error: ContestError) -> Failure {
         match error {
-            ContestError::Disagreement { n, counts: [(one, total), (other, its_total)] } => {
-                Failure::Miscounted(format!(
-                    "N = {n}: {one} counts {total}, and {other} {its_total}: this machine miscounts, or this program has a \
-                     fault; do not trust it with counting before its memory and cooling are checked, and report this"
-                ))
-            }
             ContestError::Failed(error) => error.into(),
+            error @ ContestError::Disagreement(_) => Failure::Miscounted(error.to_string()),
         }
     }
 }

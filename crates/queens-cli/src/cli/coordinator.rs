@@ -1,12 +1,11 @@
 //! `queens coordinator`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use farm::Config;
-use tokio::sync::watch;
 
 use super::access::AccessArgs;
 use super::options::in_units;
@@ -14,11 +13,9 @@ use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::os::notify_systemd;
 use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{
-    Credentials, EventLoop, Limits, Listener, Phase, lease_key, note_keys, serve,
-};
+use service::coordinator::{Credentials, EventLoop, Limits, Listener, lease_key, note_keys, serve};
 use service::tls::Authority;
-use service::{KeyFolder, PORT, with_port};
+use service::{KeyFolder, PORT, ServiceError, with_port};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -90,8 +87,7 @@ impl CoordinatorArgs {
                 self.lease_ms, self.lease_ttl_ms
             )));
         }
-        ledger::check_name(&self.ledger).map_err(|fault| fault.at(Some(&self.ledger)))?;
-        check_folder(&self.ledger)
+        Ok(())
     }
 }
 
@@ -110,10 +106,10 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
 
     // Health is served while the ledger is being read, and everything else afterwards.
-    let (phase, phases) = watch::channel(Phase::Starting);
     let tls = access.authority.as_ref().map(Authority::acceptor);
     let has_tls = tls.is_some();
-    let mut server = tokio::spawn(serve(listener.connections(tls), phases, limits));
+    let (phases, server) = serve(listener.connections(tls), limits).await;
+    let mut server = tokio::spawn(server);
     notify_systemd("STATUS=reading the ledger");
     let ledger = tokio::select! {
         ledger = read_ledger(args.ledger.clone()) => ledger?,
@@ -134,11 +130,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     note_keys(&ledger, &keys)?;
     let (farm, handle) = EventLoop::new(config, lease_key, ledger);
     let mut farm = tokio::spawn(farm.run());
-    phase.send_replace(Phase::Serving(Credentials::new(own, known), handle.clone()));
-    tokio::select! {
-        () = handle.opened() => {}
-        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
-    }
+    phases.open(Credentials::new(own, known), handle.clone()).await;
     let page = page(bound[0], has_tls);
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,
@@ -152,24 +144,12 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     }
     tracing::info!("asked to stop: closing the ledger");
     notify_systemd("STOPPING=1\nSTATUS=closing the ledger");
-    phase.send_replace(Phase::Draining);
+    phases.drain().await;
     handle.stop().await;
     farm.await.map_err(anyhow::Error::from)??;
-    phase.send_replace(Phase::Stopped);
+    phases.stop();
     let _ = tokio::time::timeout(DRAIN, server).await;
     Ok(())
-}
-
-/// Refuses a folder that does not exist. It is not created, because its name is probably wrong.
-fn check_folder(ledger: &Path) -> Result<(), Failure> {
-    let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.is_dir()) {
-        None => Ok(()),
-        Some(folder) => Err(Failure::unopened_ledger(
-            ledger,
-            &format!("there is no folder {}", folder.display()),
-        )),
-    }
 }
 
 /// The address of the page for a browser on this machine.
@@ -192,13 +172,13 @@ async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
 
 /// The address to listen on. A port alone is one of this machine, and a host alone has the port of coordinators.
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
-    let fault = |reason: &str| Failure::listen(listen, reason);
+    let fault = |reason: String| ServiceError::Listen { address: listen.into(), reason };
     let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) => with_port(listen, PORT),
     };
-    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(&e.to_string()))?;
+    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(e.to_string()))?;
     // Clients use the address of IPv4 by default.
     let best = found.min_by_key(SocketAddr::is_ipv6);
-    best.ok_or_else(|| fault("the name has no address"))
+    Ok(best.ok_or_else(|| fault("the name has no address".into()))?)
 }

@@ -8,12 +8,12 @@ use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::{ArgMatches, Args};
 use count::{Answering, Counting, Variant};
 use executor::provenance;
-use farm::{JobView, Slice};
-use serde_json::json;
+use farm::Slice;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
-use super::local_methods::{self, LocalArgs};
+use super::local_methods;
 use super::options::{CountingArgs, MethodArgs, Sizes, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
@@ -25,9 +25,8 @@ use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
 use crate::answer::{self, check_total};
 use crate::failure::Failure;
-use crate::output::ResultOutput;
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
-use crate::stderr;
+use crate::{output, stderr};
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -98,13 +97,37 @@ pub(super) struct CountArgs {
     stats: bool,
 }
 
-/// Prints that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
-fn part_counted(job: &JobView, output: ResultOutput) -> Result<(), Failure> {
-    let text = format!(
-        "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
-        job.spec.slice, job.spec.plan, job.tasks_done, job.spec.plan.tasks
-    );
-    output.print(text, show::json(job))
+/// The result of a count.
+pub(super) struct Counted {
+    pub(super) problem: &'static str,
+    pub(super) n: u32,
+    pub(super) method: String,
+    pub(super) total: u128,
+    /// Further fields of JSON.
+    pub(super) fields: Value,
+    /// The table that --stats prints.
+    pub(super) table: String,
+    pub(super) threads: usize,
+    pub(super) took: Took,
+}
+
+impl Counted {
+    /// Prints it, and returns what it took.
+    fn print(self, args: &CountArgs) -> Result<Took, Failure> {
+        let Counted { problem, n, method, total, threads, took, .. } = self;
+        if args.stats {
+            stderr::print(self.table);
+        }
+        let mut json = json!({"problem": problem, "n": n, "method": method});
+        for (name, value) in self.fields.as_object().into_iter().flatten() {
+            json[name] = value.clone();
+        }
+        json["total"] = total.to_string().into();
+        json["seconds"] = took.seconds.into();
+        json["threads"] = threads.into();
+        args.print(n, total.to_string(), json)?;
+        Ok(took)
+    }
 }
 
 /// The methods that may be used for this count: a ledger may be of any, if none was asked for.
@@ -138,8 +161,13 @@ impl CountArgs {
         }
     }
 
-    fn output(&self, n: u32) -> ResultOutput {
-        ResultOutput { json: self.json, size: self.n.are_many().then_some(n) }
+    /// Prints the result of the board of size `n` as JSON or as text, which names the board if there are several.
+    fn print(&self, n: u32, text: String, json: impl Display) -> Result<(), Failure> {
+        match (self.json, self.n.are_many()) {
+            (true, _) => output::print(json),
+            (false, true) => output::print(format_args!("{n} {text}")),
+            (false, false) => output::print(text),
+        }
     }
 
     /// Prints a text about the count on standard error, except with --quiet.
@@ -177,15 +205,10 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     if args.ledger.is_some() {
         return Err(method.refuses("no ledger", "--ledger and --shard"));
     }
-    let local = LocalArgs {
-        problem: args.asked(n)?,
-        memory: args.counting.room.memory(),
-        is_plain: args.method_args.no_mirror,
-        output: args.output(n),
-        stats: args.stats,
-    };
-    let counted = spawn_blocking(move || local_methods::run(method, &local));
-    counted.await.map_err(anyhow::Error::from)?.map(Some)
+    let (problem, memory) = (args.asked(n)?, args.counting.room.memory);
+    let is_plain = args.method_args.no_mirror;
+    let counted = spawn_blocking(move || local_methods::run(method, problem, memory, is_plain));
+    counted.await.map_err(anyhow::Error::from)??.print(args).map(Some)
 }
 
 /// Counts what no method cuts into tasks.
@@ -197,8 +220,7 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
-    let output = args.output(search.n);
-    search.count(output, args.progress.is_wanted()).await
+    search.count(args.progress.is_wanted()).await?.print(args)
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
@@ -231,12 +253,9 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
         "problem": "total", "n": n, "by_column": columns, "total": total.to_string(), "seconds": seconds,
         "threads": threads, "backend": backend.name(),
     });
-    args.output(n).print(columns.join(" "), json)?;
-    Ok(Took {
-        seconds,
-        counted: Some(total),
-        how: format!("rows by {backend}, {threads} thread{}", show::plural(threads as u64, "s")),
-    })
+    args.print(n, columns.join(" "), json)?;
+    let how = format!("rows by {backend}, {threads} thread{}", show::plural(threads as u64, "s"));
+    Ok(Took { seconds, counted: Some(total), how })
 }
 
 /// Counts one board, or several, the smallest first.
@@ -312,7 +331,7 @@ async fn count(
         threads: args.counting.room.threads(),
         backend: args.counting.tested_backend(tested_methods(problem, method, keeps))?,
         devices: devices.clone(),
-        memory: args.counting.room.memory(),
+        memory: args.counting.room.memory,
         build: provenance(PROGRAM, &devices),
         slice: slice.unwrap_or(Slice::ALL),
         ledger,
@@ -346,7 +365,12 @@ async fn count(
         ),
     };
     if !job.spec.slice.is_all() {
-        return part_counted(&job, args.output(n)).map(|()| took);
+        // Its sum is not printed alone, because it is not a total.
+        let text = format!(
+            "part {} of {plan} is counted: {} of all {} tasks; `queens merge` adds the parts up",
+            job.spec.slice, job.tasks_done, plan.tasks
+        );
+        return args.print(n, text, show::json(&job)).map(|()| took);
     }
     let answer = tokio::select! {
         found = answering => found.map_err(anyhow::Error::from)??.answer(job.counted)?,
@@ -363,24 +387,16 @@ async fn count(
             });
         }
     };
-    if args.stats {
-        stderr::print(answer::table(&answer));
-    }
-    let mut json = json!({"problem": plan.problem.name(), "n": n, "method": plan.method.name()});
+    let mut fields = Value::from(answer::fields(&answer));
     if let Some((parameter, value)) = plan.method.parameter() {
-        json[parameter] = value.into();
+        fields[parameter] = value.into();
     }
     if let Some(given) = show::given(&problem) {
-        json["given"] = given.into();
+        fields["given"] = given.into();
     }
-    json["total"] = answer.count().to_string().into();
-    for (name, number) in answer::fields(&answer) {
-        json[name] = number;
-    }
-    json["tasks"] = plan.tasks.into();
-    json["seconds"] = seconds.into();
-    json["threads"] = threads.get().into();
-    json["backend"] = backend.into();
-    args.output(n).print(answer.count(), json)?;
-    Ok(took)
+    fields["tasks"] = plan.tasks.into();
+    fields["backend"] = backend.into();
+    let (problem, method) = (plan.problem.name(), plan.method.name().into());
+    let (total, table) = (answer.count(), answer::table(&answer));
+    Counted { problem, n, method, total, fields, table, threads: threads.get(), took }.print(&args)
 }

@@ -7,7 +7,7 @@ use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
 use solve::draw::{self, Diagram};
 
-use super::queens_input::{self, Queens};
+use super::queens_input::{self, QueensArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,16 +25,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DrawArgs {
-    /// Squares (a1 b5), columns (2 4 1 3) or a FEN
-    ///
-    /// The columns are those on each rank, a FEN is as in 3Q/Q3/….
-    #[arg(required_unless_present = "board")]
-    queens: Vec<String>,
-    /// Read the queens from this file (-: standard input)
-    ///
-    /// It has a drawn board, any of these notations or JSON.
-    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
-    board: Option<PathBuf>,
+    #[command(flatten)]
+    queens: QueensArgs,
     /// Board size, 1 to 200 [default: by the queens]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     size: Option<u32>,
@@ -95,17 +87,10 @@ impl DrawArgs {
         }
     }
 
-    fn queens(&self) -> Result<Queens, Failure> {
-        let (text, source) = queens_input::text_or_file(&self.queens, self.board.as_deref())?;
-        if self.by_file {
-            queens_input::read_ranks(&text, &source)
-        } else {
-            queens_input::read(&text, &source)
-        }
-    }
-
     fn diagram(&self) -> Result<Diagram, Failure> {
-        let (said, queens) = self.queens()?;
+        let (text, source) = self.queens.text()?;
+        let read = if self.by_file { queens_input::read_ranks } else { queens_input::read };
+        let (said, queens) = read(&text, &source)?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size
         {

@@ -93,16 +93,12 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
     let pieces = client.service.export(v1::JobRequest { job: args.job }).await;
     client.receive(pieces, |data| text.write_all(data).map_err(failed)).await?;
-    finish(text.finish().map_err(failed)?, bundle)
+    text.finish().map_err(failed)?.finish_bundle().map_err(|error| match error {
+        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
+        NewFileError::Output(error) => failed(error),
+    })
 }
 
 fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
     Failure::output(bundle.display(), error)
-}
-
-fn finish(file: NewFile, bundle: &Path) -> Result<Checked, Failure> {
-    file.finish_bundle().map_err(|error| match error {
-        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
-        NewFileError::Output(error) => unwritten(bundle, &error),
-    })
 }

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::io;
-use std::ops::ControlFlow;
 
 use board::squares::Square;
 use clap::Args;
@@ -43,7 +41,7 @@ pub(super) struct ListArgs {
     fundamental: bool,
     /// Print at most so many
     #[arg(short = 'n', long, value_name = "K")]
-    limit: Option<u64>,
+    limit: Option<usize>,
     /// Print only the placement with this number
     ///
     /// It is counted from 1 [default: all].
@@ -84,17 +82,16 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn list_all(args: &ListArgs) -> Result<(), Failure> {
-    let placements = args.listed()?;
     let mut printer = args.printer()?;
     let mut groups = HashMap::new();
-    let ended = placements.take(args.limit()).try_for_each(|placement| {
+    for placement in args.listed()?.take(args.limit.unwrap_or(usize::MAX)) {
         if args.numbered {
             let (least, next) = (placement.canonical(), groups.len() + 1);
             printer.group = Some(*groups.entry(least).or_insert(next));
         }
-        printer.print_placement(&placement)
-    });
-    printer.end(ended)
+        printer.print_placement(&placement)?;
+    }
+    printer.out.end()
 }
 
 fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
@@ -107,16 +104,11 @@ fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
     };
     let placements = if args.orbit { placement.orbit() } else { vec![placement] };
     let mut printer = args.printer()?;
-    let ended = placements.iter().try_for_each(|placement| printer.print_placement(placement));
-    printer.end(ended)
+    placements.iter().try_for_each(|placement| printer.print_placement(placement))?;
+    printer.out.end()
 }
 
 impl ListArgs {
-    /// The most placements that are printed.
-    fn limit(&self) -> usize {
-        self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-    }
-
     /// The placements, in the order that was asked for.
     fn listed(&self) -> Result<Solutions, Failure> {
         // For --by-file, the search gets the board with files and ranks exchanged.
@@ -135,7 +127,7 @@ impl ListArgs {
     fn printer(&self) -> Result<Printer, Failure> {
         Ok(Printer {
             out: Lines::new(),
-            notation: self.format.for_boards(self.n)?,
+            notation: self.format.notation(self.n, Notation::Squares)?,
             by_file: self.by_file,
             printed: 0,
             group: None,
@@ -154,7 +146,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn print_placement(&mut self, placement: &Placement) -> ControlFlow<io::Error> {
+    fn print_placement(&mut self, placement: &Placement) -> Result<(), Failure> {
         match self.by_file {
             // The search has filled files, not ranks.
             true => self.print(self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION))),
@@ -162,12 +154,12 @@ impl Printer {
         }
     }
 
-    fn print(&mut self, text: impl Display) -> ControlFlow<io::Error> {
+    fn print(&mut self, text: impl Display) -> Result<(), Failure> {
         let takes_lines = matches!(self.notation, Notation::Board | Notation::Columns);
         let between = if takes_lines && self.printed > 0 { "\n" } else { "" };
         self.printed += 1;
         let number = self.printed;
-        let printed = match (self.group, self.notation) {
+        match (self.group, self.notation) {
             (None, _) => self.out.print(format_args!("{between}{text}")),
             (Some(group), Notation::Json) => {
                 let object = text.to_string();
@@ -178,17 +170,6 @@ impl Printer {
                 let behind = if takes_lines { "\n" } else { " " };
                 self.out.print(format_args!("{between}{number} {group}{behind}{text}"))
             }
-        };
-        match printed {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
-    }
-
-    fn end(self, ended: ControlFlow<io::Error>) -> Result<(), Failure> {
-        match ended {
-            ControlFlow::Break(error) => self.out.failed(error),
-            ControlFlow::Continue(()) => self.out.end(),
         }
     }
 }

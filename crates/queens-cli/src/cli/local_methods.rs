@@ -9,23 +9,11 @@ use literature::forced::{self, ForcedCount, Looking};
 use literature::states::{self, RowStats};
 use serde_json::{Value, json};
 
+use super::count::Counted;
 use super::options::MethodName;
 use crate::answer::{self, check_total};
 use crate::failure::Failure;
-use crate::output::ResultOutput;
 use crate::progress::Took;
-use crate::stderr;
-
-/// The problem and the options of a count.
-pub(super) struct LocalArgs {
-    pub(super) problem: Problem,
-    /// Bytes of memory that the count may take.
-    pub(super) memory: u64,
-    /// For `states`: whether each state is kept as it is.
-    pub(super) is_plain: bool,
-    pub(super) output: ResultOutput,
-    pub(super) stats: bool,
-}
 
 impl MethodName {
     fn name(self) -> String {
@@ -57,9 +45,13 @@ struct Found {
     table: String,
 }
 
-/// Counts by a method that makes no tasks.
-pub(super) fn run(method: MethodName, args: &LocalArgs) -> Result<Took, Failure> {
-    let problem = args.problem;
+/// Counts by a method that makes no tasks, in `memory` bytes. With `is_plain`, the method `states` keeps each state as it is.
+pub(super) fn run(
+    method: MethodName,
+    problem: Problem,
+    memory: u64,
+    is_plain: bool,
+) -> Result<Counted, Failure> {
     let n = problem.n();
     let is_total = matches!(problem, Problem::Total { .. });
     match method {
@@ -80,11 +72,11 @@ pub(super) fn run(method: MethodName, args: &LocalArgs) -> Result<Took, Failure>
     }
     let begun = Instant::now();
     let found = match method {
-        MethodName::States => by_states(n, args)?,
-        MethodName::Forced => by_forced_lines(n, Looking::ColumnsAndRows)?,
-        MethodName::ForcedColumns => by_forced_lines(n, Looking::Columns)?,
+        MethodName::States => by_states(n, memory, is_plain)?,
+        MethodName::Forced => by_forced_lines(n, Looking::ColumnsAndRows),
+        MethodName::ForcedColumns => by_forced_lines(n, Looking::Columns),
         MethodName::Unique => {
-            let census = solve::census(n).map_err(anyhow::Error::from)?;
+            let census = solve::census(n);
             let answer = Answer::from(census);
             let (fields, table) = (answer::fields(&answer).into(), answer::table(&answer));
             Found { total: census.total, answer: answer.count(), fields, table }
@@ -93,29 +85,16 @@ pub(super) fn run(method: MethodName, args: &LocalArgs) -> Result<Took, Failure>
             unreachable!("it makes tasks")
         }
     };
-    let seconds = begun.elapsed().as_secs_f64();
+    let took = Took::by_one_thread(begun, found.total, &method.name());
     check_total(problem, found.total)?;
-    if args.stats {
-        stderr::print(&found.table);
-    }
-    let mut json = json!({
-        "problem": problem.name(),
-        "n": n,
-        "method": method.name(),
-        "total": found.answer.to_string(),
-        "seconds": seconds,
-        "threads": 1,
-    });
-    for (name, value) in found.fields.as_object().into_iter().flatten() {
-        json[name] = value.clone();
-    }
-    args.output.print(found.answer, json)?;
-    Ok(Took::by_one_thread(seconds, found.total, &method.name()))
+    let Found { answer: total, fields, table, .. } = found;
+    let (problem, method) = (problem.name(), method.name());
+    Ok(Counted { problem, n, method, total, fields, table, threads: 1, took })
 }
 
-fn by_states(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
-    let count = if args.is_plain { states::count_plain } else { states::count };
-    let found = count(n, args.memory)?;
+fn by_states(n: u32, memory: u64, is_plain: bool) -> Result<Found, Failure> {
+    let count = if is_plain { states::count_plain } else { states::count };
+    let found = count(n, memory)?;
     let head = "row           states           merged            bytes\n".to_string();
     let table = (1..).zip(&found.rows).fold(head, |table, (row, it)| {
         let RowStats { states, merged, bytes } = it;
@@ -127,10 +106,9 @@ fn by_states(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
     Ok(Found { total: found.total, answer: found.total, fields, table })
 }
 
-fn by_forced_lines(n: u32, looking: Looking) -> Result<Found, Failure> {
-    let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
-    let ForcedCount { total, tries, forced, dead } = found;
+fn by_forced_lines(n: u32, looking: Looking) -> Found {
+    let ForcedCount { total, tries, forced, dead } = forced::count(n, looking);
     let table = format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n");
     let fields = json!({"tries": tries, "forced": forced, "dead": dead});
-    Ok(Found { total: total.into(), answer: total.into(), fields, table })
+    Found { total: total.into(), answer: total.into(), fields, table }
 }

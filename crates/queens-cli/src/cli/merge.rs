@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use count::Answer;
 use farm::{IntervalSet, Plan, Slice};
-use ledger::{Absorbed, Joined, join_ledgers};
+use ledger::{Absorbed, Joined, LedgerFault, join_ledgers};
 use serde_json::json;
 
 use crate::answer;
@@ -32,11 +32,6 @@ pub(super) struct MergeArgs {
 }
 
 /// Joins the ledgers. What is there is kept even if tasks are missing.
-///
-/// # Errors
-///
-/// [`Failure::Incomplete`], if tasks are missing; [`Failure::Suspended`], if the total contradicts what is
-/// known; and everything that is wrong with a ledger.
 pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
     let Joined { plan, ref slices, ref parts, tasks_done, total, ref missing, .. } = joined;
@@ -103,13 +98,13 @@ fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             ledgers.push(path.clone());
             continue;
         }
-        let fault = |reason: &str| Failure::unopened_ledger(path, reason);
+        let fault = |reason: String| LedgerFault::Place(reason).at(Some(path));
         let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(|error| fault(&error.to_string()))?;
+        let entries = entries.map_err(|error| fault(error.to_string()))?;
         let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).collect();
         found.retain(|path| path.extension().is_some_and(|extension| extension == "db"));
         if found.is_empty() {
-            return Err(fault("no name in this folder ends in .db"));
+            return Err(fault("no name in this folder ends in .db".into()).into());
         }
         found.sort();
         ledgers.append(&mut found);

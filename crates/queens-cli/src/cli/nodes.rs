@@ -68,11 +68,6 @@ impl NodeType {
     }
 
     /// The nodes that are named, for a plan of size `n` by `method`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the file cannot be read, is of another program, or has no rate of the
-    /// method.
     pub(super) fn read(named: &Named, n: u32, method: &str) -> Result<NodeType, Failure> {
         let Named { file, nodes } = named;
         let shown = file.display();
@@ -139,11 +134,7 @@ impl NodeType {
     }
 }
 
-/// Gives each type the watts of a node.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], if there are not as many.
+/// Gives each type the watts of a node, if there are as many.
 pub(super) fn with_watts(types: &mut [NodeType], watts: &[f64]) -> Result<(), Failure> {
     if !watts.is_empty() && watts.len() != types.len() {
         return Err(Failure::Usage(format!(

@@ -72,10 +72,6 @@ impl MethodName {
 
 impl MethodArgs {
     /// The method, if it is one that makes no tasks.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if another option does not belong to it.
     pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
         let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
         self.check(method)?;
@@ -88,10 +84,6 @@ impl MethodArgs {
     }
 
     /// The choice of a method, if one was made.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if the options do not belong together, or if the method makes no tasks.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         let MethodArgs { method, rows, width, no_mirror } = *self;
         let method = match method {
@@ -138,8 +130,8 @@ pub(super) struct RoomArgs {
     ///
     /// All threads and jobs together. A percentage is of what this process may use: the machine's
     /// memory, or less if control groups or Slurm's variables allow less.
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
-    memory: MemoryBound,
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
+    pub(super) memory: u64,
 }
 
 impl RoomArgs {
@@ -152,11 +144,6 @@ impl RoomArgs {
     pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
         self.threads.is_some_and(|threads| threads.get() > 1)
             && matches.value_source("threads") == Some(ValueSource::CommandLine)
-    }
-
-    /// Bytes of memory that counting may take.
-    pub(super) fn memory(&self) -> u64 {
-        self.memory.bytes()
     }
 }
 
@@ -190,10 +177,6 @@ impl CountingArgs {
     }
 
     /// The backend, after it has passed its self-test with these methods.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Miscounted`], if it miscounts.
     pub(super) fn tested_backend(
         &self,
         methods: impl IntoIterator<Item = MethodChoice>,
@@ -205,11 +188,6 @@ impl CountingArgs {
 
     /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all of
     /// them if no backend was named and the largest board, `most`, is large enough.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Miscounted`], if one miscounts; [`Failure::Device`], if one was asked for that fails, or if there
-    /// is none of those that were asked for.
     pub(super) fn tested_devices(&self, most: u32) -> Result<Devices, Failure> {
         let (choice, are_required) = match self.backend {
             Some(BackendChoice::Processor(_)) => return Ok(Devices::default()),
@@ -383,44 +361,22 @@ impl FromStr for Sizes {
     }
 }
 
-/// An upper bound of memory: a size, or a share of what this process may use.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum MemoryBound {
-    /// Bytes.
-    Size(u64),
-    /// A share, above 0 and at most 1.
-    Share(f64),
-}
+/// Half of the memory that this process may use.
+pub(super) const HALF: &str = "50%";
 
-impl MemoryBound {
-    /// Half of the memory that this process may use.
-    pub(super) const HALF: &str = "50%";
-
-    /// Its bytes.
-    pub(super) fn bytes(self) -> u64 {
-        match self {
-            MemoryBound::Size(bytes) => bytes,
-            MemoryBound::Share(share) => (allowed_memory() as f64 * share) as u64,
+/// Reads an upper bound of memory, a size or a share of what this process may use, and returns its bytes.
+pub(super) fn memory(text: &str) -> anyhow::Result<u64> {
+    let bytes = match text.strip_suffix('%') {
+        Some(percent) => {
+            let percent = percent.trim().parse::<f64>().ok();
+            let percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
+            percent.map(|percent| (allowed_memory() as f64 * percent / 100.0) as u64)
         }
-    }
-}
-
-impl FromStr for MemoryBound {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<MemoryBound> {
-        let bound = match text.strip_suffix('%') {
-            Some(percent) => {
-                let percent = percent.trim().parse::<f64>().ok();
-                let percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
-                percent.map(|percent| MemoryBound::Share(percent / 100.0))
-            }
-            None => text.parse::<ByteSize>().ok().map(|size| MemoryBound::Size(size.as_u64())),
-        };
-        bound.context(
-            "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
-        )
-    }
+        None => text.parse::<ByteSize>().ok().map(|size| size.as_u64()),
+    };
+    bytes.context(
+        "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
+    )
 }
 
 #[cfg(test)]
@@ -506,10 +462,11 @@ mod tests {
 
     #[test]
     fn memory_is_said_as_a_size_or_as_a_share() {
-        let read = |text: &str| text.parse::<MemoryBound>().ok();
-        assert_eq!(read("2GiB"), Some(MemoryBound::Size(2 << 30)));
-        assert_eq!(read("12.5%"), Some(MemoryBound::Share(0.125)));
-        assert_eq!(read(MemoryBound::HALF), Some(MemoryBound::Share(0.5)));
+        let read = |text: &str| memory(text).ok();
+        let of_all = |share: f64| Some((allowed_memory() as f64 * share) as u64);
+        assert_eq!(read("2GiB"), Some(2 << 30));
+        assert_eq!(read("12.5%"), of_all(0.125));
+        assert_eq!(read(HALF), of_all(0.5));
         for wrong in ["", "much", "%", "0%", "-5%", "101%", "NaN%", "inf%"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }

@@ -43,26 +43,14 @@ const NOTATIONS: [(&str, Notation, &str); 5] = [
 const LARGEST_DRAWN: u32 = 1_000;
 
 impl FormatArgs {
-    /// The chosen notation, or the one that suits a single board of size `n`.
-    pub(super) fn for_board(&self, n: u32) -> Result<Notation, Failure> {
-        let suitable = if n <= 26 { Notation::Squares } else { Notation::Columns };
-        Ok(self.chosen(n)?.unwrap_or(suitable))
-    }
-
-    /// The chosen notation, or one that takes a line for each of several boards of size `n`.
-    pub(super) fn for_boards(&self, n: u32) -> Result<Notation, Failure> {
-        Ok(self.chosen(n)?.unwrap_or(Notation::Squares))
-    }
-
-    fn chosen(&self, n: u32) -> Result<Option<Notation>, Failure> {
-        if self.json {
-            return Ok(Some(Notation::Json));
-        }
+    /// The chosen notation for boards of size `n`, or else the usual one.
+    pub(super) fn notation(&self, n: u32, usual: Notation) -> Result<Notation, Failure> {
         match self.format {
+            _ if self.json => Ok(Notation::Json),
             Some(Notation::Board) if n > LARGEST_DRAWN => Err(Failure::Usage(format!(
                 "a board of size {n} is not drawn: give a size of at most {LARGEST_DRAWN}, or --format columns"
             ))),
-            format => Ok(format),
+            format => Ok(format.unwrap_or(usual)),
         }
     }
 }

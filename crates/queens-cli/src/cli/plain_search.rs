@@ -10,8 +10,8 @@ use serde_json::json;
 use solve::{Start, ways};
 use tokio::task::spawn_blocking;
 
+use super::count::Counted;
 use crate::failure::Failure;
-use crate::output::ResultOutput;
 use crate::progress::{Progress, Took};
 
 /// The largest board. A search holds a few bytes for each of its rows.
@@ -48,12 +48,8 @@ impl Search {
         Err(Failure::Usage(wrong))
     }
 
-    /// Counts by plain backtracking, on one thread, and prints the number.
-    pub(super) async fn count(
-        self,
-        output: ResultOutput,
-        wants_progress: bool,
-    ) -> Result<Took, Failure> {
+    /// Counts by plain backtracking, on one thread.
+    pub(super) async fn count(self, wants_progress: bool) -> Result<Counted, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;
         let (rows, begun) = (ranks.unwrap_or(n), Instant::now());
         // The number found so far may be all that is ever known, if few rows have given queens.
@@ -76,26 +72,22 @@ impl Search {
         };
         progress.finish();
         counted.map_err(anyhow::Error::from)?;
-        let total = found.load(Ordering::Relaxed);
-        let seconds = begun.elapsed().as_secs_f64();
+        let total = found.load(Ordering::Relaxed).into();
         let method = if n <= Given::MAX_N { "masks" } else { "arrays" };
-        let mut json = json!({"problem": problem, "n": n, "method": method});
+        let mut fields = json!({});
         let squares = |squares: Vec<Square>| {
             squares.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
         for (name, queens) in [("given", given), ("blocked", blocked)] {
             if !queens.is_empty() {
-                json[name] = squares(queens).into();
+                fields[name] = squares(queens).into();
             }
         }
         if let Some(ranks) = ranks {
-            json["ranks"] = ranks.into();
+            fields["ranks"] = ranks.into();
         }
-        json["total"] = total.to_string().into();
-        json["seconds"] = seconds.into();
-        json["threads"] = 1.into();
-        output.print(total, json)?;
-        Ok(Took::by_one_thread(seconds, total.into(), method))
+        let (took, table) = (Took::by_one_thread(begun, total, method), String::new());
+        Ok(Counted { problem, n, method: method.into(), total, fields, table, threads: 1, took })
     }
 }
 

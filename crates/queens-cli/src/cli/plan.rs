@@ -103,7 +103,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let method = choice.for_problem(problem);
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
-    let (wanted, memory) = (args.counting.room.threads(), args.counting.room.memory());
+    let (wanted, memory) = (args.counting.room.threads(), args.counting.room.memory);
     let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
     let effort = Effort {
         plan,
@@ -244,7 +244,7 @@ impl PlanArgs {
         let index = PlanIndex::new(problem, method)?;
         let plan = Plan { problem, method, tasks: index.len() };
         let room = &self.counting.room;
-        let Fit { threads, bytes } = fit(plan, room.threads(), room.memory())?;
+        let Fit { threads, bytes } = fit(plan, room.threads(), room.memory)?;
         let time = effort.time / 4;
         let effort = Effort { plan, threads: threads.get(), memory: bytes, time, ..effort };
         let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;

@@ -8,7 +8,6 @@ use board::squares::{Square, parse_squares};
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
-use solve::NotationError;
 
 use crate::failure::Failure;
 
@@ -42,28 +41,52 @@ impl GivenArgs {
 
     /// Reads the given queens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
-        let squares = |given| match parse_squares(given) {
-            Ok(squares) if squares.is_empty() => Err(Failure::Usage(
+        if let Some(path) = &self.board {
+            let (text, name) = text_of(path)?;
+            return read(&text, &name).map(Some);
+        }
+        match self.given.as_deref().map(parse_squares) {
+            None => Ok(None),
+            Some(Ok(squares)) if squares.is_empty() => Err(Failure::Usage(
                 "--given has no square: name at least one, as in a1,c2, or leave it out".into(),
             )),
-            Ok(squares) => Ok((None, squares)),
-            Err(error) => Err(Failure::Usage(format!("--given: {error}"))),
-        };
-        let queens = self.given.as_deref().map(squares);
-        queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
+            Some(Ok(squares)) => Ok(Some((None, squares))),
+            Some(Err(error)) => Err(Failure::Usage(format!("--given: {error}"))),
+        }
     }
 
-    /// Reads the given queens of a board of size `n`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if they cannot be read or stand on a board of another size.
+    /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
     pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.read()? {
             Some((Some(size), _)) if size != n => Err(Failure::Usage(format!(
                 "the queens are given on a board of size {size}, and N is {n}"
             ))),
             given => Ok(given.map(|(_, queens)| queens)),
+        }
+    }
+}
+
+/// The queens of `check` and `draw`.
+#[derive(Debug, Args)]
+pub(super) struct QueensArgs {
+    /// Squares (a1 b5), columns (2 4 1 3) or a FEN
+    ///
+    /// The columns are those on each rank, a FEN is as in 3Q/Q3/….
+    #[arg(required_unless_present = "board")]
+    queens: Vec<String>,
+    /// Read the queens from this file (-: standard input)
+    ///
+    /// It has a drawn board, any of these notations or JSON; `check` takes several boards.
+    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
+    board: Option<PathBuf>,
+}
+
+impl QueensArgs {
+    /// The text of the queens, and its name in errors.
+    pub(super) fn text(&self) -> Result<(String, String), Failure> {
+        match &self.board {
+            Some(board) => text_of(board),
+            None => Ok((self.queens.join(" "), "the queens".into())),
         }
     }
 }
@@ -102,7 +125,7 @@ pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
     if let Some(objects) = objects(text) {
         let usage = |reason: String| Failure::Usage(format!("{source}: {reason}"));
         let [object] = objects.as_slice() else {
-            return Err(usage(NotationError::Several(objects.len()).to_string()));
+            return Err(usage(format!("there are {} boards: give one", objects.len())));
         };
         let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
             usage(format!("this JSON is no placement with its n and its squares ({error})"))
@@ -130,20 +153,6 @@ pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
             "{source}: --by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
         ))
     })
-}
-
-/// Reads queens from a file, or from standard input if it is called `-`.
-fn read_file(path: &Path) -> Result<Queens, Failure> {
-    let (text, name) = text_of(path)?;
-    read(&text, &name)
-}
-
-/// The text of the queens in a file or in the arguments, and its name in errors.
-pub(super) fn text_or_file(
-    queens: &[String],
-    board: Option<&Path>,
-) -> Result<(String, String), Failure> {
-    board.map_or_else(|| Ok((queens.join(" "), "the queens".into())), text_of)
 }
 
 /// The text of a file, or of standard input if it is called `-`, and its name in errors.

@@ -1,10 +1,7 @@
 //! `queens reproduce`.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-
 use clap::Args;
-use literature::reproduce::{Line, Machine, Outputs, report, subject};
+use literature::reproduce::{Line, Outputs, report, subject};
 use vectors::{Figure, figures};
 
 use crate::failure::Failure;
@@ -14,7 +11,6 @@ const EXAMPLES: &str = "\
 Examples:
   queens reproduce --quick           the figures that take a moment each
   queens reproduce --only forced     those of one subject
-  queens reproduce --markdown docs/REPRODUCED.md
 
 An exact figure that differs without a known reason ends the command with exit code 14. Measured figures, \
 such as ratios of times, depend on the machine and never do.";
@@ -31,32 +27,23 @@ pub(super) struct ReproduceArgs {
     /// Print JSON instead of the table, one object a line [default: the table]
     #[arg(long)]
     json: bool,
-    /// Also write a page with the sources, the date and the machine to this file [default: none]
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let chosen = args.chosen()?;
-    // The file is created first, so that a wrong name fails before minutes of counting.
-    if let Some(path) = &args.markdown {
-        File::create(path).map_err(|error| cannot_write(path, &error))?;
-    }
-    let machine = Machine::look();
     let mut outputs = Outputs::default();
     let mut lines = Vec::new();
-    let print = if args.markdown.is_some() { output::mention::<String> } else { output::print };
     if !args.json {
-        print(report::HEAD.into())?;
+        output::print(report::HEAD)?;
     }
     for figure in chosen {
         let line = Line::new(figure, outputs.value(figure)?);
-        print(if args.json { report::json(&line).to_string() } else { report::row(&line) })?;
+        output::print(if args.json {
+            report::json(&line).to_string()
+        } else {
+            report::row(&line)
+        })?;
         lines.push(line);
-    }
-    if let Some(path) = &args.markdown {
-        let page = report::markdown(&lines, &machine);
-        std::fs::write(path, page).map_err(|error| cannot_write(path, &error))?;
     }
     stderr::print(format_args!("{}\n", report::summary(&lines)));
     let faults: Vec<String> =
@@ -93,8 +80,4 @@ impl ReproduceArgs {
         };
         Ok(figures().iter().filter(wanted).collect())
     }
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::output(path.display(), error)
 }

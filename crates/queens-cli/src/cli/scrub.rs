@@ -20,10 +20,7 @@ pub(super) struct ScrubArgs {
     json: bool,
 }
 
-/// # Errors
-///
-/// [`Failure::LedgerDamaged`], if something is damaged, once all ledgers were read; and whatever keeps a ledger from
-/// being read.
+/// Reads all ledgers, also after one that is damaged.
 pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
     let mut failure = None;
     for path in &args.ledgers {
@@ -36,7 +33,7 @@ pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
                 } else {
                     output::print(format_args!("{file}: {damage}"))?;
                 }
-                failure.get_or_insert(Failure::damaged_ledger(path, &damage));
+                failure.get_or_insert(LedgerFault::Content(damage).at(Some(path)).into());
                 continue;
             }
             Err(fault) => return Err(fault.at(Some(path)).into()),

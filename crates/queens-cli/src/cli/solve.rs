@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use solve::{
     Completion, ConstructError, Construction, Effort, Notation, Opening, Placement, Rules, Start,
@@ -116,7 +116,8 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
         return Err(Failure::Usage(reason));
     }
-    let notation = args.format.for_board(n)?;
+    let usual = if n <= 26 { Notation::Squares } else { Notation::Columns };
+    let notation = args.format.notation(n, usual)?;
     let is_searched = given.is_some()
         || args.random_given.is_some()
         || args.blocked.is_given()
@@ -223,7 +224,7 @@ fn search(
     let limit = Duration::from_secs(seconds);
     let opening = args.start.unwrap_or(Opening::Few);
     let stop = || begun.elapsed() >= limit;
-    let (completion, effort) = complete_within(start, opening, seed.into(), u64::MAX, stop);
+    let (completion, effort) = complete_within(start, opening, seed.into(), stop);
     if args.stats && notation != Notation::Json {
         let Effort { attempts, swaps, conflicts, nodes } = &effort;
         stderr::print(format_args!(
@@ -264,16 +265,12 @@ fn print(
     output::print(notation.of_rows(n, columns.iter().copied(), fields))
 }
 
-fn check(n: u32, columns: impl Iterator<Item = u32>) -> Result<(), Failure> {
-    if is_placement(n, columns) {
-        return Ok(());
-    }
-    Err(anyhow!("what was found for N = {n} is no placement").into())
+fn check(n: u32, columns: impl Iterator<Item = u32>) -> anyhow::Result<()> {
+    ensure!(is_placement(n, columns), "what was found for N = {n} is no placement");
+    Ok(())
 }
 
-fn admitted(start: &Start, placement: &Placement) -> Result<(), Failure> {
-    if start.admits(placement) {
-        return Ok(());
-    }
-    Err(anyhow!("what was found for N = {} is no such placement", start.n()).into())
+fn admitted(start: &Start, placement: &Placement) -> anyhow::Result<()> {
+    ensure!(start.admits(placement), "what was found for N = {} is no such one", start.n());
+    Ok(())
 }

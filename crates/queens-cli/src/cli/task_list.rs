@@ -27,14 +27,11 @@ pub(super) fn run(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failur
         index.fill(first..past, &mut tasks).map_err(anyhow::Error::from)?;
         for index in 0..tasks.len() {
             let (Prefix { left, down, right }, weight) = tasks.get(index);
-            let printed = match json {
+            match json {
                 true => lines.print(format_args!(
                     r#"{{"left":{left},"down":{down},"right":{right},"weight":{weight}}}"#
-                )),
-                false => lines.print(format_args!("{left} {down} {right} {weight}")),
-            };
-            if let Err(error) = printed {
-                return lines.failed(error);
+                ))?,
+                false => lines.print(format_args!("{left} {down} {right} {weight}"))?,
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `queens plan --method unique`: the jobs of the direct search for one placement of each orbit.
 
 use serde_json::json;
-use solve::{Job, jobs};
+use solve::{Job, UNIQUE_MAX, jobs};
 
 use crate::failure::Failure;
 use crate::output;
@@ -11,12 +11,12 @@ const LARGEST_COUNTED: u32 = 12;
 
 /// Prints how many jobs a board of size `n` has, for each column of the first queen.
 pub(super) fn run(n: u32, json: bool) -> Result<(), Failure> {
-    let jobs = jobs(n).map_err(|error| Failure::Usage(error.to_string()))?;
-    if jobs.is_empty() {
+    if !(4..=UNIQUE_MAX).contains(&n) {
         return Err(Failure::Usage(format!(
             "a board of size {n} has no jobs by the queens of its first two rows: give a size from 4 to 32"
         )));
     }
+    let jobs = jobs(n);
     let total = (n <= LARGEST_COUNTED).then(|| jobs.iter().map(|job| job.total()).sum::<u128>());
     let by_first: Vec<usize> = jobs.chunk_by(|a, b| a.first == b.first).map(<[Job]>::len).collect();
     if json {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedPolicy, Verdict};
-use farm::{AuditScope, IdentifiedBy, JobState};
+use farm::{AuditScope, IdentifiedBy, JobState, Principal};
 use serde_json::json;
 
 use super::show::{self, plural};
@@ -44,7 +44,7 @@ impl Verified<'_> {
             format!(
                 "ranges    {} by {} of {} with {}; they cover what they should, without overlaps, and add up",
                 header.lines.ranges,
-                many(self.machines(), "machine"),
+                many(self.machines().len(), "machine"),
                 many(self.owners().len(), "owner"),
                 self.kernels().join(", ")
             ),
@@ -178,7 +178,7 @@ impl Verified<'_> {
             "total": self.total().map(|total| total.to_string()),
             "counted": total.to_string(),
             "ranges": header.lines.ranges,
-            "machines": self.machines(),
+            "machines": self.machines().len(),
             "owners": shares(&|author, _| author.principal.owner.clone()),
             "kernels": shares(&|_, kernel| kernel.to_string()),
             "builds": builds,
@@ -228,20 +228,14 @@ impl Verified<'_> {
         format!("{:.2}%", if total == 0 { 0.0 } else { 100.0 * count as f64 / total as f64 })
     }
 
-    fn machines(&self) -> usize {
-        let principals =
-            self.checked.content.authors.iter().map(|author| &author.provenance.principal);
-        principals.collect::<BTreeSet<_>>().len()
+    /// The machines that have counted.
+    fn machines(&self) -> BTreeSet<&Principal> {
+        self.checked.content.authors.iter().map(|author| &author.provenance.principal).collect()
     }
 
     /// The number of machines that are identified in this way.
     fn identified_by(&self, by: IdentifiedBy) -> usize {
-        let principals =
-            self.checked.content.authors.iter().map(|author| &author.provenance.principal);
-        principals
-            .filter(|principal| principal.identified_by() == by)
-            .collect::<BTreeSet<_>>()
-            .len()
+        self.machines().iter().filter(|machine| machine.identified_by() == by).count()
     }
 
     fn identified(&self) -> String {
@@ -252,19 +246,12 @@ impl Verified<'_> {
         ];
         let reported = ways.map(|(by, what)| (self.identified_by(by), what)).into_iter();
         let reported = reported.filter(|(machines, _)| *machines > 0);
-        reported
-            .map(|(machines, what)| format!("{what} ({machines})"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        let reported = reported.map(|(machines, what)| format!("{what} ({machines})"));
+        reported.collect::<Vec<_>>().join(", ")
     }
 
     fn owners(&self) -> BTreeSet<&str> {
-        self.checked
-            .content
-            .authors
-            .iter()
-            .map(|author| author.provenance.principal.owner.as_str())
-            .collect()
+        self.machines().into_iter().map(|machine| machine.owner.as_str()).collect()
     }
 
     fn kernels(&self) -> Vec<String> {

@@ -135,7 +135,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let effort = RecountEffort {
         threads: args.room.threads(),
         variant,
-        memory: args.room.memory(),
+        memory: args.room.memory,
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
     if let Some(outlook) = outlook(&checked, effort) {

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use executor::provenance;
 use farm::{AgentConfig, Hello};
 use service::ServiceError;
-use service::worker::{GrpcConnector, LeaveRules, machine, start_executor, work};
+use service::worker::{LeaveRules, machine, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -78,7 +78,7 @@ fn slurm_name() -> Option<String> {
 }
 
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
-    let endpoint = args.coordinator.endpoint()?;
+    let mut endpoint = args.coordinator.endpoint()?;
     // A file that cannot be used is an error at once; a coordinator, or the file with its address, may come
     // later.
     match endpoint.check() {
@@ -86,7 +86,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     }
     let asked = asked_to_stop();
-    let (threads, memory) = (args.counting.room.threads(), args.counting.room.memory());
+    let (threads, memory) = (args.counting.room.threads(), args.counting.room.memory);
     let backend = args.counting.tested_backend(MethodChoice::all())?;
     // Whatever is submitted may be worth a graphics processor.
     let devices = args.counting.tested_devices(u32::MAX)?;
@@ -102,7 +102,6 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let machine = args.machine.unwrap_or_else(machine);
     tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
-    let mut connector = GrpcConnector { endpoint };
     let config = AgentConfig {
         hello: Hello {
             worker: name,
@@ -128,7 +127,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         asked_to_stop().await;
         std::process::exit(130);
     });
-    work(config, rules, executor, parts, &mut connector, stopping).await?;
+    work(config, rules, executor, parts, &mut endpoint, stopping).await?;
     tracing::info!("the worker leaves");
     Ok(())
 }

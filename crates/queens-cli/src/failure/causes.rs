@@ -1,9 +1,7 @@
 //! Turns errors of other crates into failures, and adds what to do about them.
 
-use std::path::Path;
-
 use executor::{CountingError, DeviceSelfTestError};
-use ledger::{JoinError, LedgerError, LedgerFault};
+use ledger::{LedgerError, LedgerFault};
 use service::ServiceError;
 use service::local::LocalError;
 
@@ -60,7 +58,10 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \
                  export that is being made, or `sqlite3`), then start again: everything accepted so far is safe"
             )),
-            LedgerFault::Content(_) => Failure::damaged_ledger(&path, &reason),
+            LedgerFault::Content(_) => Failure::LedgerDamaged(format!(
+                "the ledger {ledger} is damaged ({reason}); nothing was changed in it: restore a copy, or start again \
+                 with another file"
+            )),
             LedgerFault::NoLedger => Failure::LedgerDamaged(format!(
                 "{ledger} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in \
                  it: restore a copy, or name another file"
@@ -69,12 +70,20 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
                  file"
             )),
-            LedgerFault::File(_) | LedgerFault::Place(_) => {
-                Failure::unopened_ledger(&path, &reason)
-            }
+            LedgerFault::File(_) | LedgerFault::Place(_) => Failure::Unwritten(format!(
+                "cannot open the ledger {ledger} ({reason}); give the name of a file that can be read and written, or \
+                 made"
+            )),
             LedgerFault::Gone(_) => Failure::Unwritten(format!(
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
                  again: workers keep what was not acknowledged"
+            )),
+            LedgerFault::AnotherPlan { holds, wanted } => Failure::AnotherPlan(format!(
+                "the ledger {ledger} holds {holds}, not {wanted}; use another file, or ask for what it holds"
+            )),
+            LedgerFault::Unsettled(open) => Failure::Incomplete(format!(
+                "{open} ranges of the ledger {ledger} wait for another machine to count them again; serve it with \
+                 `queens coordinator --ledger` and two or more workers until its job is done"
             )),
             LedgerFault::Conflict { .. } => Failure::Miscounted(format!(
                 "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that part \
@@ -94,23 +103,14 @@ impl From<ServiceError> for Failure {
         match error {
             ServiceError::Ledger(error) => error.into(),
             ServiceError::Plan(error) => error.into(),
-            ServiceError::Url { .. } => Failure::Usage(text),
+            ServiceError::Url(_) => Failure::Usage(text),
             ServiceError::Unreachable { url, reason } => Failure::unreachable(&url, &reason),
-            ServiceError::GaveUp { reason } => Failure::Unreachable(format!(
-                "there was no coordinator for as long as --give-up-after says ({reason}); what this worker has not \
-                 reported is counted again by others"
-            )),
-            ServiceError::Token { url, reason } => Failure::token(&url, &reason),
-            ServiceError::Forbidden(_)
-            | ServiceError::SecretFile { .. }
-            | ServiceError::Impostor { .. } => Failure::Secret(text),
-            ServiceError::Listen { address, reason } => Failure::listen(&address, &reason),
-            ServiceError::Incompatible(_) => Failure::Incompatible(text),
-            ServiceError::Tasks(_) => Failure::Incompatible(format!(
-                "{text}; run the same version of this program at both ends, or work for another coordinator"
-            )),
+            ServiceError::GaveUp(_) => Failure::Unreachable(text),
+            ServiceError::Token { .. } | ServiceError::Secret(_) => Failure::Secret(text),
+            ServiceError::Listen { .. } => Failure::Listen(text),
+            ServiceError::Incompatible(_) | ServiceError::Tasks(_) => Failure::Incompatible(text),
             ServiceError::Device(error) => error.into(),
-            ServiceError::Distrusted { .. } => Failure::Miscounted(text),
+            ServiceError::Distrusted(_) => Failure::Miscounted(text),
             ServiceError::Stopping(gone) => anyhow::Error::from(gone).into(),
             ServiceError::Internal(error) => error.into(),
         }
@@ -134,8 +134,6 @@ impl From<LocalError> for Failure {
             LocalError::Service(error) => error.into(),
             LocalError::Memory(error) => error.into(),
             LocalError::Refused(refusal) => refusal.into(),
-            LocalError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
-            LocalError::Unsettled { path, open } => unsettled(&path, open),
             LocalError::Miscounted => Failure::Miscounted(
                 "this machine counted the same range twice, with different results; do not trust it with counting \
                  before its memory and cooling are checked"
@@ -159,32 +157,4 @@ impl From<LocalError> for Failure {
             }
         }
     }
-}
-
-impl From<JoinError> for Failure {
-    fn from(error: JoinError) -> Failure {
-        match error {
-            JoinError::Nothing => Failure::Usage("name the ledgers to join".into()),
-            JoinError::Ledger(error) => error.into(),
-            JoinError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
-            JoinError::Unsettled { path, open } => unsettled(&path, open),
-        }
-    }
-}
-
-/// The ledger holds another job.
-fn another_plan(path: &Path, holds: &str, wanted: &str) -> Failure {
-    Failure::AnotherPlan(format!(
-        "the ledger {} holds {holds}, not {wanted}; use another file, or ask for what it holds",
-        path.display()
-    ))
-}
-
-/// Ranges of the ledger wait for a count by another machine or owner.
-fn unsettled(path: &Path, open: u64) -> Failure {
-    Failure::Incomplete(format!(
-        "{open} ranges of the ledger {} wait for another machine to count them again; serve it with `queens coordinator \
-         --ledger` and two or more workers until its job is done",
-        path.display()
-    ))
 }

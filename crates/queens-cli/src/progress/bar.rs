@@ -7,33 +7,16 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Number of steps of the bar. Each is a hundredth of a percent.
-const STEPS: u64 = 10_000;
+pub(super) const STEPS: u64 = 10_000;
 
 /// How often a bar or a spinner is drawn, at most.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
-/// A bar on a terminal, with a name before it and a message behind it.
-#[derive(Debug)]
-pub(super) struct Bar(ProgressBar);
-
-impl Bar {
-    pub(super) fn new() -> Bar {
-        let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
-        let cells = (columns / 4).clamp(8, 32);
-        Bar(drawn(Some(STEPS), &format!("{{prefix}} {{bar:{cells}}} {{wide_msg}}")))
-    }
-
-    /// Draws the share that is over, and as much of the message as there is room for.
-    pub(super) fn draw(&self, name: &str, share: f64, message: String) {
-        self.0.set_prefix(name.to_owned());
-        self.0.set_message(message);
-        self.0.set_position((share * STEPS as f64) as u64);
-    }
-
-    /// Removes the bar.
-    pub(super) fn finish(&self) {
-        self.0.finish_and_clear();
-    }
+/// A bar on a terminal, with a prefix before it and as much of a message behind it as there is room for.
+pub(super) fn bar() -> ProgressBar {
+    let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
+    let cells = (columns / 4).clamp(8, 32);
+    drawn(Some(STEPS), &format!("{{prefix}} {{bar:{cells}}} {{wide_msg}}"))
 }
 
 /// A spinner that shows what takes about so long, and for how long it has run. It is drawn until it is finished.

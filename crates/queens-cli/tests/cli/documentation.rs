@@ -100,10 +100,7 @@ const PAGES: [Page; 10] = [
             ("compare 12", "compare 7"),
             ("compare 4..16", "compare 4..7"),
         ],
-        elsewhere: &[
-            ("queens reproduce   ", "cli/reproduce.rs; all figures take minutes"),
-            ("queens reproduce --markdown", "cli/reproduce.rs"),
-        ],
+        elsewhere: &[("queens reproduce   ", "cli/reproduce.rs; all figures take minutes")],
     },
     Page {
         name: "docs/OPERATIONS.md",

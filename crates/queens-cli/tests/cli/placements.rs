@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use board::squares::{Square, check_queens, parse_board, parse_squares};
+use board::squares::{Square, check_queens, parse_squares};
 use solve::is_placement;
 
 use crate::support::Scratch;
@@ -24,7 +24,7 @@ fn every_format_shows_the_same_placement() {
     let mut squares = squares;
     assert!(squares.is_sorted_by_key(|square| square.column), "file by file, as in a list");
     squares.sort_by_key(|square| square.row);
-    assert_eq!(parse_board(&print("board")), Ok((Some(27), squares.clone())));
+    assert_eq!(solve::read_queens(&print("board")), Ok((Some(27), squares.clone())));
 
     let columns: Vec<u32> = squares.iter().map(|square| square.column + 1).collect();
     let names: Vec<String> = by_file.iter().map(ToString::to_string).collect();

@@ -7,7 +7,7 @@ use farm::{
     Report, TaskCounts,
 };
 use service::Endpoint;
-use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
+use service::worker::{Connect, Link, LinkEnd};
 use tokio::runtime::Runtime;
 use tokio_stream::StreamExt;
 
@@ -39,7 +39,7 @@ impl Liar {
 }
 
 async fn lie(
-    endpoint: Endpoint,
+    mut endpoint: Endpoint,
     name: String,
     mut count: impl FnMut(&Lease, u64) -> u64,
 ) -> LinkEnd {
@@ -58,8 +58,7 @@ async fn lie(
         report_ms: 0,
         resend_ms: 60_000,
     });
-    let mut connector = GrpcConnector { endpoint };
-    let Link { mut orders, messages } = match connector.connect().await {
+    let Link { mut orders, messages } = match endpoint.open().await {
         Ok(link) => link,
         Err(end) => return end,
     };

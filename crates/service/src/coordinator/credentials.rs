@@ -28,7 +28,7 @@ use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
 use super::metrics::Meters;
 use crate::error::CoordinatorGone;
-use crate::{JoinFile, ServiceError, Token};
+use crate::{JoinString, ServiceError, Token};
 
 /// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that its counts are no second
 /// opinion about each other.
@@ -55,8 +55,8 @@ struct Shared {
 pub struct OwnFiles {
     /// The file with the token alone.
     pub token: PathBuf,
-    /// The file with the join string, if the coordinator serves TLS.
-    pub join: Option<JoinFile>,
+    /// The file with the join string, and that string, if the coordinator serves TLS.
+    pub join: Option<(PathBuf, JoinString)>,
 }
 
 impl OwnFiles {
@@ -64,11 +64,13 @@ impl OwnFiles {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if one of them cannot be written. Then the call is to be repeated.
+    /// [`ServiceError::Secret`], if one of them cannot be written. Then the call is to be repeated.
     fn renew(&self) -> Result<Token, ServiceError> {
         let token = Token::random();
         token.replace(&self.token)?;
-        self.join.as_ref().map(|join| join.write(&token)).transpose()?;
+        if let Some((path, join)) = &self.join {
+            JoinString { token: token.clone(), ..join.clone() }.write(path)?;
+        }
         Ok(token)
     }
 }
@@ -134,10 +136,6 @@ impl Credentials {
     }
 
     /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing about the secret.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why the secret is refused.
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.known();
@@ -181,7 +179,7 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Stopping`], if the coordinator is stopping; [`ServiceError::SecretFile`], if a file of its own token
+    /// [`ServiceError::Stopping`], if the coordinator is stopping; [`ServiceError::Secret`], if a file of its own token
     /// cannot be written.
     pub async fn revoke(
         &self,
@@ -301,10 +299,6 @@ impl Gate {
 
     /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are counted, and logged with
     /// a line a second at most.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Credentials::identify`].
     pub(super) fn identify(&self, secret: Option<&[u8]>, peer: IpAddr) -> Result<Identity, Status> {
         let known = self.credentials.identify(secret);
         if let (Some(_), Err(status)) = (secret, &known) {

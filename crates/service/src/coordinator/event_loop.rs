@@ -11,7 +11,7 @@ use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
     LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId, SessionId,
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::metrics::Meters;
@@ -74,7 +74,6 @@ impl EventLoop {
             ledger: ledger.requests.downgrade(),
             meters: meters.clone(),
             ledger_path: path.as_deref().map(Arc::from),
-            open: watch::Sender::new(false),
         };
         let farm = EventLoop {
             farm: Farm::restore(config, key, Millis(0), restored),
@@ -273,8 +272,6 @@ pub struct FarmHandle {
     pub(super) meters: Meters,
     /// The ledger's file, if there is one.
     pub(super) ledger_path: Option<Arc<Path>>,
-    /// Whether requests are answered.
-    open: watch::Sender<bool>,
 }
 
 impl FarmHandle {
@@ -382,17 +379,6 @@ impl FarmHandle {
         sent.map_err(|_| CoordinatorGone)?;
         drop(ledger);
         written.await.map_err(|_| CoordinatorGone)
-    }
-
-    /// Requests are answered from now on.
-    pub(super) fn open(&self) {
-        self.open.send_replace(true);
-    }
-
-    /// Completes when requests are answered.
-    pub async fn opened(&self) {
-        let mut open = self.open.subscribe();
-        let _ = open.wait_for(|is_open| *is_open).await;
     }
 
     /// Ends the event loop once what it has taken in is in the ledger.

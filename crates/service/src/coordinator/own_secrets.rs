@@ -7,7 +7,7 @@ use ledger::{CredentialChange, Ledger, LedgerFault, LedgerView, Role};
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
-use crate::{KeyFolder, Token};
+use crate::{KeyFolder, Token, secret_file};
 
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
@@ -17,7 +17,7 @@ const LEASES: &str = "leases";
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if they are lost; [`ServiceError::Ledger`], if the ledger cannot be read.
+/// [`ServiceError::Secret`], if they are lost; [`ServiceError::Ledger`], if the ledger cannot be read.
 pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
     let missing = |name: &str| !keys.path(name).exists();
     let mut needed = vec![Authority::FILE];
@@ -38,7 +38,7 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
          workers and clients need new join strings",
         lost.join(" and ")
     );
-    Err(ServiceError::SecretFile { path: keys.path(""), reason })
+    Err(ServiceError::secret_file(&keys.path(""), reason))
 }
 
 /// Notes in a ledger the files of the folder of keys with which it is served.
@@ -56,7 +56,7 @@ pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> 
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the key cannot be read or made; [`ServiceError::Ledger`], if the ledger cannot be read.
+/// [`ServiceError::Secret`], if the key cannot be read or made; [`ServiceError::Ledger`], if the ledger cannot be read.
 pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, ServiceError> {
     let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
     if noted.iter().any(|name| name == LEASES) && !keys.path(LEASES).exists() {
@@ -65,10 +65,11 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
             "the key of the leases is lost, and a new one is made: what workers hold is counted again"
         );
     }
-    let bytes = keys.read_or_make(LEASES, || rand::random::<[u8; 32]>().to_vec())?;
-    let bytes = bytes.try_into().map_err(|_| ServiceError::SecretFile {
-        path: keys.path(LEASES),
-        reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
+    let path = keys.with_folder(LEASES)?;
+    let bytes = secret_file::read_or_make(&path, || rand::random::<[u8; 32]>().to_vec())?;
+    let bytes = bytes.try_into().map_err(|_| {
+        let reason = "it must hold 32 bytes; remove it, and workers count anew what they hold";
+        ServiceError::secret_file(&path, reason)
     })?;
     Ok(farm::LeaseKey::new(bytes))
 }
@@ -78,13 +79,13 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the secret cannot be read or made, or was revoked;
+/// [`ServiceError::Secret`], if the secret cannot be read or made, or was revoked;
 /// [`ServiceError::Ledger`], if the ledger cannot be read or written.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
-    let token = Token::of_folder(keys, role.name())?;
-    let path = keys.path(role.name());
+    let path = keys.with_folder(role.name())?;
+    let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
     match known.by_hash(&token.hash()) {
@@ -97,7 +98,7 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
                 "it is token {}, which was revoked; remove the file, and a new secret is made",
                 credential.id
             );
-            return Err(ServiceError::SecretFile { path, reason });
+            return Err(ServiceError::secret_file(&path, reason));
         }
         Some(_) => {}
     }

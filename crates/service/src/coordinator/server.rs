@@ -1,10 +1,5 @@
 //! What is served on the port, the service of workers, and the phases of a coordinator: its health, and what it answers
 //! meanwhile.
-//!
-//! ```text
-//!   Starting ──► Serving ──► Draining ──► Stopped
-//!   (reads its ledger)       (closes it)
-//! ```
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +11,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::any;
 use ledger::Role;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::server::NamedService;
@@ -41,41 +36,61 @@ use crate::error::{CoordinatorGone, ServiceError};
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
 
-/// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is served at once, and everything else from
-/// the first [`Phase::Serving`] on.
+/// The phases of a coordinator that is served: it reads its ledger, serves everything from [`Phases::open`] on, closes its
+/// ledger from [`Phases::drain`] on, and takes no more connections from [`Phases::stop`] on.
+pub struct Phases {
+    reporter: HealthReporter,
+    late: Late,
+    limits: Limits,
+    stop: Arc<Notify>,
+}
+
+/// Serves health at once, and everything else as the phases say. The future completes when the last phase has come and every
+/// stream has ended.
 pub async fn serve(
     connections: impl Stream<Item = io::Result<Connection>>,
-    mut phases: watch::Receiver<Phase>,
     limits: Limits,
-) -> Result<(), ServiceError> {
+) -> (Phases, impl Future<Output = Result<(), ServiceError>>) {
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
-    let first = phases.borrow().clone();
-    first.tell(&reporter).await;
-    let late = Late::default();
+    let phases = Phases { reporter, late: Late::default(), limits, stop: Arc::default() };
+    phases.report(ServingStatus::NotServing).await;
     let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
-    let routes = health.fallback_service(any(answer_late).with_state(late.clone()));
-
-    let server = limits::server()
-        .add_routes(routes.into())
-        .serve_with_incoming_shutdown(connections, Phase::stopped(phases.clone()));
-    let follow = async {
-        loop {
-            let phase = phases.borrow_and_update().clone();
-            phase.tell(&reporter).await;
-            if let Phase::Serving(credentials, farm) = &phase {
-                late.get_or_init(|| routes_of(credentials.clone(), farm.clone(), limits));
-                farm.open();
-            }
-            if phases.changed().await.is_err() {
-                // Nobody can change it any more.
-                std::future::pending::<()>().await;
-            }
-        }
+    let routes = health.fallback_service(any(answer_late).with_state(phases.late.clone()));
+    let stop = phases.stop.clone();
+    let server = async move {
+        let stopped = async move { stop.notified().await };
+        let server = limits::server().add_routes(routes.into());
+        let served = server.serve_with_incoming_shutdown(connections, stopped).await;
+        served.map_err(|error| anyhow::Error::from(error).into())
     };
-    tokio::select! {
-        served = server => served.map_err(|error| anyhow::Error::from(error).into()),
-        () = follow => unreachable!("it goes on for ever"),
+    (phases, server)
+}
+
+impl Phases {
+    /// Everything is served from now on.
+    pub async fn open(&self, credentials: Credentials, farm: FarmHandle) {
+        self.late.get_or_init(|| routes_of(credentials, farm, self.limits));
+        self.report(ServingStatus::Serving).await;
+    }
+
+    /// The coordinator was asked to stop, and closes its ledger.
+    pub async fn drain(&self) {
+        self.report(ServingStatus::NotServing).await;
+    }
+
+    /// No more connections are taken, and the server ends when every stream has.
+    pub fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services
+    /// have the same status.
+    async fn report(&self, status: ServingStatus) {
+        for name in ["", READINESS].into_iter().chain(NAMES) {
+            self.reporter.set_service_status(name, status).await;
+        }
+        self.reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
     }
 }
 
@@ -165,41 +180,6 @@ impl From<CoordinatorGone> for Status {
 /// The gRPC services of whose health may be asked.
 const NAMES: [&str; 2] = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
 
-/// The phase of a coordinator.
-#[derive(Clone)]
-pub enum Phase {
-    /// It reads its ledger. Only health is answered.
-    Starting,
-    /// It serves everything.
-    Serving(Credentials, FarmHandle),
-    /// It was asked to stop, and closes its ledger.
-    Draining,
-    /// It takes no more connections, and ends when every stream has.
-    Stopped,
-}
-
-impl Phase {
-    /// Completes when the phase is [`Phase::Stopped`]; never, if nobody can change it any more.
-    async fn stopped(mut phases: watch::Receiver<Phase>) {
-        if phases.wait_for(|phase| matches!(phase, Phase::Stopped)).await.is_err() {
-            std::future::pending().await
-        }
-    }
-
-    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services
-    /// have the same status.
-    async fn tell(&self, reporter: &HealthReporter) {
-        let status = match self {
-            Phase::Serving(..) => ServingStatus::Serving,
-            Phase::Starting | Phase::Draining | Phase::Stopped => ServingStatus::NotServing,
-        };
-        for name in ["", READINESS].into_iter().chain(NAMES) {
-            reporter.set_service_status(name, status).await;
-        }
-        reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
-    }
-}
-
 /// Services and pages that are there once the ledger is read.
 type Late = Arc<OnceLock<Router>>;
 
@@ -252,8 +232,8 @@ mod tests {
         let any = "127.0.0.1:0".parse().expect("it is an address");
         let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
         let url = format!("http://{}", listener.addresses().expect("it is bound")[0]);
-        let (phase, phases) = watch::channel(Phase::Starting);
-        let mut server = tokio::spawn(serve(listener.connections(None), phases, Limits::default()));
+        let (phases, server) = serve(listener.connections(None), Limits::default()).await;
+        let mut server = tokio::spawn(server);
         let endpoint = Channel::from_shared(url).expect("it is a URL");
         let channel = endpoint.connect().await.expect("it listens");
         assert_eq!(seen(&channel).await, ([false, false, true], Code::Unavailable));
@@ -262,24 +242,16 @@ mod tests {
         let ledger = ledger.expect("there is memory");
         let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
         let farm = tokio::spawn(farm.run());
-        let credentials = Credentials::new(None, Vec::new());
-        phase.send_replace(Phase::Serving(credentials, handle.clone()));
-        // The server learns of it in a task of its own.
-        while seen(&channel).await.1 == Code::Unavailable {
-            tokio::task::yield_now().await;
-        }
+        phases.open(Credentials::new(None, Vec::new()), handle.clone()).await;
         assert_eq!(seen(&channel).await, ([true; 3], Code::Ok));
 
-        phase.send_replace(Phase::Draining);
-        while seen(&channel).await.0[0] {
-            tokio::task::yield_now().await;
-        }
+        phases.drain().await;
         assert_eq!(seen(&channel).await.0, [false, false, true]);
 
         handle.stop().await;
         farm.await.expect("it does not panic").expect("the ledger is sound");
         assert!(!server.is_finished(), "health is served until the end");
-        phase.send_replace(Phase::Stopped);
+        phases.stop();
         drop(channel);
         (&mut server).await.expect("it does not panic").expect("it ends well");
     }

@@ -12,7 +12,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use crate::ServiceError;
-use crate::endpoint::{Endpoint, TokenChannel, innermost};
+use crate::endpoint::{Endpoint, innermost};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
@@ -45,102 +45,62 @@ pub enum LinkEnd {
 /// Opens sessions with a coordinator.
 pub trait Connect {
     /// Makes one attempt to open a session.
-    fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
+    fn open(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
 }
 
-/// Opens sessions over gRPC.
-#[derive(Clone, Debug)]
-pub struct GrpcConnector {
-    /// Where the coordinator is and what it wants to be shown.
-    pub endpoint: Endpoint,
-}
-
-impl Connect for GrpcConnector {
-    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+/// Over gRPC.
+impl Connect for Endpoint {
+    async fn open(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
-        let (endpoint, shown) = (self.endpoint.clone(), self.endpoint.secret());
-        let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
-        let has_ended = move |end| match end {
+        let (endpoint, shown) = (self.clone(), self.secret());
+        let channel = self.connect().await.map_err(|error| match error {
+            ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
+            other => LinkEnd::Unrecognised(other),
+        })?;
+        let has_ended = move |status| match ended(endpoint.url(), status) {
             LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secret() != shown => {
                 LinkEnd::Lost(format!("{error}; its file has changed since, or cannot be read now"))
             }
             end => end,
         };
-        let url = self.endpoint.url();
-        let link = Link::over(channel, url).await;
-        let Link { orders, messages } = link.map_err(&has_ended)?;
-        let orders = orders.map(move |order| order.map_err(&has_ended));
-        Ok(Link { orders: Box::pin(orders), messages })
-    }
-}
-
-impl Link {
-    /// Opens a session over `channel`, which leads to the coordinator at `url`.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(channel: TokenChannel, url: &str) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
-        let url = url.to_string();
         let requests = ReceiverStream::new(outgoing).map(v1::WorkRequest::from);
-
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         let answers = tokio::time::timeout(WELCOME_TIMEOUT, client.work(requests)).await;
         let answers = answers.map_err(|_| LinkEnd::Lost("it does not answer".into()))?;
-        let answers = answers.map_err(|status| ended(&url, status))?;
-
-        let orders = answers.into_inner().map(move |answer| match answer {
-            Ok(message) => CoordinatorMessage::try_from(message).map_err(refused),
-            Err(status) => Err(ended(&url, status)),
+        let answers = answers.map_err(&has_ended)?.into_inner();
+        let orders = answers.map(move |answer| {
+            // A coordinator whose messages cannot be decoded is of another version.
+            let unreadable = |error: WireError| ServiceError::Incompatible(error.to_string());
+            let message = CoordinatorMessage::try_from(answer.map_err(&has_ended)?);
+            message.map_err(|error| LinkEnd::Refused(unreadable(error)))
         });
         Ok(Link { orders: Box::pin(orders), messages })
     }
 }
 
-impl LinkEnd {
-    /// A missing connection is worth another attempt.
-    pub fn from_error(error: ServiceError) -> LinkEnd {
-        match error {
-            ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
-            other => LinkEnd::Unrecognised(other),
-        }
-    }
-}
-
-/// A coordinator whose messages cannot be decoded is of another version.
-fn refused(error: WireError) -> LinkEnd {
-    LinkEnd::Refused(ServiceError::Incompatible(error.to_string()))
-}
-
 fn ended(url: &str, status: Status) -> LinkEnd {
+    let reason = status.message().to_owned();
     let incompatible = || {
-        let reason = status.message();
         ServiceError::Incompatible(format!(
             "the coordinator at {url} refuses this worker: {reason}"
         ))
     };
     match status.code() {
-        Code::PermissionDenied => {
-            LinkEnd::Refused(ServiceError::Forbidden(status.message().into()))
-        }
-        Code::DataLoss => LinkEnd::Refused(ServiceError::Distrusted {
-            url: url.into(),
-            reason: status.message().into(),
-        }),
-        Code::Aborted => LinkEnd::Disowned(status.message().into()),
-        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token {
-            url: url.into(),
-            reason: status.message().into(),
-        }),
+        Code::PermissionDenied => LinkEnd::Refused(ServiceError::Secret(reason)),
+        Code::DataLoss => LinkEnd::Refused(ServiceError::Distrusted(format!(
+            "the coordinator at {url} does not trust this worker any more: {reason}"
+        ))),
+        Code::Aborted => LinkEnd::Disowned(reason),
+        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token { url: url.into(), reason }),
         // Some other gRPC service does not even know what is asked of it.
         Code::Unimplemented => LinkEnd::Unrecognised(incompatible()),
         Code::FailedPrecondition | Code::InvalidArgument => LinkEnd::Refused(incompatible()),
         _ => LinkEnd::Lost(match std::error::Error::source(&status) {
             Some(cause) => innermost(cause),
-            None => status.message().into(),
+            None => reason,
         }),
     }
 }

@@ -106,7 +106,7 @@ impl Worker {
         let mut backoff = Backoff::new();
         let mut had_session = false;
         loop {
-            let end = match self.until(connector.connect()).await? {
+            let end = match self.until(connector.open()).await? {
                 None => return Ok(()),
                 Some(Err(end)) => end,
                 Some(Ok(link)) => {
@@ -172,7 +172,7 @@ impl Worker {
             () = sleep_until(wakeup) => {}
             () = sleep_until(next_look) => {}
             () = sleep_until(gives_up_at) => {
-                return Err(ServiceError::GaveUp { reason: self.last_failure.clone() });
+                return Err(ServiceError::GaveUp(self.last_failure.clone()));
             }
             () = sleep_until(self.leave_by) => return Ok(Next::Leave),
         }

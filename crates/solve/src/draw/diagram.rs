@@ -11,16 +11,19 @@ pub struct Diagram {
     pub queens: Vec<Square>,
 }
 
+/// Whether a queen on one square attacks the other one, or both are one.
+pub(super) fn attacks(a: Square, b: Square) -> bool {
+    let (across, up) = (a.column.abs_diff(b.column), a.row.abs_diff(b.row));
+    across == 0 || up == 0 || across == up
+}
+
 impl Diagram {
     /// The pairs of queens that attack each other.
     pub fn attacks(&self) -> Vec<[Square; 2]> {
         let mut pairs = Vec::new();
         for (i, &a) in self.queens.iter().enumerate() {
-            let attacked = |b: &&Square| {
-                let (across, up) = (a.column.abs_diff(b.column), a.row.abs_diff(b.row));
-                across == 0 || up == 0 || across == up
-            };
-            pairs.extend(self.queens[i + 1..].iter().filter(attacked).map(|&b| [a, b]));
+            let attacked = self.queens[i + 1..].iter().filter(|&&b| attacks(a, b));
+            pairs.extend(attacked.map(|&b| [a, b]));
         }
         pairs
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use board::squares::Square;
 
-use super::Diagram;
+use super::{Diagram, diagram};
 
 /// The board with its coordinates. `Q` is a queen and `.` an empty square. With `attacks`, `x` is an attacked
 /// square and `!` an attacked queen. The text does not end with a line break.
@@ -12,12 +12,7 @@ pub fn text(diagram: &Diagram, attacks: bool) -> String {
     let n = diagram.n;
     let queens: HashSet<Square> = diagram.queens.iter().copied().collect();
     let attacked: HashSet<Square> = diagram.attacks().into_iter().flatten().collect();
-    let reached = |Square { column, row }: Square| {
-        queens.iter().any(|queen| {
-            let (across, up) = (column.abs_diff(queen.column), row.abs_diff(queen.row));
-            across == 0 || up == 0 || across == up
-        })
-    };
+    let reached = |square: Square| queens.iter().any(|&queen| diagram::attacks(queen, square));
     let piece = |square: Square| match queens.contains(&square) {
         true if attacks && attacked.contains(&square) => "!",
         true => "Q",

@@ -10,26 +10,20 @@
 
 use std::collections::HashMap;
 
-use super::{Budget, Completion, Effort, Start};
+use super::{Completion, Start, Work};
 use crate::Placement;
 use crate::bits::{Bits, ones};
 use crate::check::Rules;
-use crate::random::SplitMix64;
 use board::squares::Square;
 
 /// Searches the completions in a random order until one is found, all are excluded, or the budget is spent.
-pub(super) fn search(
-    given: &Start,
-    random: &mut SplitMix64,
-    effort: &mut Effort,
-    budget: &mut Budget<'_>,
-) -> Completion {
+pub(super) fn search(given: &Start, work: &mut Work<'_>) -> Completion {
     let mut board = Board::new(given);
     let mut levels: Vec<Level> = Vec::new();
     let mut columns = given.columns.clone();
     loop {
         // Go down to the next line, with all its squares ...
-        match board.narrowest(budget) {
+        match board.narrowest(work) {
             Narrowest::Full => {
                 let columns = columns.into_iter().map(|column| column.expect("no row is left"));
                 return Completion::Found(Placement::trusted(columns.collect()));
@@ -37,7 +31,7 @@ pub(super) fn search(
             Narrowest::Unknown => return Completion::Undecided,
             Narrowest::Line(line) => {
                 let mut squares = board.squares(line);
-                random.shuffle(&mut squares);
+                work.random.shuffle(&mut squares);
                 levels.push(Level { line, squares, queen: None });
             }
         }
@@ -51,7 +45,7 @@ pub(super) fn search(
             if let Some(across) = level.squares.pop() {
                 let queen = level.line.square(across);
                 board.flip(queen);
-                effort.nodes += 1;
+                work.effort.nodes += 1;
                 columns[queen.row as usize] = Some(queen.column);
                 level.queen = Some(queen);
                 break;
@@ -68,8 +62,9 @@ struct Level {
     queen: Option<Square>,
 }
 
+/// A row or a column.
 #[derive(Clone, Copy)]
-enum Line {
+pub(crate) enum Line {
     Row(u32),
     Column(u32),
 }
@@ -100,9 +95,12 @@ enum Narrowest {
     Unknown,
 }
 
-struct Board {
+/// The squares of a board that no queen attacks.
+#[derive(Clone, Debug)]
+pub(crate) struct Board {
     n: usize,
-    words: usize,
+    /// Number of words of a line.
+    pub(crate) words: usize,
     /// The columns without a queen, among which a row chooses, and the rows without one, among which a column
     /// chooses.
     open: [Bits; 2],
@@ -118,7 +116,8 @@ struct Board {
 }
 
 impl Board {
-    fn new(given: &Start) -> Board {
+    /// The board with these given queens.
+    pub(crate) fn new(given: &Start) -> Board {
         let n = given.n as usize;
         let mut all = Bits::none(n);
         (0..n).for_each(|i| all.flip(i));
@@ -144,7 +143,7 @@ impl Board {
     }
 
     /// Puts a queen on the square, or removes the one that is there.
-    fn flip(&mut self, queen: Square) {
+    pub(crate) fn flip(&mut self, queen: Square) {
         let (row, column) = (queen.row as usize, queen.column as usize);
         self.open[0].flip(column);
         self.open[1].flip(row);
@@ -170,7 +169,7 @@ impl Board {
     }
 
     /// The squares `64 * word` to `64 * word + 63` of a line that no queen attacks, as bits.
-    fn word(&self, line: Line, word: usize) -> u64 {
+    pub(crate) fn word(&self, line: Line, word: usize) -> u64 {
         let (kind, line) = line.index();
         let mut closed = self.sums.window(line + 64 * word)
             | self.differences[kind].window(self.n - 1 - line + 64 * word);
@@ -203,7 +202,7 @@ impl Board {
     }
 
     /// The line with the fewest squares, or the first with at most one.
-    fn narrowest(&self, budget: &mut Budget<'_>) -> Narrowest {
+    fn narrowest(&self, work: &mut Work<'_>) -> Narrowest {
         let rows = self.open[1].iter().map(Line::Row);
         let columns = self.open[0].iter().map(Line::Column);
         let mut narrowest = Narrowest::Full;
@@ -216,7 +215,7 @@ impl Board {
                 found += self.word(line, word).count_ones();
                 word += 1;
             }
-            if !budget.spend(4 + 2 * word as u64) {
+            if !work.spend(4 + 2 * word as u64) {
                 return Narrowest::Unknown;
             }
             if found < fewest {

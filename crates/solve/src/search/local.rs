@@ -7,10 +7,9 @@
 //! Given queens never move. A placement with a queen on a blocked square, or with queens that attack as knights, is
 //! given up, and the search starts again: about every fiftieth placement has no such queens.
 
-use super::{Budget, Effort, Opening, Start};
+use super::{Effort, Opening, Start, Work};
 use crate::Placement;
 use crate::bits::Bits;
-use crate::random::SplitMix64;
 
 /// The number of columns that a queen tries at the start before it is placed where it is attacked.
 const FIRST_TRIES: usize = 100;
@@ -21,28 +20,19 @@ const PATIENCE: u32 = 12;
 /// The work of a swap.
 const SWAP: u64 = 50;
 
-/// Starts and repairs until a placement is found that `given` admits, there were so many `attempts` in all, or the
-/// budget is spent.
-pub(super) fn search(
-    given: &Start,
-    opening: Opening,
-    random: &mut SplitMix64,
-    attempts: u64,
-    effort: &mut Effort,
-    budget: &mut Budget<'_>,
-) -> Option<Placement> {
+/// Starts and repairs until a placement is found that `given` admits, or the budget is spent.
+pub(super) fn search(given: &Start, opening: Opening, work: &mut Work<'_>) -> Option<Placement> {
     let mut board = Board::new(given);
-    while effort.attempts < attempts {
-        effort.attempts += 1;
-        effort.conflicts = board.start(given, opening, random, budget)?;
-        if board.repair(random, effort, budget) {
+    loop {
+        work.effort.attempts += 1;
+        work.effort.conflicts = board.start(given, opening, work)?;
+        if board.repair(work) {
             let placement = board.placement(given);
             if given.admits(&placement) {
                 return Some(placement);
             }
         }
     }
-    None
 }
 
 struct Board {
@@ -73,13 +63,7 @@ impl Board {
     }
 
     /// Puts a queen in each free row. Returns the number of collisions, or `None` if the budget was not enough.
-    fn start(
-        &mut self,
-        given: &Start,
-        opening: Opening,
-        random: &mut SplitMix64,
-        budget: &mut Budget<'_>,
-    ) -> Option<u64> {
+    fn start(&mut self, given: &Start, opening: Opening, work: &mut Work<'_>) -> Option<u64> {
         self.sums.fill(0);
         self.differences.fill(0);
         for queen in given.queens() {
@@ -93,27 +77,22 @@ impl Board {
         };
         for i in 0..len {
             for tried in 1..=tries.min(2 * (len - i)) {
-                self.columns.swap(i, i + random.below(len - i));
+                self.columns.swap(i, i + work.random.below(len - i));
                 if self.queens_on_diagonals_of(self.rows[i], self.columns[i]) == 0 {
                     break;
                 }
-                if tried % 16 == 0 && !budget.spend(16 * SWAP) {
+                if tried % 16 == 0 && !work.spend(16 * SWAP) {
                     return None;
                 }
             }
             collisions += i64::from(self.put(self.rows[i], self.columns[i]));
         }
-        budget.spend(SWAP * (len as u64 + 1)).then_some(collisions.unsigned_abs())
+        work.spend(SWAP * (len as u64 + 1)).then_some(collisions.unsigned_abs())
     }
 
     /// Swaps columns until no queen is attacked, and returns true; or returns false when patience or budget
     /// are at an end.
-    fn repair(
-        &mut self,
-        random: &mut SplitMix64,
-        effort: &mut Effort,
-        budget: &mut Budget<'_>,
-    ) -> bool {
+    fn repair(&mut self, work: &mut Work<'_>) -> bool {
         let len = self.rows.len();
         let mut fruitless = 0;
         while fruitless < PATIENCE {
@@ -124,10 +103,11 @@ impl Board {
             let mut fell = false;
             for i in attacked {
                 for _ in 0..PARTNERS.min(8 * len) {
-                    if !budget.spend(SWAP) {
+                    if !work.spend(SWAP) {
                         return false;
                     }
-                    let gain = self.swap(i, random.below(len), fruitless > 0, effort);
+                    let other = work.random.below(len);
+                    let gain = self.swap(i, other, fruitless > 0, &mut work.effort);
                     fell |= gain > 0;
                     // A swap that leaves the number of collisions may still have freed this queen.
                     if gain > 0 || (gain == 0 && !self.is_attacked(i)) {
@@ -137,7 +117,7 @@ impl Board {
             }
             fruitless = if fell { 0 } else { fruitless + 1 };
             // The work of examining all queens.
-            if !budget.spend(len as u64) {
+            if !work.spend(len as u64) {
                 return false;
             }
         }

@@ -267,7 +267,7 @@ fn superqueens_are_placed_on_boards_of_hundreds_of_rows() {
 fn a_random_opening_has_more_conflicts_and_is_repaired() {
     let start = Start::new(500, &[]).expect("nothing is given");
     let conflicts = [Opening::Few, Opening::Random].map(|opening| {
-        let (completion, effort) = complete_within(&start, opening, 7, u64::MAX, || false);
+        let (completion, effort) = complete_within(&start, opening, 7, || false);
         assert_completed(&start, completion);
         let Effort { conflicts, attempts, .. } = effort;
         assert!(attempts >= 1);

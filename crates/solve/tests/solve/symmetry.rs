@@ -10,9 +10,8 @@ const SMALL: u32 = 14;
 
 #[test]
 fn the_direct_search_and_the_identity_give_known_counts() {
-    assert!(census(33).is_err());
     for n in 1..=SMALL {
-        let found = census(n).expect("it is small");
+        let found = census(n);
         let half = half_turn(n).expect("it is small");
         let quarter = quarter_turn(n).expect("it is small");
         assert_eq!(Census::from_counts(n, vectors::total(n), half, quarter), Ok(found), "N = {n}");

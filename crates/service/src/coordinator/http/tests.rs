@@ -7,11 +7,8 @@ use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Requ
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 
-use crate::coordinator::{
-    Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, Phase, serve,
-};
+use crate::coordinator::{Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, serve};
 use crate::tls::Authority;
 use crate::{KeyFolder, Pin, Token};
 
@@ -67,12 +64,11 @@ async fn serving_ledger(
     tokio::spawn(farm.run());
     let own = own.map(|own| (own, OwnFiles::default()));
     let credentials = Credentials::new(own, known());
-    let (phase, phases) = watch::channel(Phase::Serving(credentials.clone(), handle.clone()));
     let pin = authority.as_ref().map(Authority::pin);
     let tls = authority.map(|authority| authority.acceptor());
-    tokio::spawn(serve(listener.connections(tls), phases, Limits::default()));
-    // The phase stays what it is for as long as the process lives.
-    std::mem::forget(phase);
+    let (phases, server) = serve(listener.connections(tls), Limits::default()).await;
+    phases.open(credentials.clone(), handle.clone()).await;
+    tokio::spawn(server);
     Served { address, pin, credentials, farm: handle }
 }
 

@@ -20,7 +20,7 @@ struct Answers {
 }
 
 impl Connect for Answers {
-    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self) -> Result<Link, LinkEnd> {
         let answer = self.answers.pop_front();
         self.taken.fetch_add(usize::from(answer.is_some()), Ordering::Relaxed);
         answer.unwrap_or_else(|| Err(LinkEnd::Lost("nobody answers".into())))
@@ -97,7 +97,7 @@ async fn only_after_a_session_may_whoever_is_not_recognised_become_the_coordinat
 
 #[tokio::test(start_paused = true)]
 async fn who_is_refused_leaves_also_after_a_session() {
-    let refused = LinkEnd::Refused(ServiceError::Forbidden("you may look, and no more".into()));
+    let refused = LinkEnd::Refused(ServiceError::Secret("you may look, and no more".into()));
     Started::with([Ok(over()), Err(refused)]).end().await.expect_err("it is refused");
 }
 
