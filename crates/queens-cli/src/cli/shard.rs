@@ -7,6 +7,7 @@ use anyhow::Context;
 use farm::{NoSlice, Slice};
 
 use crate::failure::Failure;
+use crate::os::split;
 
 /// The placeholder for the part in the name of a file.
 const PLACE: &str = "{shard}";
@@ -99,16 +100,24 @@ impl Shard {
 }
 
 /// The path with the part in place of `{shard}`, as `3-of-64`.
+///
+/// # Errors
+///
+/// [`Failure::Usage`], if the path wants a part and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
-    if !path.to_string_lossy().contains(PLACE) {
-        return Ok(path.into());
+    let mut pieces = split(path, PLACE).into_iter();
+    let mut named = pieces.next().unwrap_or_default();
+    for piece in pieces {
+        let slice = slice.ok_or_else(|| {
+            Failure::Usage(format!(
+                "{} has a place for the part, but no part was given: give --shard",
+                path.display()
+            ))
+        })?;
+        named.push(format!("{}-of-{}", slice.index(), slice.of()));
+        named.push(piece);
     }
-    let refused = |reason| {
-        Failure::Usage(format!("{} has a place for the part, but {reason}", path.display()))
-    };
-    let slice = slice.ok_or_else(|| refused("no part was given: give --shard"))?;
-    let text = path.to_str().ok_or_else(|| refused("is no UTF-8: give another name"))?;
-    Ok(text.replace(PLACE, &format!("{}-of-{}", slice.index(), slice.of())).into())
+    Ok(named.into())
 }
 
 #[cfg(test)]
@@ -180,10 +189,9 @@ mod tests {
             use std::ffi::OsStr;
             use std::os::unix::ffi::OsStrExt;
             let latin = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
-            let zurich = latin(b"Z\xfcrich.db");
-            assert_eq!(with_shard(zurich, slice).expect("it needs no part"), zurich);
-            let refused = with_shard(latin(b"Z\xfcrich-{shard}.db"), slice);
-            assert!(refused.expect_err("it is no UTF-8").to_string().contains("UTF-8"));
+            let path = with_shard(latin(b"Z\xfcrich-{shard}.db"), slice).expect("there is a part");
+            assert_eq!(path, latin(b"Z\xfcrich-3-of-64.db"));
+            assert!(with_shard(latin(b"\xff{shard}"), None).is_err());
         }
         let refused = named("{shard}.db", None).expect_err("there is none");
         assert!(refused.to_string().contains("--shard"), "{refused}");
