@@ -16,12 +16,12 @@
 //!   completions   any             any                 1
 //! ```
 //!
-//! A plan holds all tasks, at most 2^17 of them, in less than 2 MiB.
+//! A plan holds all tasks, at most 2^17 of them, in 2 MiB.
 
 use std::ops::Range;
 
 use crate::squares::Square;
-use crate::{Method, PlanError, Prefix, Problem, Tasks};
+use crate::{Method, PlanError, Prefix, Problem, Task};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -36,7 +36,7 @@ const ENOUGH_TASKS: usize = 2_000;
 const BITS: u32 = 6;
 
 /// The tasks of a problem: the ways to fill its first `rows` open rows.
-pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Tasks, PlanError> {
+pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Vec<Task>, PlanError> {
     if problem.n() > problem.max_n() {
         return Err(PlanError::BoardTooLarge { n: problem.n() });
     }
@@ -116,14 +116,14 @@ struct Filling {
     problem: Problem,
     rows: Vec<u32>,
     queens: Vec<Square>,
-    tasks: Tasks,
+    tasks: Vec<Task>,
 }
 
 impl Filling {
     fn new(problem: Problem, rows: u32) -> Filling {
         let mut open = problem.open_rows();
         open.truncate(rows as usize);
-        Filling { problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
+        Filling { problem, rows: open, queens: Vec::new(), tasks: Vec::new() }
     }
 
     /// Fills the rows from `depth` on, until there are too many tasks.
@@ -170,7 +170,7 @@ impl Filling {
     }
 
     fn push(&mut self) {
-        let weight = self.weight() as u8;
-        self.tasks.push(record(self.queens.iter().copied()), weight);
+        let record = record(self.queens.iter().copied());
+        self.tasks.push(Task { record, weight: self.weight() as u8 });
     }
 }

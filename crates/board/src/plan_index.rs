@@ -8,20 +8,19 @@ use crate::first_rows::{self, MAX_ROWS};
 use crate::halves::{self, HalvesPlan, MIN_N};
 use crate::ring::RingPlan;
 use crate::rows::{Images, RowsPlan};
-use crate::{MAX_N, Method, Problem, Tasks};
+use crate::{MAX_N, Method, Problem, Task};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
 /// It takes at most a few MB for any number of tasks.
 ///
 /// ```
-/// use queens_board::{PlanIndex, Method, Problem, Tasks};
+/// use queens_board::{PlanIndex, Method, Problem};
 ///
 /// let index = PlanIndex::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
-/// let mut tasks = Tasks::new();
-/// index.fill(0..index.len(), &mut tasks)?;
+/// let tasks = index.tasks(0..index.len())?;
 /// // There are 42 ways to place two queens in two rows, and of two mirror images one is a task.
-/// let weights: u32 = tasks.weight.iter().map(|&weight| u32::from(weight)).sum();
+/// let weights: u32 = tasks.iter().map(|task| u32::from(task.weight)).sum();
 /// assert_eq!((tasks.len(), weights), (21, 42));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -35,7 +34,7 @@ enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
     Halves(HalvesPlan),
-    FirstRows(Tasks),
+    FirstRows(Vec<Task>),
 }
 
 /// Why a problem cannot be cut by a method.
@@ -194,25 +193,28 @@ impl PlanIndex {
         if start <= end && end <= tasks { Ok(()) } else { Err(RangeError { start, end, tasks }) }
     }
 
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
+    /// The tasks whose ordinals are in `range`, in order.
     ///
     /// # Errors
     ///
-    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end. Nothing is appended
-    /// then.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the memory does not hold so many tasks.
+    pub fn tasks(&self, range: Range<u64>) -> Result<Vec<Task>, RangeError> {
         self.check(&range)?;
+        let len = usize::try_from(range.end - range.start).expect("the memory holds the tasks");
+        let mut out = Vec::with_capacity(len);
         match &self.plan {
-            Plan::Rows(plan) => plan.fill(range, out),
-            Plan::Ring(plan) => plan.fill(range, out),
-            Plan::Halves(plan) => plan.fill(range, out),
+            Plan::Rows(plan) => plan.fill(range, &mut out),
+            Plan::Ring(plan) => plan.fill(range, &mut out),
+            Plan::Halves(plan) => plan.fill(range, &mut out),
             Plan::FirstRows(tasks) => {
-                for (record, weight) in range.map(|ordinal| tasks.get(ordinal as usize)) {
-                    out.push(record, weight);
-                }
+                out.extend_from_slice(&tasks[range.start as usize..range.end as usize]);
             }
         }
-        Ok(())
+        Ok(out)
     }
 }
 
@@ -293,13 +295,11 @@ mod tests {
         ] {
             let index = PlanIndex::new(problem, method).expect("it is cut so");
             let tasks = index.len();
-            let mut out = Tasks::new();
             for ordinals in [5..3, 0..tasks + 1, tasks + 1..tasks + 1, 0..u64::MAX] {
                 let refused = Err(RangeError { start: ordinals.start, end: ordinals.end, tasks });
-                assert_eq!(index.fill(ordinals, &mut out), refused, "{problem} by {method}");
+                assert_eq!(index.tasks(ordinals), refused, "{problem} by {method}");
             }
-            assert!(out.is_empty());
-            assert_eq!(index.fill(tasks..tasks, &mut out), Ok(()));
+            assert_eq!(index.tasks(tasks..tasks), Ok(Vec::new()));
         }
     }
 }

@@ -58,7 +58,7 @@ use std::ops::Range;
 use self::opening::Opening;
 pub use self::preplacement::Preplacement;
 use self::sides::{Sides, list};
-use crate::{MAX_N, PlanError, Tasks};
+use crate::{MAX_N, PlanError, Task};
 
 /// The width to choose if the user names none: 1 up to N = 22, 2 above.
 ///
@@ -118,8 +118,7 @@ impl RingPlan {
     }
 
     /// Appends the tasks of `range`, which the plan has, to `out`, in order, each as [packed](Preplacement::pack).
-    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        out.reserve((range.end - range.start) as usize);
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Vec<Task>) {
         let after = self.index.partition_point(|entry| entry.start <= range.start);
         let mut at = range.start;
         for entry in &self.index[after.saturating_sub(1)..] {
@@ -154,8 +153,8 @@ mod tests {
         let picture = Preplacement { top: [2, 0], right: [1, 0], bottom: [4, 0], left: [3, 0] };
         let plan = RingPlan::new_unless(7, 1, &|| false);
         let plan = plan.expect("the board has such a ring").expect("nothing stops it");
-        let mut tasks = Tasks::new();
+        let mut tasks = Vec::new();
         plan.fill(0..plan.len(), &mut tasks);
-        assert!((0..tasks.len()).any(|i| tasks.get(i) == (picture.pack(), 8)));
+        assert!(tasks.contains(&Task { record: picture.pack(), weight: 8 }));
     }
 }

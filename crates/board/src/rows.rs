@@ -38,7 +38,7 @@ use std::ops::Range;
 pub(crate) use self::index::Images;
 use self::index::Index;
 use self::walk::Walk;
-use crate::{MAX_N, PlanError, Tasks};
+use crate::{MAX_N, PlanError, Task};
 
 /// The most prefixes that the first M rows of a plan may hold, all those rows together.
 ///
@@ -96,7 +96,7 @@ impl RowsPlan {
     }
 
     /// Appends the tasks of `range`, which the plan has, to `out`, in order.
-    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Vec<Task>) {
         if range.is_empty() {
             return;
         }

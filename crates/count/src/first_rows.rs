@@ -19,7 +19,7 @@ mod superqueens;
 mod torus;
 
 use board::first_rows::queens;
-use board::{Given, MAX_N, Problem, Square, TaskSlice};
+use board::{Given, MAX_N, Prefix, Problem, Square};
 
 use self::open::Open;
 use self::remaining_search::RemainingSearch;
@@ -62,11 +62,11 @@ impl FirstRows {
     }
 
     /// The number of completions of all `tasks`. Each task must be one of this problem.
-    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+    pub(crate) fn completions(&mut self, tasks: &[Prefix]) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
         let n = problem.n();
-        let of_task = |i| queens(&problem, rows, tasks.get(i).0).expect("the tasks were checked");
-        let tasks = (0..tasks.len()).map(of_task);
+        let of_task = |task: &Prefix| queens(&problem, rows, *task).expect("the tasks were checked");
+        let tasks = tasks.iter().map(of_task);
         match &mut self.search {
             Search::Rules => tasks.map(|queens| below_by_rules(&problem, queens)).sum(),
             Search::Torus => tasks.map(|queens| Torus::new(n, &queens).count()).sum(),

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use board::Tasks;
+use board::Task;
 use board::halves::tasks_of_split;
 use count::Backend;
 use gpu::Counter;
@@ -103,7 +103,7 @@ impl CountingThread {
             self.kernel = Some(((plan, recount), kernel));
         }
         let (_, kernel) = self.kernel.as_mut().expect("it is there now");
-        let tasks = chunk.tasks.slice(chunk.at.clone());
+        let tasks = &chunk.tasks[chunk.at.clone()];
         let start = chunk.range.start();
         let ((checked_count, task_counts), name) = match kernel {
             Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
@@ -154,7 +154,7 @@ impl Executor {
     /// # Errors
     ///
     /// [`TooLittleMemory`], if not even one thread may count them.
-    pub fn push(&self, lease: Lease, start: u64, tasks: Tasks) -> Result<(), TooLittleMemory> {
+    pub fn push(&self, lease: Lease, start: u64, tasks: Vec<Task>) -> Result<(), TooLittleMemory> {
         let bytes = fit(lease.plan, self.threads, self.memory)?.bytes;
         self.shared.change(|state| state.queue.push(lease, start, tasks, bytes));
         Ok(())
@@ -328,14 +328,13 @@ mod tests {
         Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
     }
 
-    fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
+    fn all_tasks(n: u32, method: Method) -> (Plan, Vec<Task>) {
         let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan exists");
-        let mut tasks = Tasks::new();
-        index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
+        let tasks = index.tasks(0..index.len()).expect("it is the whole plan");
         (Plan { problem: Problem::Total { n }, method, tasks: index.len() }, tasks)
     }
 
-    fn push(executor: &Executor, lease: Lease, tasks: Tasks) {
+    fn push(executor: &Executor, lease: Lease, tasks: Vec<Task>) {
         executor.push(lease, 0, tasks).expect("a thread fits");
     }
 
@@ -344,7 +343,7 @@ mod tests {
         let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
         let total = Kernel::new(Backend::Reference, 10, plan.method)
             .expect("there is such a kernel")
-            .count(tasks.as_slice());
+            .count(&tasks);
         let (executor, parts) = start(3, Backend::detect(), MEMORY);
         push(&executor, lease(1, plan), tasks);
 
@@ -407,12 +406,11 @@ mod tests {
     fn what_a_lost_device_was_to_count_is_counted_by_the_processor() {
         let index =
             PlanIndex::new(Problem::Total { n: 20 }, Method::Halves).expect("such a plan exists");
-        let mut tasks = Tasks::new();
-        index.fill(100..112, &mut tasks).expect("the plan has the range");
+        let tasks = index.tasks(100..112).expect("the plan has the range");
         let plan =
             Plan { problem: Problem::Total { n: 20 }, method: Method::Halves, tasks: index.len() };
         let kernel = Kernel::new(Backend::detect(), 20, Method::Halves);
-        let sum = kernel.expect("there is such a kernel").count(tasks.as_slice());
+        let sum = kernel.expect("there is such a kernel").count(&tasks);
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
             let (executor, parts) = parts_without_devices(threads, false);
@@ -539,10 +537,10 @@ mod tests {
             totals[part.lease.0 as usize - 1] += part.checked_count.count;
         }
 
-        let alone = |(plan, tasks): &(Plan, Tasks)| {
+        let alone = |(plan, tasks): &(Plan, Vec<Task>)| {
             let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method)
                 .expect("there is such a kernel");
-            kernel.count(tasks.as_slice()).expect("tasks are right")
+            kernel.count(tasks).expect("tasks are right")
         };
         assert_eq!(totals, jobs.each_ref().map(alone));
     }

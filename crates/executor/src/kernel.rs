@@ -1,6 +1,6 @@
 //! A kernel together with its name in the evidence.
 
-use board::{PlanIndex, TaskSlice};
+use board::{PlanIndex, Task};
 use count::{Backend, CountError, Kernel, Variant};
 use plan::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
 
@@ -65,7 +65,7 @@ impl NamedKernel {
         &mut self,
         plan: Fingerprint,
         start: u64,
-        tasks: TaskSlice<'_>,
+        tasks: &[Task],
     ) -> Result<(CheckedCount, TaskCounts), CountError> {
         add_up(plan, start, self.reports_tasks, |add| self.kernel.count_each(tasks, add))
     }

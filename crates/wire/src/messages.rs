@@ -1,6 +1,6 @@
 //! Turns messages into the farm's types, and the farm's types into messages. A malformed message is an error.
 
-use board::{MethodChoice, Tasks};
+use board::{MethodChoice, Prefix, Task};
 use farm::{
     Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CheckedCount, CoordinatorMessage,
     Digest, Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName,
@@ -392,7 +392,9 @@ impl TryFrom<v1::Tasks> for TasksBlock {
         if start.checked_add(len as u64).is_none() {
             return Err(WireError::out_of_bounds("start", start));
         }
-        Ok(TasksBlock { lease: LeaseId(lease), start, tasks: Tasks { left, down, right, weight } })
+        let task = |(((left, down), right), weight)| Task { record: Prefix { left, down, right }, weight };
+        let tasks = left.into_iter().zip(down).zip(right).zip(weight).map(task).collect();
+        Ok(TasksBlock { lease: LeaseId(lease), start, tasks })
     }
 }
 
@@ -719,14 +721,14 @@ impl From<Lease> for v1::Lease {
 }
 
 impl From<TasksBlock> for v1::Tasks {
-    fn from(block: TasksBlock) -> Self {
+    fn from(TasksBlock { lease, start, tasks }: TasksBlock) -> Self {
         v1::Tasks {
-            lease: block.lease.0,
-            start: block.start,
-            left: block.tasks.left,
-            down: block.tasks.down,
-            right: block.tasks.right,
-            weight: block.tasks.weight,
+            lease: lease.0,
+            start,
+            left: tasks.iter().map(|task| task.record.left).collect(),
+            down: tasks.iter().map(|task| task.record.down).collect(),
+            right: tasks.iter().map(|task| task.record.right).collect(),
+            weight: tasks.iter().map(|task| task.weight).collect(),
         }
     }
 }

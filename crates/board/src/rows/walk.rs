@@ -3,7 +3,7 @@
 //! Tasks before the range are skipped a row at a time, by the number of free squares.
 
 use super::index::{Entry, bits, two_rows};
-use crate::{Prefix, Tasks};
+use crate::{Prefix, Task};
 
 /// A walk that skips `skip` tasks and then collects `take`.
 pub(super) struct Walk<'a> {
@@ -11,12 +11,11 @@ pub(super) struct Walk<'a> {
     skip: u64,
     take: u64,
     weight: u8,
-    out: &'a mut Tasks,
+    out: &'a mut Vec<Task>,
 }
 
 impl Walk<'_> {
-    pub(super) fn new(n: u32, skip: u64, take: u64, out: &mut Tasks) -> Walk<'_> {
-        out.reserve(usize::try_from(take).expect("a block of tasks fits the memory"));
+    pub(super) fn new(n: u32, skip: u64, take: u64, out: &mut Vec<Task>) -> Walk<'_> {
         Walk { n, skip, take, weight: 0, out }
     }
 
@@ -66,12 +65,12 @@ impl Walk<'_> {
         }
     }
 
-    fn collect(&mut self, task: Prefix) {
+    fn collect(&mut self, record: Prefix) {
         if self.skip > 0 {
             self.skip -= 1;
         } else if self.take > 0 {
             self.take -= 1;
-            self.out.push(task, self.weight);
+            self.out.push(Task { record, weight: self.weight });
         }
     }
 }

@@ -181,7 +181,7 @@ fn quarters<'a, U: Unit>(
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, PlanIndex, Problem, Tasks};
+    use board::{Method, PlanIndex, Problem, Task};
 
     use super::*;
     use crate::halves::units::portable::Portable;
@@ -199,11 +199,10 @@ mod tests {
             let mut alone = TaskCounter::new(Portable, n, Room { shared: 0, ..full });
             let mut total = 0;
             for group in 0..groups {
-                let mut tasks = Tasks::new();
                 let start = plan.len() * (2 * group + 1) / (2 * groups + 1);
-                plan.fill(start..start + some, &mut tasks).expect("the plan has the range");
-                for task in (0..tasks.len()).map(|index| tasks.get(index).0) {
-                    let split = Split::unpack(n, task).expect("it is a task");
+                let tasks = plan.tasks(start..start + some).expect("the plan has the range");
+                for Task { record, .. } in tasks {
+                    let split = Split::unpack(n, record).expect("it is a task");
                     let count = |counter: &mut TaskCounter<Portable>| {
                         let mut sum = 0;
                         counter.count(split, &mut sum);
@@ -224,13 +223,12 @@ mod tests {
         {
             let plan =
                 PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-            let mut tasks = Tasks::new();
             // This is the last one of the most even splits, and leaves no half-board out.
-            plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
+            let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has the range");
             let count = |room| {
                 let mut counter = TaskCounter::new(Portable, n, room);
                 let mut sum = 0;
-                counter.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
+                counter.count(Split::unpack(n, tasks[0].record).expect("it is a task"), &mut sum);
                 (sum, counter.work.records.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use board::{Locality, PlanIndex, Tasks};
+use board::{Locality, PlanIndex, Task};
 use count::{CountError, Kernel, Sampled};
 use plan::Plan;
 use rand::rngs::StdRng;
@@ -39,11 +39,10 @@ const LEAST_BLOCK: Duration = Duration::from_micros(100);
 /// The time of a part's blocks is a share of this size, or less, of the time of what is done as a whole.
 const SHARE_OF_BLOCKS: f64 = 16.0;
 
-/// A thread's kernel and its buffer of tasks.
+/// A thread's kernel.
 pub(super) struct Counter {
     index: Arc<PlanIndex>,
     kernel: Kernel,
-    tasks: Tasks,
     /// Of so many blocks of a task one is counted.
     every: NonZeroU32,
     seed: u64,
@@ -92,12 +91,13 @@ impl Counter {
         if tasks == 0 {
             return Ok((NonZeroU32::MIN, 1));
         }
-        counter.fill(middle(tasks, 1))?;
+        let task = counter.index.tasks(middle(tasks, 1))?;
         let long = effort.time / WHOLE_TASKS;
-        let (mut sampled, seconds) = counter.timed_sample()?;
-        if part(sampled, long).get() > 1 && seconds < effort.time.as_secs_f64() / 10.0 {
+        let begun = Instant::now();
+        let mut sampled = counter.sample(&task, 0)?;
+        if part(sampled, long).get() > 1 && begun.elapsed() < effort.time / 10 {
             // The first task pays for what a kernel makes once and for memory that was never touched: it may look long.
-            (sampled, _) = counter.timed_sample()?;
+            sampled = counter.sample(&task, 0)?;
         }
         let least = f64::from(LEAST_PART.get()) * LEAST_BLOCK.as_secs_f64();
         if part(sampled, long).get() > 1 && sampled.sampled_seconds < least {
@@ -120,28 +120,28 @@ impl Counter {
         let kernel =
             Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
         let warms_up = method.locality(problem.n()).warms_up();
-        Counter { index, kernel, tasks: Tasks::new(), every, seed, warms_up }
+        Counter { index, kernel, every, seed, warms_up }
     }
 
     /// Counts a run, which must not be empty.
     pub(super) fn count(&mut self, ordinals: Range<u64>) -> Result<Run, CountError> {
-        self.fill(ordinals.clone())?;
+        let tasks = self.index.tasks(ordinals.clone())?;
         if self.warms_up {
-            self.sample(0..1, 0)?;
+            self.sample(&tasks[..1], 0)?;
         }
         let begun = Instant::now();
         let watch = Stopwatch::start();
         if self.every.get() == 1 {
-            let count = self.kernel.count(self.tasks.as_slice())?;
+            let count = self.kernel.count(&tasks)?;
             let seconds = watch.elapsed().as_secs_f64();
-            let longest_task = seconds / self.tasks.len() as f64;
+            let longest_task = seconds / tasks.len() as f64;
             return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest_task });
         }
         let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
         let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
-        for task in 0..self.tasks.len() {
+        for task in tasks.chunks(1) {
             let first = random.random_range(0..self.every.get());
-            let sampled = self.sample(task..task + 1, first)?;
+            let sampled = self.sample(task, first)?;
             count += sampled.count;
             seconds += sampled.seconds;
             longest = longest.max(sampled.seconds);
@@ -152,20 +152,8 @@ impl Counter {
         Ok(Run { count, seconds: share * seconds, spent, longest_task: share * longest })
     }
 
-    fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {
-        self.tasks.clear();
-        Ok(self.index.fill(ordinals, &mut self.tasks)?)
-    }
-
-    fn sample(&mut self, tasks: Range<usize>, first: u32) -> Result<Sampled, CountError> {
-        self.kernel.sample(self.tasks.slice(tasks), self.every, first)
-    }
-
-    /// A part of the first task that the buffer has, and the seconds that were spent on it.
-    fn timed_sample(&mut self) -> Result<(Sampled, f64), CountError> {
-        let begun = Instant::now();
-        let sampled = self.sample(0..1, 0)?;
-        Ok((sampled, begun.elapsed().as_secs_f64()))
+    fn sample(&mut self, tasks: &[Task], first: u32) -> Result<Sampled, CountError> {
+        self.kernel.sample(tasks, self.every, first)
     }
 
     /// Doubles the length of a run in the middle of the plan, from `run` on, until it has `fair` tasks and takes long enough, or

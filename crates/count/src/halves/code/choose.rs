@@ -9,7 +9,7 @@
 //! ```
 
 use board::halves::{Shares, Split};
-use board::{Method, PlanIndex, Problem, Tasks, full_mask};
+use board::{Method, PlanIndex, Problem, full_mask};
 
 use crate::halves::by_size;
 use crate::halves::code::Code;
@@ -86,12 +86,10 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     let plan =
         PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the method counts this board");
     let mut conflicts = Conflicts::default();
-    let mut tasks = Tasks::new();
     for i in 0..SPLITS {
         let ordinal = plan.len() * (2 * i + 1) / (2 * SPLITS);
-        tasks.clear();
-        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
-        let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
+        let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has it");
+        let split = Split::unpack(n, tasks[0].record).expect("it is a task");
         let [upper, lower] = samples(unit, n, split, lists);
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
@@ -183,9 +181,8 @@ mod tests {
     ) -> [usize; 2] {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        let mut tasks = Tasks::new();
-        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
-        let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
+        let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has it");
+        let split = Split::unpack(n, tasks[0].record).expect("it is a task");
         let mut lists = Lists::new(n, kept, 0, Shares::new(n, split).columns);
         let lists_of_task = samples(Portable, n, split, &mut lists);
         let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
