@@ -21,7 +21,7 @@
 use std::ops::Range;
 
 use crate::squares::Square;
-use crate::{Method, PlanError, Prefix, Problem, Task};
+use crate::{PlanError, Prefix, Problem, Task};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -35,16 +35,8 @@ const ENOUGH_TASKS: usize = 2_000;
 /// The bits of a column.
 const BITS: u32 = 6;
 
-/// The tasks of a problem: the ways to fill its first `rows` open rows.
+/// The tasks of a problem: the ways to fill its first `rows` open rows, at most [`most_rows`].
 pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Vec<Task>, PlanError> {
-    if problem.n() > problem.max_n() {
-        return Err(PlanError::BoardTooLarge { n: problem.n() });
-    }
-    let method = Method::Rows { rows };
-    if !method.cuts(problem) {
-        let most = MAX_ROWS.min(problem.open_rows().len() as u32);
-        return Err(PlanError::Method { problem, method, most });
-    }
     let mut filling = Filling::new(problem, rows);
     if !is_hopeless(problem) {
         filling.fill(0);
@@ -67,13 +59,18 @@ fn is_hopeless(problem: Problem) -> bool {
     }
 }
 
+/// The most rows that a task of a problem fills.
+pub(crate) fn most_rows(problem: Problem) -> u32 {
+    MAX_ROWS.min(problem.open_rows().len() as u32)
+}
+
 /// The M to choose if the user names none: the fewest rows that give enough tasks to share.
 #[must_use]
 pub fn suggested_rows(problem: Problem) -> u32 {
     if problem.n() > problem.max_n() {
         return 0;
     }
-    let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+    let most = most_rows(problem);
     let enough = |rows: &u32| tasks(problem, *rows).is_ok_and(|tasks| tasks.len() >= ENOUGH_TASKS);
     (0..=most).find(enough).unwrap_or(most)
 }

@@ -42,7 +42,7 @@ use std::ops::Range;
 pub use self::shares::{Shares, Window};
 pub use self::slices::Slice;
 pub use self::split::Split;
-use crate::{PlanError, Task};
+use crate::Task;
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
@@ -76,14 +76,11 @@ pub(crate) struct HalvesPlan {
 }
 
 impl HalvesPlan {
-    /// Plans a board of size `n`.
-    pub(crate) fn new(n: u32) -> Result<HalvesPlan, PlanError> {
-        if !(MIN_N..=MAX_N).contains(&n) {
-            return Err(PlanError::NoHalves { n });
-        }
+    /// Plans a board of size `n`, from [`MIN_N`] to [`MAX_N`].
+    pub(crate) fn new(n: u32) -> HalvesPlan {
         let half = n / 2;
         let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
-        Ok(HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) })
+        HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) }
     }
 
     /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N; from

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::first_rows::{self, MAX_ROWS};
-use crate::halves::{self, HalvesPlan, MIN_N};
+use crate::first_rows;
+use crate::halves::{self, HalvesPlan};
 use crate::ring::RingPlan;
 use crate::rows::{Images, RowsPlan};
-use crate::{MAX_N, Method, Problem, Task};
+use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
@@ -48,24 +48,12 @@ pub enum PlanError {
         n: u32,
     },
     /// The method does not cut the problem, or not with this parameter.
-    #[error(
-        "{problem} cannot be cut by {method}: it is counted by the method rows, M up to {most}"
-    )]
+    #[error("{problem} cannot be cut by {method}: {}", advice(*problem, *method))]
     Method {
         /// What is to be counted.
         problem: Problem,
         /// How it was to be cut.
         method: Method,
-        /// The most rows.
-        most: u32,
-    },
-    /// The board has fewer rows than were to be placed.
-    #[error("a board of size {n} has no {rows} rows: place at most {n}")]
-    RowsBeyondBoard {
-        /// The size of the board.
-        n: u32,
-        /// The rows to be placed.
-        rows: u32,
     },
     /// The rows hold more than [`rows::MAX_TASKS`](crate::rows::MAX_TASKS) prefixes.
     #[error(
@@ -88,26 +76,22 @@ pub enum PlanError {
         /// M.
         rows: u32,
     },
-    /// Opposite sides of the ring would share lines.
-    #[error("a board of size {n} has no ring of width {width}: count it by the method rows")]
-    NoRing {
-        /// The size of the board.
-        n: u32,
-        /// The width of the ring.
-        width: u32,
-    },
-    /// Only one or two outer rings are placed.
-    #[error("there is no ring of width {width}: the width is 1 or 2")]
-    NoSuchWidth {
-        /// The width of the ring.
-        width: u32,
-    },
-    /// The board is too small to split, or its masks do not fit.
-    #[error("a board of size {n}: the method halves takes sizes from {MIN_N} to {max}", max = halves::MAX_N)]
-    NoHalves {
-        /// The size of the board.
-        n: u32,
-    },
+}
+
+/// What to do in place of cutting a problem by a method that does not cut it.
+fn advice(problem: Problem, method: Method) -> String {
+    if !problem.sums_all_placements() {
+        let most = first_rows::most_rows(problem);
+        return format!("it is counted by the method rows, M up to {most}");
+    }
+    match method {
+        Method::Rows { .. } | Method::Prefixes { .. } => {
+            format!("place at most {} rows", problem.n())
+        }
+        Method::Ring { width: 1..=2 } => "count it by the method rows".into(),
+        Method::Ring { .. } => "the width is 1 or 2".into(),
+        Method::Halves => format!("it takes sizes from {} to {}", halves::MIN_N, halves::MAX_N),
+    }
 }
 
 /// A range of ordinals that a plan does not have.
@@ -147,20 +131,22 @@ impl PlanIndex {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<PlanIndex>, PlanError> {
         let n = problem.n();
-        let plan = match (problem.sums_all_placements(), method) {
-            (true, Method::Rows { rows }) => {
-                RowsPlan::new_unless(n, rows, Images::Left, stop)?.map(Plan::Rows)
+        if n > problem.max_n() {
+            return Err(PlanError::BoardTooLarge { n });
+        }
+        let kind = TaskKind::of(problem, method).ok_or(PlanError::Method { problem, method })?;
+        let plan = match kind {
+            TaskKind::Prefix { rows } => {
+                let prefixes = Method::Prefixes { rows };
+                let images = if method == prefixes { Images::Both } else { Images::Left };
+                RowsPlan::new_unless(n, rows, images, stop)?.map(Plan::Rows)
             }
-            (true, Method::Prefixes { rows }) => {
-                RowsPlan::new_unless(n, rows, Images::Both, stop)?.map(Plan::Rows)
+            TaskKind::Preplacement { width } => {
+                RingPlan::new_unless(n, width, stop).map(Plan::Ring)
             }
-            (true, Method::Ring { width }) => RingPlan::new_unless(n, width, stop)?.map(Plan::Ring),
-            (true, Method::Halves) => Some(Plan::Halves(HalvesPlan::new(n)?)),
-            (false, Method::Rows { rows }) => {
+            TaskKind::Split => Some(Plan::Halves(HalvesPlan::new(n))),
+            TaskKind::FirstRows { rows } => {
                 Some(Plan::FirstRows(first_rows::tasks(problem, rows)?))
-            }
-            (false, Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves) => {
-                return Err(PlanError::Method { problem, method, most: MAX_ROWS });
             }
         };
         Ok(plan.map(|plan| PlanIndex { plan }))

@@ -38,7 +38,7 @@ use std::ops::Range;
 pub(crate) use self::index::Images;
 use self::index::Index;
 use self::walk::Walk;
-use crate::{MAX_N, PlanError, Task};
+use crate::{PlanError, Task};
 
 /// The most prefixes that the first M rows of a plan may hold, all those rows together.
 ///
@@ -80,12 +80,6 @@ impl RowsPlan {
         images: Images,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<RowsPlan>, PlanError> {
-        if n > MAX_N {
-            return Err(PlanError::BoardTooLarge { n });
-        }
-        if rows > n {
-            return Err(PlanError::RowsBeyondBoard { n, rows });
-        }
         let index = Index::build(n, rows, images, MAX_TASKS, stop)?;
         Ok(index.map(|index| RowsPlan { n, index }))
     }

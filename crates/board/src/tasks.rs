@@ -42,9 +42,7 @@ impl TaskKind {
         }
         match method {
             Method::Rows { rows } => {
-                let fits = problem.n() <= problem.max_n()
-                    && rows <= first_rows::MAX_ROWS
-                    && rows as usize <= problem.open_rows().len();
+                let fits = problem.n() <= problem.max_n() && rows <= first_rows::most_rows(problem);
                 fits.then_some(TaskKind::FirstRows { rows })
             }
             Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,

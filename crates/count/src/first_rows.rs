@@ -65,7 +65,8 @@ impl FirstRows {
     pub(crate) fn completions(&mut self, tasks: &[Prefix]) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
         let n = problem.n();
-        let of_task = |task: &Prefix| queens(&problem, rows, *task).expect("the tasks were checked");
+        let of_task =
+            |task: &Prefix| queens(&problem, rows, *task).expect("the tasks were checked");
         let tasks = tasks.iter().map(of_task);
         match &mut self.search {
             Search::Rules => tasks.map(|queens| below_by_rules(&problem, queens)).sum(),

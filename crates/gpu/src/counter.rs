@@ -86,11 +86,7 @@ impl Counter {
     /// # Errors
     ///
     /// [`Error`](enum@Error). [`CountError::BadTask`] is returned before the first call.
-    pub fn count_each(
-        &mut self,
-        tasks: &[Task],
-        mut each: impl FnMut(u64),
-    ) -> Result<(), Error> {
+    pub fn count_each(&mut self, tasks: &[Task], mut each: impl FnMut(u64)) -> Result<(), Error> {
         let splits = self.splits(tasks)?;
         let (jobs, job_of) = Job::of_tasks(self.n, self.batch.choices(), &splits);
         let mut next = 0;

@@ -47,9 +47,7 @@ impl Device {
         counter.count_each(&tasks, |count| found.push(count))?;
         let kernel = Kernel::new(Backend::Reference, SMALL_BOARD, method);
         let mut kernel = kernel.expect("every processor has the reference");
-        kernel
-            .count_each(&tasks, |count| expected.push(count))
-            .map_err(crate::Error::from)?;
+        kernel.count_each(&tasks, |count| expected.push(count)).map_err(crate::Error::from)?;
         if found == expected { Ok(()) } else { Err(SelfTestError::Miscount(self.to_string())) }
     }
 }

@@ -392,7 +392,8 @@ impl TryFrom<v1::Tasks> for TasksBlock {
         if start.checked_add(len as u64).is_none() {
             return Err(WireError::out_of_bounds("start", start));
         }
-        let task = |(((left, down), right), weight)| Task { record: Prefix { left, down, right }, weight };
+        let task =
+            |(((left, down), right), weight)| Task { record: Prefix { left, down, right }, weight };
         let tasks = left.into_iter().zip(down).zip(right).zip(weight).map(task).collect();
         Ok(TasksBlock { lease: LeaseId(lease), start, tasks })
     }

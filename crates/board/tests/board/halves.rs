@@ -239,8 +239,9 @@ fn unpacked(n: u32, tasks: &[Task], index: usize) -> Split {
 #[test]
 fn boards_out_of_range_are_refused_with_the_range() {
     for n in [0, 3, 30] {
-        let error = PlanIndex::new(Problem::Total { n }, Method::Halves).expect_err("is refused");
-        assert_eq!(error, PlanError::NoHalves { n });
+        let (problem, method) = (Problem::Total { n }, Method::Halves);
+        let error = PlanIndex::new(problem, method).expect_err("is refused");
+        assert_eq!(error, PlanError::Method { problem, method });
         assert!(error.to_string().contains("from 4 to 29"));
     }
 }

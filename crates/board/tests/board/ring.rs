@@ -241,14 +241,18 @@ fn refusals_name_the_thing_and_the_way_out() {
     let refused = |n, width| {
         PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect_err("is refused")
     };
-    assert_eq!(refused(8, 3), PlanError::NoSuchWidth { width: 3 });
-    assert_eq!(refused(8, 0).to_string(), "there is no ring of width 0: the width is 1 or 2");
+    for width in [0, 3] {
+        let expected =
+            format!("total N=8 cannot be cut by ring width={width}: the width is 1 or 2");
+        assert_eq!(refused(8, width).to_string(), expected);
+    }
     assert_eq!(refused(33, 2).to_string(), "a board of size 33: give a size of at most 32");
     assert_eq!(
         refused(3, 2).to_string(),
-        "a board of size 3 has no ring of width 2: count it by the method rows"
+        "total N=3 cannot be cut by ring width=2: count it by the method rows"
     );
-    assert_eq!(refused(1, 1), PlanError::NoRing { n: 1, width: 1 });
+    let (problem, method) = (Problem::Total { n: 1 }, Method::Ring { width: 1 });
+    assert_eq!(refused(1, 1), PlanError::Method { problem, method });
 }
 
 proptest! {

@@ -228,7 +228,7 @@ fn the_suggested_rows_make_a_plan_of_the_promised_size() {
 fn refusals_name_the_thing_the_limit_and_the_way_out() {
     let message = |n, rows| cut(n, rows).expect_err("is refused").to_string();
     assert_eq!(message(33, 4), "a board of size 33: give a size of at most 32");
-    assert_eq!(message(3, 5), "a board of size 3 has no 5 rows: place at most 3");
+    assert_eq!(message(3, 5), "total N=3 cannot be cut by rows M=5: place at most 3 rows");
     assert_eq!(
         message(32, 32),
         "the first 32 rows of a board of size 32 hold more than 1000000000 prefixes: \

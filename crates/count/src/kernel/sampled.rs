@@ -97,9 +97,7 @@ mod tests {
                 let count = kernel.count(&tasks).expect("it is small");
                 let every = NonZeroU32::new(3).expect("3 is not 0");
                 let sampled: Vec<Sampled> = (0..3)
-                    .map(|first| {
-                        kernel.sample(&tasks, every, first).expect("it is small")
-                    })
+                    .map(|first| kernel.sample(&tasks, every, first).expect("it is small"))
                     .collect();
                 let sum: u64 = sampled.iter().map(|sampled| sampled.count).sum();
                 assert_eq!(sum, 3 * count, "N={n} by {backend}: {sampled:?}");

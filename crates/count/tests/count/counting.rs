@@ -40,11 +40,7 @@ fn backends_agree_on_any_number_of_threads() {
             let counting = Counting::new(10).backend(backend).threads(threads);
             let counted = counting.run().expect("it counts");
             assert_eq!(counted.threads, threads.max(1));
-            assert_eq!(
-                counted.answer.count(),
-                vectors::total(10),
-                "{backend}, {threads} threads"
-            );
+            assert_eq!(counted.answer.count(), vectors::total(10), "{backend}, {threads} threads");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use board::{Locality, PlanIndex, Task};
+use board::{PlanIndex, Task};
 use count::{CountError, Kernel, Sampled};
 use plan::Plan;
 use rand::rngs::StdRng;
@@ -53,12 +53,14 @@ pub(super) struct Counter {
 
 /// What counting a run gave, or would have given if its tasks had been counted in full.
 pub(super) struct Run {
+    /// The number of its tasks.
+    pub(super) tasks: u64,
     /// The sum of weight times completions.
     pub(super) count: u64,
     /// Seconds of processor time that it takes.
     pub(super) seconds: f64,
-    /// Seconds that were spent on it, on the wall.
-    pub(super) spent: f64,
+    /// The time that was spent on it, on the wall.
+    pub(super) spent: Duration,
     /// Seconds of its longest task, or of one on average where they are counted together.
     pub(super) longest_task: f64,
 }
@@ -106,9 +108,9 @@ impl Counter {
         }
         counter.every = part(sampled, long);
         let locality = method.locality(problem.n());
-        let mut run = locality.fair_run().min(tasks);
+        let mut run = locality.fair_run.min(tasks);
         if counter.every.get() == 1 {
-            let first = if matches!(locality, Locality::SharedLists { .. }) { run } else { 1 };
+            let first = if locality.needs_fair_run { run } else { 1 };
             run = counter.long_run(effort, first, run)?;
         }
         Ok((counter.every, run))
@@ -119,25 +121,27 @@ impl Counter {
         let Plan { problem, method, .. } = plan;
         let kernel =
             Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
-        let warms_up = method.locality(problem.n()).warms_up();
+        let warms_up = method.locality(problem.n()).shares_tables;
         Counter { index, kernel, every, seed, warms_up }
     }
 
     /// Counts a run, which must not be empty.
     pub(super) fn count(&mut self, ordinals: Range<u64>) -> Result<Run, CountError> {
-        let tasks = self.index.tasks(ordinals.clone())?;
+        let first_ordinal = ordinals.start;
+        let tasks = self.index.tasks(ordinals)?;
         if self.warms_up {
             self.sample(&tasks[..1], 0)?;
         }
+        let len = tasks.len() as u64;
         let begun = Instant::now();
         let watch = Stopwatch::start();
         if self.every.get() == 1 {
             let count = self.kernel.count(&tasks)?;
             let seconds = watch.elapsed().as_secs_f64();
-            let longest_task = seconds / tasks.len() as f64;
-            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest_task });
+            let longest_task = seconds / len as f64;
+            return Ok(Run { tasks: len, count, seconds, spent: begun.elapsed(), longest_task });
         }
-        let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
+        let mut random = StdRng::seed_from_u64(self.seed ^ first_ordinal);
         let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
         for task in tasks.chunks(1) {
             let first = random.random_range(0..self.every.get());
@@ -147,9 +151,10 @@ impl Counter {
             longest = longest.max(sampled.seconds);
         }
         // Blocks are timed on the wall, because reading the processor's clock takes long beside one.
-        let spent = begun.elapsed().as_secs_f64();
-        let share = (watch.elapsed().as_secs_f64() / spent).min(1.0);
-        Ok(Run { count, seconds: share * seconds, spent, longest_task: share * longest })
+        let spent = begun.elapsed();
+        let share = watch.elapsed().div_duration_f64(spent).min(1.0);
+        let (seconds, longest_task) = (share * seconds, share * longest);
+        Ok(Run { tasks: len, count, seconds, spent, longest_task })
     }
 
     fn sample(&mut self, tasks: &[Task], first: u32) -> Result<Sampled, CountError> {
@@ -164,7 +169,7 @@ impl Counter {
         let at_least = at_least.max(time.mul_f64(threads as f64 / MOST_RUNS));
         let at_most = time / 32;
         loop {
-            let spent = Duration::from_secs_f64(self.count(middle(tasks, run))?.spent);
+            let spent = self.count(middle(tasks, run))?.spent;
             let is_fair = run >= fair || 2 * spent > at_most;
             if is_fair && spent >= at_least || 2 * run > tasks {
                 return Ok(run);
