@@ -33,12 +33,7 @@
 mod index;
 mod walk;
 
-use std::ops::Range;
-
-pub(crate) use self::index::Images;
-use self::index::Index;
-use self::walk::Walk;
-use crate::{PlanError, Task};
+pub(crate) use self::index::{Images, RowsPlan};
 
 /// The most prefixes that the first M rows of a plan may hold, all those rows together.
 ///
@@ -59,42 +54,5 @@ pub const fn suggested_rows(n: u32) -> u32 {
         4 => 3,
         quarter @ ..6 => quarter,
         6.. => 6,
-    }
-}
-
-/// The tasks of one board and one number of placed rows, by ordinal.
-///
-/// It takes at most 2 MB for any number of tasks.
-#[derive(Clone, Debug)]
-pub(crate) struct RowsPlan {
-    n: u32,
-    index: Index,
-}
-
-impl RowsPlan {
-    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both of two
-    /// mirror images; `None` soon after `stop` begins to return `true`.
-    pub(crate) fn new_unless(
-        n: u32,
-        rows: u32,
-        images: Images,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Option<RowsPlan>, PlanError> {
-        let index = Index::build(n, rows, images, MAX_TASKS, stop)?;
-        Ok(index.map(|index| RowsPlan { n, index }))
-    }
-
-    /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).
-    pub(crate) fn len(&self) -> u64 {
-        self.index.tasks
-    }
-
-    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
-    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Vec<Task>) {
-        if range.is_empty() {
-            return;
-        }
-        let (entries, skip) = self.index.seek(range.start);
-        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.index.below);
     }
 }

@@ -35,11 +35,9 @@ pub(crate) struct FirstRows {
 }
 
 enum Search {
-    Rules,
-    Torus,
-    Superqueens,
-    Remaining(Box<RemainingSearch>),
-    Open(Given),
+    /// Counts the completions of each task by itself, from its queens.
+    Single(fn(&Problem, Vec<Square>) -> u64),
+    Remaining(RemainingSearch),
 }
 
 impl FirstRows {
@@ -47,13 +45,19 @@ impl FirstRows {
     /// backend.
     pub(crate) fn new(backend: Backend, problem: Problem, rows: u32) -> Option<FirstRows> {
         let search = match problem {
-            _ if backend == Backend::Reference => Search::Rules,
-            Problem::Toroidal { .. } => Search::Torus,
-            Problem::Superqueens { .. } => Search::Superqueens,
-            Problem::Completions(given) if given.n() <= MAX_N => {
-                Search::Remaining(Box::new(RemainingSearch::new(backend, given, rows)?))
+            _ if backend == Backend::Reference => Search::Single(below_by_rules),
+            Problem::Toroidal { .. } => {
+                Search::Single(|problem, queens| Torus::new(problem.n(), &queens).count())
             }
-            Problem::Completions(given) => Search::Open(given),
+            Problem::Superqueens { .. } => {
+                Search::Single(|problem, queens| Superqueens::new(problem.n(), &queens).count())
+            }
+            Problem::Completions(given) if given.n() <= MAX_N => {
+                Search::Remaining(RemainingSearch::new(backend, given, rows)?)
+            }
+            Problem::Completions(_) => {
+                Search::Single(|problem, queens| Open::new(problem, &queens).count())
+            }
             Problem::Total { .. } | Problem::Fundamental { .. } => {
                 unreachable!("its tasks are prefixes")
             }
@@ -64,16 +68,12 @@ impl FirstRows {
     /// The number of completions of all `tasks`. Each task must be one of this problem.
     pub(crate) fn completions(&mut self, tasks: &[Prefix]) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
-        let n = problem.n();
         let of_task =
             |task: &Prefix| queens(&problem, rows, *task).expect("the tasks were checked");
         let tasks = tasks.iter().map(of_task);
         match &mut self.search {
-            Search::Rules => tasks.map(|queens| below_by_rules(&problem, queens)).sum(),
-            Search::Torus => tasks.map(|queens| Torus::new(n, &queens).count()).sum(),
-            Search::Superqueens => tasks.map(|queens| Superqueens::new(n, &queens).count()).sum(),
+            Search::Single(count) => tasks.map(|queens| count(&problem, queens)).sum(),
             Search::Remaining(remaining) => remaining.completions(tasks),
-            Search::Open(given) => tasks.map(|queens| Open::new(*given, &queens).count()).sum(),
         }
     }
 }

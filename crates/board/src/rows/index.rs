@@ -1,11 +1,14 @@
-//! Where in a plan the tasks below each prefix of a shallow row begin.
+//! A plan, as an index that says where the tasks below each prefix of a shallow row begin.
 //!
 //! The index holds all canonical prefixes of the deepest row that has at most [`MAX_ENTRIES`] of them, in
 //! order, each with the ordinal of the first task below it. A task is reached by binary search and a walk
 //! below one entry.
 
+use std::ops::Range;
+
 use super::suggested_rows;
-use crate::{PlanError, Prefix, full_mask};
+use super::walk::Walk;
+use crate::{PlanError, Prefix, Task, full_mask};
 
 /// The most entries of an index: 24 bytes each, 1.5 MiB.
 const MAX_ENTRIES: u64 = 1 << 16;
@@ -27,17 +30,22 @@ pub(super) struct Entry {
     pub(super) weight: u8,
 }
 
-/// The canonical prefixes of one row, in order.
+/// The tasks of one board and one number of placed rows, by ordinal.
+///
+/// It takes at most 2 MB for any number of tasks.
 #[derive(Clone, Debug)]
-pub(super) struct Index {
+pub(crate) struct RowsPlan {
+    n: u32,
+    /// The canonical prefixes of one row, in order.
     entries: Vec<Entry>,
     /// Number of rows from an entry down to its tasks.
-    pub(super) below: u32,
-    pub(super) tasks: u64,
+    below: u32,
+    tasks: u64,
 }
 
-impl Index {
-    /// Counts the tasks below each entry; `None` soon after `stop` begins to return `true`.
+impl RowsPlan {
+    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both of two
+    /// mirror images; `None` soon after `stop` begins to return `true`.
     ///
     /// # Errors
     ///
@@ -45,13 +53,13 @@ impl Index {
     ///
     /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
     /// is refused before the search has gone deep.
-    pub(super) fn build(
+    pub(crate) fn new_unless(
         n: u32,
         rows: u32,
         images: Images,
         limit: u64,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Index>, PlanError> {
+    ) -> Result<Option<RowsPlan>, PlanError> {
         let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
         let mut depth = 0;
         let mut prefixes_above = 0;
@@ -80,15 +88,24 @@ impl Index {
             prefixes_above += tally.parents + tally.tasks;
             tasks = tally.tasks;
         }
-        Ok(Some(Index { entries, below, tasks }))
+        Ok(Some(RowsPlan { n, entries, below, tasks }))
     }
 
-    /// The entries from the one above task `ordinal` on, and how many tasks of this entry come before the
-    /// task. `ordinal` is less than `tasks`.
-    pub(super) fn seek(&self, ordinal: u64) -> (&[Entry], u64) {
-        let after = self.entries.partition_point(|e| e.start <= ordinal);
+    /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).
+    pub(crate) fn len(&self) -> u64 {
+        self.tasks
+    }
+
+    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Vec<Task>) {
+        if range.is_empty() {
+            return;
+        }
+        // The entry above the first task.
+        let after = self.entries.partition_point(|entry| entry.start <= range.start);
         let entries = &self.entries[after - 1..];
-        (entries, ordinal - entries[0].start)
+        let skip = range.start - entries[0].start;
+        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.below);
     }
 }
 
@@ -171,7 +188,8 @@ mod tests {
     #[test]
     fn the_index_is_bounded_and_its_entries_start_in_order() {
         for n in 0..=MAX_N {
-            let index = Index::build(n, suggested_rows(n), Images::Left, MAX_TASKS, &|| false);
+            let index =
+                RowsPlan::new_unless(n, suggested_rows(n), Images::Left, MAX_TASKS, &|| false);
             let index = index.expect("is within the limit").expect("is not stopped");
             assert!(index.entries.len() as u64 <= MAX_ENTRIES, "N = {n}");
             assert!(index.entries.is_sorted_by_key(|entry| entry.start));
@@ -181,7 +199,8 @@ mod tests {
     #[test]
     fn the_limit_counts_the_prefixes_of_all_rows() {
         for rows in [3, 8, 12] {
-            let within = |rows, limit| Index::build(12, rows, Images::Left, limit, &|| false);
+            let within =
+                |rows, limit| RowsPlan::new_unless(12, rows, Images::Left, limit, &|| false);
             let tasks = |rows| within(rows, u64::MAX).expect("no limit").expect("no stop").tasks;
             let all_rows = (0..=rows).map(tasks).sum();
             assert!(within(rows, all_rows).is_ok(), "M = {rows}");

@@ -335,9 +335,7 @@ impl Table {
             Kept::OfList => (By::Ranks, half),
         };
         let numbering = Numbering::new(by, columns, place.rows(half));
-        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false };
-        let quarters = Quarters::default().replaced(nowhere, place, &numbering, None);
-        Table { place, numbering, quarters }
+        Table { place, numbering, quarters: Quarters::default() }
     }
 }
 

@@ -129,14 +129,14 @@ impl<U: Unit> TaskCounter<U> {
         // joined in parts, and the other list is made once more for each part.
         let mut upper_from = Some(0);
         while let Some(from) = upper_from {
-            upper_from = if is_built { None } else { work.list_upper(lists, upper, from) };
+            upper_from = if is_built { None } else { work.list(lists, upper, from) };
             *built = (from == 0 && upper_from.is_none()).then_some(wanted);
-            if work.build.is_empty() {
+            if work.build.whole.len() + work.build.ties.len() == 0 {
                 continue;
             }
             let mut lower_from = Some(0);
             while let Some(from) = lower_from {
-                lower_from = work.list_lower(lists, lower, from);
+                lower_from = work.list(lists, lower, from);
                 work.join(code.chunks, shares, sum);
             }
         }

@@ -6,23 +6,24 @@ use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size::CodeBits;
 use crate::halves::draws::Draws;
 use crate::halves::join::probe::Chunks;
-use crate::halves::join::{BuildSide, Join, ProbeSide};
+use crate::halves::join::{Join, Side};
 use crate::halves::lists::records::Records;
 use crate::halves::lists::{Lists, Wanted};
 use crate::halves::memory::Room;
+use crate::halves::quarters::Half;
 use crate::halves::units::Unit;
 
 /// The lists of a task, or parts of them, and the room to make and join them.
 pub(crate) struct Workspace<U: Unit> {
     pub(crate) unit: U,
-    /// The half-boards that were listed last, and the ties among lower ones.
+    /// The half-boards that were listed last, and the ties among them.
     pub(crate) records: Records,
     pub(crate) ties: Records,
     pub(crate) sorter: Sorter,
     /// The upper half-boards.
-    pub(crate) build: BuildSide,
+    pub(crate) build: Side,
     /// The lower half-boards.
-    pub(crate) probe: ProbeSide,
+    pub(crate) probe: Side,
     join: Join<U>,
     /// The choice of blocks that are joined.
     pub(crate) draws: Draws,
@@ -32,17 +33,14 @@ impl<U: Unit> Workspace<U> {
     /// Empty lists, for which there is `room`, with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
         let buckets = |room| Buckets::new(bits.sum(), room);
+        let side = || Side { whole: buckets(room.whole), ties: buckets(room.ties) };
         Workspace {
             unit,
             records: Records::new(room.whole),
             ties: Records::new(room.ties),
             sorter: Sorter::new(bits.sum()),
-            build: BuildSide {
-                whole: buckets(room.whole),
-                ties: Records::new(room.ties),
-                sorted_ties: buckets(room.ties),
-            },
-            probe: ProbeSide { whole: buckets(room.whole), ties: buckets(room.ties) },
+            build: side(),
+            probe: side(),
             join: Join::new(unit, bits),
             draws: Draws::ALL,
         }
@@ -50,37 +48,21 @@ impl<U: Unit> Workspace<U> {
 
     /// Removes the ties of both sides.
     pub(crate) fn clear_ties(&mut self) {
-        self.ties.clear();
         self.build.ties.clear();
         self.probe.ties.clear();
     }
 
-    /// Steps 3 and 4 for the build side: lists and sorts upper half-boards, beginning with the
-    /// choice `from`, as far as there is room. Returns the first choice that is left.
-    pub(crate) fn list_upper(
-        &mut self,
-        lists: &mut Lists,
-        wanted: Wanted,
-        from: usize,
-    ) -> Option<usize> {
-        let Workspace { unit, records, sorter, build, .. } = self;
-        let rest = lists.list(*unit, wanted, from, records, &mut build.ties);
-        sorter.sort(records.as_slice(), &mut build.whole);
-        build.sort_ties(sorter);
-        rest
-    }
-
-    /// Steps 3 and 4 for the probe side, like [`list_upper`](Workspace::list_upper).
-    pub(crate) fn list_lower(
-        &mut self,
-        lists: &mut Lists,
-        wanted: Wanted,
-        from: usize,
-    ) -> Option<usize> {
-        let Workspace { unit, records, ties, sorter, probe, .. } = self;
+    /// Steps 3 and 4: lists and sorts the wanted half-boards, beginning with the choice `from`, as
+    /// far as there is room. Returns the first choice that is left.
+    pub(crate) fn list(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
+        let Workspace { unit, records, ties, sorter, .. } = self;
         let rest = lists.list(*unit, wanted, from, records, ties);
-        sorter.sort(records.as_slice(), &mut probe.whole);
-        sorter.sort(ties.as_slice(), &mut probe.ties);
+        let side = match wanted.half {
+            Half::Upper => &mut self.build,
+            Half::Lower => &mut self.probe,
+        };
+        sorter.sort(records.as_slice(), &mut side.whole);
+        sorter.sort(ties.as_slice(), &mut side.ties);
         rest
     }
 
