@@ -89,6 +89,17 @@ impl<P: Copy> MethodOf<P> {
             MethodOf::Halves => None,
         }
     }
+
+    /// The same method with this parameter, if it has one.
+    #[must_use]
+    pub fn with<Q>(self, parameter: Q) -> MethodOf<Q> {
+        match self {
+            MethodOf::Rows { .. } => MethodOf::Rows { rows: parameter },
+            MethodOf::Prefixes { .. } => MethodOf::Prefixes { rows: parameter },
+            MethodOf::Ring { .. } => MethodOf::Ring { width: parameter },
+            MethodOf::Halves => MethodOf::Halves,
+        }
+    }
 }
 
 impl Method {
@@ -143,13 +154,9 @@ impl Method {
     /// if there is such a method.
     #[must_use]
     pub fn from_name(name: &str, parameter: Option<u32>) -> Option<Method> {
-        let method = match MethodChoice::all().find(|choice| choice.name() == name)? {
-            MethodChoice::Rows { .. } => Method::Rows { rows: parameter? },
-            MethodChoice::Prefixes { .. } => Method::Prefixes { rows: parameter? },
-            MethodChoice::Ring { .. } => Method::Ring { width: parameter? },
-            MethodChoice::Halves => Method::Halves,
-        };
-        (method.parameter().is_some() == parameter.is_some()).then_some(method)
+        let method = MethodChoice::all().find(|choice| choice.name() == name)?;
+        let has_all = method.parameter().is_some() == parameter.is_some();
+        has_all.then(|| method.with(parameter.unwrap_or_default()))
     }
 }
 
@@ -197,43 +204,35 @@ impl MethodChoice {
     #[must_use]
     pub fn for_problem(self, problem: Problem) -> Method {
         let n = problem.n();
-        match self {
-            MethodChoice::Rows { rows } => {
-                let suggested = || match problem.sums_all_placements() {
-                    true => suggested_rows(n),
-                    false => first_rows::suggested_rows(problem),
-                };
-                Method::Rows { rows: rows.unwrap_or_else(suggested) }
+        let suggested = || match self {
+            MethodChoice::Rows { .. } if !problem.sums_all_placements() => {
+                first_rows::suggested_rows(problem)
             }
-            MethodChoice::Prefixes { rows } => {
-                Method::Prefixes { rows: rows.unwrap_or_else(|| suggested_rows(n)) }
-            }
-            MethodChoice::Ring { width } => {
-                Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
-            }
-            MethodChoice::Halves => Method::Halves,
-        }
+            MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(n),
+            MethodChoice::Ring { .. } => suggested_width(n),
+            MethodChoice::Halves => 0,
+        };
+        self.with(self.asked().unwrap_or_else(suggested))
+    }
+
+    /// The parameter, if it is not left out.
+    fn asked(self) -> Option<u32> {
+        self.parameter()?.1
     }
 
     /// Whether `method` is one that was asked for.
     #[must_use]
     pub fn allows(self, method: Method) -> bool {
-        let asked = self.parameter().and_then(|(_, asked)| asked);
         let made = method.parameter().map(|(_, made)| made);
-        self.name() == method.name() && asked.is_none_or(|asked| made == Some(asked))
+        self.name() == method.name() && self.asked().is_none_or(|asked| made == Some(asked))
     }
 }
 
 impl fmt::Display for MethodChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows }.fmt(f),
-            MethodChoice::Prefixes { rows: Some(rows) } => Method::Prefixes { rows }.fmt(f),
-            MethodChoice::Ring { width: Some(width) } => Method::Ring { width }.fmt(f),
-            MethodChoice::Rows { rows: None }
-            | MethodChoice::Prefixes { rows: None }
-            | MethodChoice::Ring { width: None }
-            | MethodChoice::Halves => f.write_str(self.name()),
+        match self.asked() {
+            Some(parameter) => self.with(parameter).fmt(f),
+            None => f.write_str(self.name()),
         }
     }
 }

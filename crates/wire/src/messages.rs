@@ -439,12 +439,8 @@ impl TryFrom<v1::Method> for MethodChoice {
 
     fn try_from(v1::Method { name, parameter }: v1::Method) -> Result<Self, WireError> {
         let named = MethodChoice::all().find(|choice| choice.name() == name);
-        Ok(match named.ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))? {
-            MethodChoice::Rows { .. } => MethodChoice::Rows { rows: parameter },
-            MethodChoice::Prefixes { .. } => MethodChoice::Prefixes { rows: parameter },
-            MethodChoice::Ring { .. } => MethodChoice::Ring { width: parameter },
-            MethodChoice::Halves => MethodChoice::Halves,
-        })
+        let named = named.ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))?;
+        Ok(named.with(parameter))
     }
 }
 
@@ -595,12 +591,7 @@ impl From<Problem> for v1::Problem {
 
 impl From<MethodChoice> for v1::Method {
     fn from(choice: MethodChoice) -> Self {
-        let parameter = match choice {
-            MethodChoice::Rows { rows } | MethodChoice::Prefixes { rows } => rows,
-            MethodChoice::Ring { width } => width,
-            MethodChoice::Halves => None,
-        };
-        method(choice.name(), parameter)
+        method(choice.name(), choice.parameter().and_then(|(_, value)| value))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     pub(super) fn new(sides: &Sides, first: usize, second: usize) -> Opening<'_> {
-        let mirrored = sides.mirror(first);
+        let mirrored = sides.mirror[first];
         let least = Set::from_iter([first, mirrored]);
         Opening {
             sides,
@@ -66,7 +66,7 @@ impl Opening<'_> {
 
     /// The last sides that make a canonical preplacement with this third side.
     fn canonical(&self, third: usize) -> Set {
-        let mut canonical = self.lasts.and(self.sides.next(third));
+        let mut canonical = self.lasts.and(&self.sides.next[third]);
         let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
             if self.orbit(third, last).is_none() {
