@@ -15,7 +15,6 @@
 //!   buckets     half-boards by number
 //!   shared      lists that serve several tasks of an odd board up to 21
 //!   join        the lower half-boards are looked up in tables of 1,024 upper ones
-//!   workspace   the lists of a task, and how they are sorted and joined
 //!   units       the inner loops of all steps, for each instruction set
 //!
 //!   memory      what a thread takes
@@ -51,7 +50,6 @@ mod quarters;
 mod shared;
 mod task;
 mod units;
-mod workspace;
 
 pub use self::by_size::CodeBits;
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
