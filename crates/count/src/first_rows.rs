@@ -8,24 +8,24 @@
 //!   reference     any of them by the rules, square by square
 //!   torus         a mask for each row; diagonals too are lines that need a queen
 //!   superqueens   two more masks, of the squares a knight's move below
-//!   remaining        completions: the search between the queens of a `ring`, with what the given ones
-//!                 attack closed; N up to 32
+//!   remaining     completions up to N = 32: the level-by-level search of the other methods, with what
+//!                 the given queens attack closed
 //!   open          completions for larger N: a mask for each row, fewest free squares first
 //! ```
 
 mod open;
-mod remaining_search;
 mod superqueens;
 mod torus;
 
 use board::first_rows::queens;
-use board::{Given, MAX_N, Prefix, Problem, Square};
+use board::{Given, MAX_N, Prefix, Problem, Square, full_mask};
 
 use self::open::Open;
-use self::remaining_search::RemainingSearch;
 use self::superqueens::Superqueens;
 use self::torus::Torus;
 use crate::Backend;
+use crate::engine::{Engine, engine};
+use crate::remaining::{Remaining, Standing};
 
 /// The counting loop for a problem whose tasks fill `rows` rows.
 pub(crate) struct FirstRows {
@@ -37,7 +37,8 @@ pub(crate) struct FirstRows {
 enum Search {
     /// Counts the completions of each task by itself, from its queens.
     Single(fn(&Problem, Vec<Square>) -> u64),
-    Remaining(RemainingSearch),
+    /// Searches the rows that all tasks leave open, between the given queens.
+    Remaining(Box<dyn Engine>, Standing),
 }
 
 impl FirstRows {
@@ -53,7 +54,10 @@ impl FirstRows {
                 Search::Single(|problem, queens| Superqueens::new(problem.n(), &queens).count())
             }
             Problem::Completions(given) if given.n() <= MAX_N => {
-                Search::Remaining(RemainingSearch::new(backend, given, rows)?)
+                let open: Vec<u32> = given.open_rows().skip(rows as usize).collect();
+                let queens: Vec<Square> = given.queens().collect();
+                let engine = engine(backend, given.n(), open.len() as u32)?;
+                Search::Remaining(engine, Standing::new(0..given.n(), &open, &queens))
             }
             Problem::Completions(_) => {
                 Search::Single(|problem, queens| Open::new(problem, &queens).count())
@@ -73,7 +77,12 @@ impl FirstRows {
         let tasks = tasks.iter().map(of_task);
         match &mut self.search {
             Search::Single(count) => tasks.map(|queens| count(&problem, queens)).sum(),
-            Search::Remaining(remaining) => remaining.completions(tasks),
+            Search::Remaining(engine, given) => {
+                let states: Vec<Prefix> =
+                    tasks.map(|queens| given.with(queens.into_iter())).collect();
+                let columns = full_mask(problem.n());
+                engine.completions(Remaining { columns, rows: &given.rows }, &states)
+            }
         }
     }
 }
