@@ -12,10 +12,9 @@ mod jobs;
 use std::cmp::Ordering;
 use std::task::{Poll, ready};
 
-use board::Census;
+use board::{Census, low_bits};
 
 use crate::BoardTooLarge;
-use crate::bits::low_bits;
 
 pub use jobs::{Job, jobs};
 

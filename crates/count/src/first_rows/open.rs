@@ -1,6 +1,6 @@
 //! Completions on boards of up to 64 columns. The row with the fewest free squares is filled first.
 
-use board::{Given, Problem, Square};
+use board::{Given, Problem, Square, low_bits};
 
 /// A row to fill, in a search that keeps a mask for each row.
 #[derive(Clone, Copy, Default)]
@@ -19,10 +19,9 @@ pub(super) struct Open {
 impl Open {
     /// The rows below a task's queens, which fill the first rows that given queens leave open.
     pub(super) fn new(problem: &Problem, queens: &[Square]) -> Open {
-        let all = u64::MAX.checked_shr(u64::BITS - problem.n()).unwrap_or(0);
         let mut open = Open { len: 0, rows: [OpenRow::default(); Given::MAX_N as usize] };
         for row in problem.open_rows().split_off(queens.len()) {
-            open.rows[open.len] = OpenRow { row, free: all };
+            open.rows[open.len] = OpenRow { row, free: low_bits(problem.n()) };
             open.len += 1;
         }
         let given = problem.given().into_iter().flat_map(Given::queens);

@@ -12,9 +12,10 @@ use std::collections::HashMap;
 
 use super::{Budget, Completion, Effort, Start};
 use crate::Placement;
-use crate::bits::{Bits, ones};
+use crate::bits::Bits;
 use crate::check::Rules;
 use crate::random::SplitMix64;
+use board::ones;
 use board::squares::Square;
 
 /// Searches the completions in a random order until one is found, all are excluded, or the budget is spent.
