@@ -74,8 +74,12 @@ fn samples<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> [Vec<u6
     let sides = [(split.columns, shares.upper), (split.others(n), shares.lower)];
     let (attacked, diagonals) = (key(split.centre, split.centre), key(full_mask(n), full_mask(n)));
     sides.map(|(set, window)| {
-        let keys = lists.sample(unit, set, window).into_iter();
-        keys.filter(|key| key & attacked == 0).map(|key| key & diagonals).collect()
+        let mut keys = lists.sample(unit, set, window);
+        if split.centre != 0 {
+            keys.retain(|key| key & attacked == 0);
+            keys.iter_mut().for_each(|key| *key &= diagonals);
+        }
+        keys
     })
 }
 
