@@ -293,8 +293,7 @@ impl Kernel {
             }
             Work::Ring(ring) => Ok(ring.completions(tasks)),
             Work::Halves(counter) => {
-                let mut sum = 0;
-                tasks.iter().for_each(|task| counter.count(split(task), &mut sum));
+                let sum: u128 = tasks.iter().map(|task| counter.count(split(task))).sum();
                 u64::try_from(sum).map_err(|_| CountError::Overflow)
             }
             Work::FirstRows(first) => Ok(first.completions(tasks)),

@@ -41,8 +41,8 @@ use crate::halves::units::Unit;
 
 /// Counts tasks of one board with the instructions of one backend.
 pub(crate) trait CountTasks: Send + Sync {
-    /// Adds the shares of the boards of one task to `sum`.
-    fn count(&mut self, split: Split, sum: &mut u128);
+    /// The sum of the shares of the boards of one task.
+    fn count(&mut self, split: Split) -> u128;
 
     /// The choice of blocks that are joined.
     fn draws(&mut self) -> &mut Draws;
@@ -96,7 +96,7 @@ impl<U: Unit> TaskCounter<U> {
     }
 
     /// Runs steps 1 to 6 with lists of the task's own.
-    fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut u128) {
+    fn count_alone(&mut self, split: Split, shares: &Shares) -> u128 {
         let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
         let n = *n;
         // 1. Quarters.
@@ -129,6 +129,7 @@ impl<U: Unit> TaskCounter<U> {
         let is_built = built.take() == Some(wanted);
         // Steps 3 to 6: both sides are listed, sorted and joined. A list that does not fit is
         // joined in parts, and the other list is made once more for each part.
+        let mut sum = 0;
         let mut upper_from = Some(0);
         while let Some(from) = upper_from {
             upper_from = if is_built { None } else { work.list(lists, upper, from) };
@@ -139,18 +140,19 @@ impl<U: Unit> TaskCounter<U> {
             let mut lower_from = Some(0);
             while let Some(from) = lower_from {
                 lower_from = work.list(lists, lower, from);
-                work.join(code.chunks, shares, sum);
+                sum += work.join(code.chunks, shares);
             }
         }
+        sum
     }
 }
 
 impl<U: Unit> CountTasks for TaskCounter<U> {
-    fn count(&mut self, split: Split, sum: &mut u128) {
+    fn count(&mut self, split: Split) -> u128 {
         let shares = Shares::new(self.n, split);
         match self.share(split, &shares) {
-            Some(chunks) => self.work.join(chunks, &shares, sum),
-            None => self.count_alone(split, &shares, sum),
+            Some(chunks) => self.work.join(chunks, &shares),
+            None => self.count_alone(split, &shares),
         }
     }
 
@@ -234,13 +236,12 @@ impl<U: Unit> Workspace<U> {
         rest
     }
 
-    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`.
-    pub(crate) fn join(&mut self, chunks: Chunks, shares: &Shares, sum: &mut u128) {
+    /// Steps 5 and 6: the sum of the shares of the boards that both sides make.
+    pub(crate) fn join(&mut self, chunks: Chunks, shares: &Shares) -> u128 {
         let Workspace { build, probe, join, draws, .. } = self;
         let fits = join.count(build, probe, chunks, draws);
-        for (fits, share) in fits.as_flattened().iter().zip(shares.times.as_flattened()) {
-            *sum += u128::from(*fits) * u128::from(*share);
-        }
+        let shares = fits.as_flattened().iter().zip(shares.times.as_flattened());
+        shares.map(|(fits, share)| u128::from(*fits) * u128::from(*share)).sum()
     }
 }
 
@@ -268,12 +269,7 @@ mod tests {
                 let tasks = plan.tasks(start..start + some).expect("the plan has the range");
                 for Task { record, .. } in tasks {
                     let split = Split::unpack(n, record).expect("it is a task");
-                    let count = |counter: &mut TaskCounter<Portable>| {
-                        let mut sum = 0;
-                        counter.count(split, &mut sum);
-                        sum
-                    };
-                    let (shared, expected) = (count(&mut together), count(&mut alone));
+                    let (shared, expected) = (together.count(split), alone.count(split));
                     assert_eq!(shared, expected, "N = {n}, {split:?}");
                     total += shared;
                 }
@@ -292,9 +288,8 @@ mod tests {
             let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has the range");
             let count = |room| {
                 let mut counter = TaskCounter::new(Portable, n, room);
-                let mut sum = 0;
-                counter.count(Split::unpack(n, tasks[0].record).expect("it is a task"), &mut sum);
-                (sum, counter.work.records.len())
+                let split = Split::unpack(n, tasks[0].record).expect("it is a task");
+                (counter.count(split), counter.work.records.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));
             let (in_parts, last) =
