@@ -182,7 +182,7 @@ fn a_worker_ends_if_a_lease_needs_too_much_memory() {
     let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
     // Then the worker names the missing memory.
-    run(&mut queens(&args)).refusal(12, &["needs 76.7 MiB of memory per thread"]);
+    run(&mut queens(&args)).refusal(12, &["needs 75.7 MiB of memory per thread"]);
 }
 
 /// A lease with the token that belongs to it.
