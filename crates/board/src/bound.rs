@@ -60,7 +60,7 @@ fn factorial(k: u32) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Given, MAX_N, PlanIndex, Tasks};
+    use crate::{Given, MAX_N, PlanIndex};
 
     #[test]
     fn no_weight_is_larger_than_the_bound_says() {
@@ -80,9 +80,8 @@ mod tests {
                 _ => most_per_task(problem, method).expect("it is cut so"),
             };
             let index = PlanIndex::new(problem, method).expect("it is cut so");
-            let mut tasks = Tasks::new();
-            index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
-            let heaviest = tasks.weight.iter().max().copied().unwrap_or_default();
+            let tasks = index.tasks(0..index.len()).expect("it is the whole plan");
+            let heaviest = tasks.iter().map(|task| task.weight).max().unwrap_or_default();
             assert!(
                 heaviest > 0 && u128::from(heaviest) <= most,
                 "{problem} by {method}: {heaviest}"

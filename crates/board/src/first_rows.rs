@@ -16,12 +16,12 @@
 //!   completions   any             any                 1
 //! ```
 //!
-//! A plan holds all tasks, at most 2^17 of them, in less than 2 MiB.
+//! A plan holds all tasks, at most 2^17 of them, in 2 MiB.
 
 use std::ops::Range;
 
 use crate::squares::Square;
-use crate::{Method, PlanError, Prefix, Problem, Tasks};
+use crate::{PlanError, Prefix, Problem, Task};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -35,16 +35,8 @@ const ENOUGH_TASKS: usize = 2_000;
 /// The bits of a column.
 const BITS: u32 = 6;
 
-/// The tasks of a problem: the ways to fill its first `rows` open rows.
-pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Tasks, PlanError> {
-    if problem.n() > problem.max_n() {
-        return Err(PlanError::BoardTooLarge { n: problem.n() });
-    }
-    let method = Method::Rows { rows };
-    if !method.cuts(problem) {
-        let most = MAX_ROWS.min(problem.open_rows().len() as u32);
-        return Err(PlanError::Method { problem, method, most });
-    }
+/// The tasks of a problem: the ways to fill its first `rows` open rows, at most [`most_rows`].
+pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Vec<Task>, PlanError> {
     let mut filling = Filling::new(problem, rows);
     if !is_hopeless(problem) {
         filling.fill(0);
@@ -67,13 +59,18 @@ fn is_hopeless(problem: Problem) -> bool {
     }
 }
 
+/// The most rows that a task of a problem fills.
+pub(crate) fn most_rows(problem: Problem) -> u32 {
+    MAX_ROWS.min(problem.open_rows().len() as u32)
+}
+
 /// The M to choose if the user names none: the fewest rows that give enough tasks to share.
 #[must_use]
 pub fn suggested_rows(problem: Problem) -> u32 {
     if problem.n() > problem.max_n() {
         return 0;
     }
-    let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+    let most = most_rows(problem);
     let enough = |rows: &u32| tasks(problem, *rows).is_ok_and(|tasks| tasks.len() >= ENOUGH_TASKS);
     (0..=most).find(enough).unwrap_or(most)
 }
@@ -116,14 +113,14 @@ struct Filling {
     problem: Problem,
     rows: Vec<u32>,
     queens: Vec<Square>,
-    tasks: Tasks,
+    tasks: Vec<Task>,
 }
 
 impl Filling {
     fn new(problem: Problem, rows: u32) -> Filling {
         let mut open = problem.open_rows();
         open.truncate(rows as usize);
-        Filling { problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
+        Filling { problem, rows: open, queens: Vec::new(), tasks: Vec::new() }
     }
 
     /// Fills the rows from `depth` on, until there are too many tasks.
@@ -170,7 +167,7 @@ impl Filling {
     }
 
     fn push(&mut self) {
-        let weight = self.weight() as u8;
-        self.tasks.push(record(self.queens.iter().copied()), weight);
+        let record = record(self.queens.iter().copied());
+        self.tasks.push(Task { record, weight: self.weight() as u8 });
     }
 }

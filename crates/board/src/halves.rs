@@ -42,7 +42,7 @@ use std::ops::Range;
 pub use self::shares::{Shares, Window};
 pub use self::slices::Slice;
 pub use self::split::Split;
-use crate::{PlanError, Prefix, Tasks};
+use crate::Task;
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
@@ -76,14 +76,11 @@ pub(crate) struct HalvesPlan {
 }
 
 impl HalvesPlan {
-    /// Plans a board of size `n`.
-    pub(crate) fn new(n: u32) -> Result<HalvesPlan, PlanError> {
-        if !(MIN_N..=MAX_N).contains(&n) {
-            return Err(PlanError::NoHalves { n });
-        }
+    /// Plans a board of size `n`, from [`MIN_N`] to [`MAX_N`].
+    pub(crate) fn new(n: u32) -> HalvesPlan {
         let half = n / 2;
         let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
-        Ok(HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) })
+        HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) }
     }
 
     /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N; from
@@ -93,23 +90,21 @@ impl HalvesPlan {
     }
 
     /// Appends the tasks of `range`, which the plan has, to `out`, in order.
-    pub(crate) fn fill(self, range: Range<u64>, out: &mut Tasks) {
-        for (prefix, weight) in range.map(|ordinal| self.task(ordinal)) {
-            out.push(prefix, weight);
-        }
+    pub(crate) fn fill(self, range: Range<u64>, out: &mut Vec<Task>) {
+        out.extend(range.map(|ordinal| self.task(ordinal)));
     }
 
-    fn task(self, ordinal: u64) -> (Prefix, u8) {
+    fn task(self, ordinal: u64) -> Task {
         let cuts = u64::from(tasks_of_split(self.n));
         let (split, weight) = self.split(ordinal / cuts);
         if cuts == 1 {
-            return (split.pack(), weight);
+            return Task { record: split.pack(), weight };
         }
         let mut pairs = Slice::modulo(UPPER_SLICES)
             .flat_map(|upper| Slice::modulo(LOWER_SLICES).map(move |lower| (upper, lower)));
         let pair = pairs.nth((ordinal % cuts) as usize);
         let (upper, lower) = pair.expect("there are as many pairs as cuts");
-        (Split { upper, lower, ..split }.pack(), weight)
+        Task { record: Split { upper, lower, ..split }.pack(), weight }
     }
 
     /// A split with its whole lists, by its place among the splits.

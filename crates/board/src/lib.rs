@@ -5,17 +5,16 @@
 //! problem is the sum of weight times completions over all tasks.
 //!
 //! ```
-//! use queens_board::{PlanIndex, Method, Problem, Tasks};
+//! use queens_board::{PlanIndex, Method, Problem, Task};
 //!
 //! let problem = Problem::Total { n: 27 };
 //! let index = PlanIndex::new(problem, Method::Rows { rows: 6 })?;
 //! assert_eq!(index.len(), 33_879_091);
 //!
 //! // Ten tasks from the middle: the masks of the first six rows, and how many boards each stands for.
-//! let mut tasks = Tasks::new();
-//! index.fill(17_000_000..17_000_010, &mut tasks)?;
-//! let (prefix, weight) = tasks.get(0);
-//! assert_eq!((prefix.down.count_ones(), weight), (6, 2));
+//! let tasks = index.tasks(17_000_000..17_000_010)?;
+//! let Task { record, weight } = tasks[0];
+//! assert_eq!((record.down.count_ones(), weight), (6, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -70,7 +69,7 @@ pub use census::{Census, CensusError};
 pub use given::{Given, GivenError};
 pub use method::{Locality, Method, MethodChoice, MethodOf};
 pub use plan_index::{PlanError, PlanIndex, RangeError};
-pub use prefix::{MAX_N, Prefix, full_mask};
+pub use prefix::{MAX_N, Prefix, full_mask, low_bits, ones};
 pub use problem::Problem;
 pub use squares::{Square, SquaresError};
-pub use tasks::{TaskKind, TaskSlice, Tasks};
+pub use tasks::{Task, TaskKind};

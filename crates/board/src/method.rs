@@ -1,7 +1,6 @@
 //! Methods: how a problem is cut into tasks and counted, and what each method is like.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 
 use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
 use crate::ring::suggested_width;
@@ -50,46 +49,22 @@ const SHARING_NEIGHBOURS: u64 = 1_024;
 ///
 /// Code that leases, samples or measures ranges of tasks asks for this instead of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Locality {
-    /// Nothing: a task takes as long by itself as between its neighbours.
-    Independent,
-    /// Work: a kernel counts a run of neighbours faster than each of them by itself. A task of a run
-    /// of `run` tasks takes about as long as it does in a count of the whole plan.
-    SharedWork {
-        /// Number of tasks.
-        run: u64,
-    },
-    /// Lists that a thousand neighbours use: a task of a run of `run` tasks takes as long as it does in a count of the
-    /// whole plan, and in a short run up to forty times as long.
-    SharedLists {
-        /// Number of tasks.
-        run: u64,
-    },
-    /// Tables: a kernel makes tables that serve thousands of neighbours, and making them for a task
-    /// elsewhere in the plan can take seconds. The first task of a run pays for them.
-    SharedTables,
+pub struct Locality {
+    /// The fewest neighbours that must be counted together so that each takes what it takes in a count
+    /// of the whole plan, because they share work or lists. A longer run adds little, because
+    /// neighbours are alike.
+    pub fair_run: u64,
+    /// Whether a task of a shorter run takes many times as long: up to forty times.
+    pub needs_fair_run: bool,
+    /// Whether a kernel makes tables that serve thousands of neighbours. Making them for a task
+    /// elsewhere in the plan can take seconds, for which the first task of a run pays.
+    pub shares_tables: bool,
 }
 
 impl Locality {
-    /// The fewest neighbours that must be counted together so that each takes what it takes in a count
-    /// of the whole plan. A longer run adds little, because neighbours are alike.
-    #[must_use]
-    pub const fn fair_run(self) -> u64 {
-        match self {
-            Locality::Independent | Locality::SharedTables => 1,
-            Locality::SharedWork { run } | Locality::SharedLists { run } => run,
-        }
-    }
-
-    /// Whether a kernel needs to warm up, that is, to count a task of a run before the run is measured.
-    #[must_use]
-    pub const fn warms_up(self) -> bool {
-        match self {
-            Locality::Independent | Locality::SharedWork { .. } | Locality::SharedLists { .. } => {
-                false
-            }
-            Locality::SharedTables => true,
-        }
+    /// Neighbours of which at least `fair_run` share work, and no lists or tables.
+    const fn of_run(fair_run: u64) -> Locality {
+        Locality { fair_run, needs_fair_run: false, shares_tables: false }
     }
 }
 
@@ -114,6 +89,17 @@ impl<P: Copy> MethodOf<P> {
             MethodOf::Halves => None,
         }
     }
+
+    /// The same method with this parameter, if it has one.
+    #[must_use]
+    pub fn with<Q>(self, parameter: Q) -> MethodOf<Q> {
+        match self {
+            MethodOf::Rows { .. } => MethodOf::Rows { rows: parameter },
+            MethodOf::Prefixes { .. } => MethodOf::Prefixes { rows: parameter },
+            MethodOf::Ring { .. } => MethodOf::Ring { width: parameter },
+            MethodOf::Halves => MethodOf::Halves,
+        }
+    }
 }
 
 impl Method {
@@ -129,23 +115,14 @@ impl Method {
         }
     }
 
-    /// The sizes of the boards whose placements this method counts. The range is empty for a parameter
-    /// that no board can have.
-    #[must_use]
-    pub const fn sizes(self) -> RangeInclusive<u32> {
-        match self {
-            Method::Rows { rows } | Method::Prefixes { rows } => rows..=MAX_N,
-            Method::Ring { width: width @ 1..=2 } => 2 * width..=MAX_N,
-            Method::Ring { .. } => RangeInclusive::new(1, 0),
-            Method::Halves => halves::MIN_N..=halves::MAX_N,
-        }
-    }
-
     /// Whether a board of size `n` has as many rows, or rings, or can be split.
     #[must_use]
     pub const fn suits(self, n: u32) -> bool {
-        let sizes = self.sizes();
-        *sizes.start() <= n && n <= *sizes.end()
+        match self {
+            Method::Rows { rows } | Method::Prefixes { rows } => rows <= n && n <= MAX_N,
+            Method::Ring { width } => matches!(width, 1..=2) && 2 * width <= n && n <= MAX_N,
+            Method::Halves => halves::MIN_N <= n && n <= halves::MAX_N,
+        }
     }
 
     /// Whether `problem` can be cut so.
@@ -162,18 +139,14 @@ impl Method {
     #[must_use]
     pub const fn locality(self, n: u32) -> Locality {
         match self {
-            Method::Rows { .. } | Method::Prefixes { .. } => Locality::Independent,
-            Method::Ring { .. } => Locality::SharedWork { run: 16 },
-            Method::Halves if n >= SLICED_MIN_N => {
-                Locality::SharedWork { run: LOWER_SLICES as u64 }
-            }
-            Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => {
-                Locality::Independent
-            }
+            Method::Rows { .. } | Method::Prefixes { .. } => Locality::of_run(1),
+            Method::Ring { .. } => Locality::of_run(16),
+            Method::Halves if n >= SLICED_MIN_N => Locality::of_run(LOWER_SLICES as u64),
+            Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::of_run(1),
             Method::Halves if n <= SHARED_LISTS_MAX_N => {
-                Locality::SharedLists { run: SHARING_NEIGHBOURS }
+                Locality { needs_fair_run: true, ..Locality::of_run(SHARING_NEIGHBOURS) }
             }
-            Method::Halves => Locality::SharedTables,
+            Method::Halves => Locality { shares_tables: true, ..Locality::of_run(1) },
         }
     }
 
@@ -181,13 +154,9 @@ impl Method {
     /// if there is such a method.
     #[must_use]
     pub fn from_name(name: &str, parameter: Option<u32>) -> Option<Method> {
-        let method = match MethodChoice::all().find(|choice| choice.name() == name)? {
-            MethodChoice::Rows { .. } => Method::Rows { rows: parameter? },
-            MethodChoice::Prefixes { .. } => Method::Prefixes { rows: parameter? },
-            MethodChoice::Ring { .. } => Method::Ring { width: parameter? },
-            MethodChoice::Halves => Method::Halves,
-        };
-        (method.parameter().is_some() == parameter.is_some()).then_some(method)
+        let method = MethodChoice::all().find(|choice| choice.name() == name)?;
+        let has_all = method.parameter().is_some() == parameter.is_some();
+        has_all.then(|| method.with(parameter.unwrap_or_default()))
     }
 }
 
@@ -235,43 +204,35 @@ impl MethodChoice {
     #[must_use]
     pub fn for_problem(self, problem: Problem) -> Method {
         let n = problem.n();
-        match self {
-            MethodChoice::Rows { rows } => {
-                let suggested = || match problem.sums_all_placements() {
-                    true => suggested_rows(n),
-                    false => first_rows::suggested_rows(problem),
-                };
-                Method::Rows { rows: rows.unwrap_or_else(suggested) }
+        let suggested = || match self {
+            MethodChoice::Rows { .. } if !problem.sums_all_placements() => {
+                first_rows::suggested_rows(problem)
             }
-            MethodChoice::Prefixes { rows } => {
-                Method::Prefixes { rows: rows.unwrap_or_else(|| suggested_rows(n)) }
-            }
-            MethodChoice::Ring { width } => {
-                Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
-            }
-            MethodChoice::Halves => Method::Halves,
-        }
+            MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(n),
+            MethodChoice::Ring { .. } => suggested_width(n),
+            MethodChoice::Halves => 0,
+        };
+        self.with(self.asked().unwrap_or_else(suggested))
+    }
+
+    /// The parameter, if it is not left out.
+    fn asked(self) -> Option<u32> {
+        self.parameter()?.1
     }
 
     /// Whether `method` is one that was asked for.
     #[must_use]
     pub fn allows(self, method: Method) -> bool {
-        let asked = self.parameter().and_then(|(_, asked)| asked);
         let made = method.parameter().map(|(_, made)| made);
-        self.name() == method.name() && asked.is_none_or(|asked| made == Some(asked))
+        self.name() == method.name() && self.asked().is_none_or(|asked| made == Some(asked))
     }
 }
 
 impl fmt::Display for MethodChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows }.fmt(f),
-            MethodChoice::Prefixes { rows: Some(rows) } => Method::Prefixes { rows }.fmt(f),
-            MethodChoice::Ring { width: Some(width) } => Method::Ring { width }.fmt(f),
-            MethodChoice::Rows { rows: None }
-            | MethodChoice::Prefixes { rows: None }
-            | MethodChoice::Ring { width: None }
-            | MethodChoice::Halves => f.write_str(self.name()),
+        match self.asked() {
+            Some(parameter) => self.with(parameter).fmt(f),
+            None => f.write_str(self.name()),
         }
     }
 }
@@ -318,11 +279,10 @@ mod tests {
     #[test]
     fn neighbours_of_odd_boards_share_lists_or_tables() {
         let halves = |n| Method::Halves.locality(n);
-        assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::Independent; 5]);
-        assert_eq!([5, 21].map(halves), [Locality::SharedLists { run: SHARING_NEIGHBOURS }; 2]);
-        assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 2 }; 2]);
-        assert_eq!(halves(23), Locality::SharedTables);
-        assert_eq!(halves(21).fair_run(), SHARING_NEIGHBOURS);
-        assert!(halves(23).warms_up() && !halves(21).warms_up() && !halves(22).warms_up());
+        assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::of_run(1); 5]);
+        let lists = Locality { needs_fair_run: true, ..Locality::of_run(SHARING_NEIGHBOURS) };
+        assert_eq!([5, 21].map(halves), [lists; 2]);
+        assert_eq!([28, 29].map(halves), [Locality::of_run(2); 2]);
+        assert_eq!(halves(23), Locality { shares_tables: true, ..Locality::of_run(1) });
     }
 }

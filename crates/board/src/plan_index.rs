@@ -4,24 +4,23 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::first_rows::{self, MAX_ROWS};
-use crate::halves::{self, HalvesPlan, MIN_N};
+use crate::first_rows;
+use crate::halves::{self, HalvesPlan};
 use crate::ring::RingPlan;
-use crate::rows::{Images, RowsPlan};
-use crate::{MAX_N, Method, Problem, Tasks};
+use crate::rows::{MAX_TASKS, RowsPlan};
+use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
 /// It takes at most a few MB for any number of tasks.
 ///
 /// ```
-/// use queens_board::{PlanIndex, Method, Problem, Tasks};
+/// use queens_board::{PlanIndex, Method, Problem};
 ///
 /// let index = PlanIndex::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
-/// let mut tasks = Tasks::new();
-/// index.fill(0..index.len(), &mut tasks)?;
+/// let tasks = index.tasks(0..index.len())?;
 /// // There are 42 ways to place two queens in two rows, and of two mirror images one is a task.
-/// let weights: u32 = tasks.weight.iter().map(|&weight| u32::from(weight)).sum();
+/// let weights: u32 = tasks.iter().map(|task| u32::from(task.weight)).sum();
 /// assert_eq!((tasks.len(), weights), (21, 42));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -35,7 +34,7 @@ enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
     Halves(HalvesPlan),
-    FirstRows(Tasks),
+    FirstRows(Vec<Task>),
 }
 
 /// Why a problem cannot be cut by a method.
@@ -49,24 +48,12 @@ pub enum PlanError {
         n: u32,
     },
     /// The method does not cut the problem, or not with this parameter.
-    #[error(
-        "{problem} cannot be cut by {method}: it is counted by the method rows, M up to {most}"
-    )]
+    #[error("{problem} cannot be cut by {method}: {}", advice(*problem, *method))]
     Method {
         /// What is to be counted.
         problem: Problem,
         /// How it was to be cut.
         method: Method,
-        /// The most rows.
-        most: u32,
-    },
-    /// The board has fewer rows than were to be placed.
-    #[error("a board of size {n} has no {rows} rows: place at most {n}")]
-    RowsBeyondBoard {
-        /// The size of the board.
-        n: u32,
-        /// The rows to be placed.
-        rows: u32,
     },
     /// The rows hold more than [`rows::MAX_TASKS`](crate::rows::MAX_TASKS) prefixes.
     #[error(
@@ -89,26 +76,22 @@ pub enum PlanError {
         /// M.
         rows: u32,
     },
-    /// Opposite sides of the ring would share lines.
-    #[error("a board of size {n} has no ring of width {width}: count it by the method rows")]
-    NoRing {
-        /// The size of the board.
-        n: u32,
-        /// The width of the ring.
-        width: u32,
-    },
-    /// Only one or two outer rings are placed.
-    #[error("there is no ring of width {width}: the width is 1 or 2")]
-    NoSuchWidth {
-        /// The width of the ring.
-        width: u32,
-    },
-    /// The board is too small to split, or its masks do not fit.
-    #[error("a board of size {n}: the method halves takes sizes from {MIN_N} to {max}", max = halves::MAX_N)]
-    NoHalves {
-        /// The size of the board.
-        n: u32,
-    },
+}
+
+/// What to do in place of cutting a problem by a method that does not cut it.
+fn advice(problem: Problem, method: Method) -> String {
+    if !problem.sums_all_placements() {
+        let most = first_rows::most_rows(problem);
+        return format!("it is counted by the method rows, M up to {most}");
+    }
+    match method {
+        Method::Rows { .. } | Method::Prefixes { .. } => {
+            format!("place at most {} rows", problem.n())
+        }
+        Method::Ring { width: 1..=2 } => "count it by the method rows".into(),
+        Method::Ring { .. } => "the width is 1 or 2".into(),
+        Method::Halves => format!("it takes sizes from {} to {}", halves::MIN_N, halves::MAX_N),
+    }
 }
 
 /// A range of ordinals that a plan does not have.
@@ -148,20 +131,21 @@ impl PlanIndex {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<PlanIndex>, PlanError> {
         let n = problem.n();
-        let plan = match (problem.sums_all_placements(), method) {
-            (true, Method::Rows { rows }) => {
-                RowsPlan::new_unless(n, rows, Images::Left, stop)?.map(Plan::Rows)
+        if n > problem.max_n() {
+            return Err(PlanError::BoardTooLarge { n });
+        }
+        let kind = TaskKind::of(problem, method).ok_or(PlanError::Method { problem, method })?;
+        let plan = match kind {
+            TaskKind::Prefix { rows } => {
+                let of_pair = if method == (Method::Prefixes { rows }) { 1 } else { 2 };
+                RowsPlan::new_unless(n, rows, of_pair, MAX_TASKS, stop)?.map(Plan::Rows)
             }
-            (true, Method::Prefixes { rows }) => {
-                RowsPlan::new_unless(n, rows, Images::Both, stop)?.map(Plan::Rows)
+            TaskKind::Preplacement { width } => {
+                RingPlan::new_unless(n, width, stop).map(Plan::Ring)
             }
-            (true, Method::Ring { width }) => RingPlan::new_unless(n, width, stop)?.map(Plan::Ring),
-            (true, Method::Halves) => Some(Plan::Halves(HalvesPlan::new(n)?)),
-            (false, Method::Rows { rows }) => {
+            TaskKind::Split => Some(Plan::Halves(HalvesPlan::new(n))),
+            TaskKind::FirstRows { rows } => {
                 Some(Plan::FirstRows(first_rows::tasks(problem, rows)?))
-            }
-            (false, Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves) => {
-                return Err(PlanError::Method { problem, method, most: MAX_ROWS });
             }
         };
         Ok(plan.map(|plan| PlanIndex { plan }))
@@ -194,25 +178,28 @@ impl PlanIndex {
         if start <= end && end <= tasks { Ok(()) } else { Err(RangeError { start, end, tasks }) }
     }
 
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
+    /// The tasks whose ordinals are in `range`, in order.
     ///
     /// # Errors
     ///
-    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end. Nothing is appended
-    /// then.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the memory does not hold so many tasks.
+    pub fn tasks(&self, range: Range<u64>) -> Result<Vec<Task>, RangeError> {
         self.check(&range)?;
+        let len = usize::try_from(range.end - range.start).expect("the memory holds the tasks");
+        let mut out = Vec::with_capacity(len);
         match &self.plan {
-            Plan::Rows(plan) => plan.fill(range, out),
-            Plan::Ring(plan) => plan.fill(range, out),
-            Plan::Halves(plan) => plan.fill(range, out),
+            Plan::Rows(plan) => plan.fill(range, &mut out),
+            Plan::Ring(plan) => plan.fill(range, &mut out),
+            Plan::Halves(plan) => plan.fill(range, &mut out),
             Plan::FirstRows(tasks) => {
-                for (record, weight) in range.map(|ordinal| tasks.get(ordinal as usize)) {
-                    out.push(record, weight);
-                }
+                out.extend_from_slice(&tasks[range.start as usize..range.end as usize]);
             }
         }
-        Ok(())
+        Ok(out)
     }
 }
 
@@ -293,13 +280,11 @@ mod tests {
         ] {
             let index = PlanIndex::new(problem, method).expect("it is cut so");
             let tasks = index.len();
-            let mut out = Tasks::new();
             for ordinals in [5..3, 0..tasks + 1, tasks + 1..tasks + 1, 0..u64::MAX] {
                 let refused = Err(RangeError { start: ordinals.start, end: ordinals.end, tasks });
-                assert_eq!(index.fill(ordinals, &mut out), refused, "{problem} by {method}");
+                assert_eq!(index.tasks(ordinals), refused, "{problem} by {method}");
             }
-            assert!(out.is_empty());
-            assert_eq!(index.fill(tasks..tasks, &mut out), Ok(()));
+            assert_eq!(index.tasks(tasks..tasks), Ok(Vec::new()));
         }
     }
 }

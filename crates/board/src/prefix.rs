@@ -16,6 +16,26 @@ pub const fn full_mask(n: u32) -> u32 {
     ((1u64 << n) - 1) as u32
 }
 
+/// The lowest `n` bits, `n` at most 64.
+#[must_use]
+#[inline]
+pub const fn low_bits(n: u32) -> u64 {
+    match 1_u64.checked_shl(n) {
+        Some(bit) => bit - 1,
+        None => u64::MAX,
+    }
+}
+
+/// The places of the bits of a mask, the lowest one first.
+#[inline]
+pub fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let place = (mask != 0).then(|| mask.trailing_zeros());
+        mask &= mask.wrapping_sub(1);
+        place
+    })
+}
+
 /// The state after M placed rows, as the masks that row M sees (bit `c` is column `c`).
 ///
 /// `left` holds the columns attacked along diagonals that move one bit up per row, `right` those attacked

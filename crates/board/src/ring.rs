@@ -58,7 +58,7 @@ use std::ops::Range;
 use self::opening::Opening;
 pub use self::preplacement::Preplacement;
 use self::sides::{Sides, list};
-use crate::{MAX_N, PlanError, Tasks};
+use crate::Task;
 
 /// The width to choose if the user names none: 1 up to N = 22, 2 above.
 ///
@@ -90,26 +90,22 @@ struct Entry {
 }
 
 impl RingPlan {
-    /// Plans a board of size `n` with rings of this `width`; `None` soon after `stop` begins to return `true`.
-    pub(crate) fn new_unless(
-        n: u32,
-        width: u32,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Option<RingPlan>, PlanError> {
-        check(n, width)?;
+    /// Plans a board of size `n`, which has rings of this `width`; `None` soon after `stop` begins to return
+    /// `true`.
+    pub(crate) fn new_unless(n: u32, width: u32, stop: &dyn Fn() -> bool) -> Option<RingPlan> {
         let sides = Sides::new(n, width, list(n, width));
         let mut index = vec![];
         let mut tasks = 0;
         for first in sides.firsts() {
             for second in sides.seconds(first).iter() {
                 if stop() {
-                    return Ok(None);
+                    return None;
                 }
                 index.push(Entry { start: tasks, first: first as u16, second: second as u16 });
                 tasks += Opening::new(&sides, first, second).tasks();
             }
         }
-        Ok(Some(RingPlan { sides, index, tasks }))
+        Some(RingPlan { sides, index, tasks })
     }
 
     /// The number of tasks. There is none if the ring cannot be filled (`n` = 2 and 3).
@@ -118,8 +114,7 @@ impl RingPlan {
     }
 
     /// Appends the tasks of `range`, which the plan has, to `out`, in order, each as [packed](Preplacement::pack).
-    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        out.reserve((range.end - range.start) as usize);
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Vec<Task>) {
         let after = self.index.partition_point(|entry| entry.start <= range.start);
         let mut at = range.start;
         for entry in &self.index[after.saturating_sub(1)..] {
@@ -132,19 +127,6 @@ impl RingPlan {
     }
 }
 
-/// Whether a board has rings of this width.
-fn check(n: u32, width: u32) -> Result<(), PlanError> {
-    if !(1..=2).contains(&width) {
-        Err(PlanError::NoSuchWidth { width })
-    } else if n > MAX_N {
-        Err(PlanError::BoardTooLarge { n })
-    } else if n < 2 * width {
-        Err(PlanError::NoRing { n, width })
-    } else {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,10 +134,9 @@ mod tests {
     #[test]
     fn the_picture_in_the_module_documentation_is_a_task() {
         let picture = Preplacement { top: [2, 0], right: [1, 0], bottom: [4, 0], left: [3, 0] };
-        let plan = RingPlan::new_unless(7, 1, &|| false);
-        let plan = plan.expect("the board has such a ring").expect("nothing stops it");
-        let mut tasks = Tasks::new();
+        let plan = RingPlan::new_unless(7, 1, &|| false).expect("nothing stops it");
+        let mut tasks = Vec::new();
         plan.fill(0..plan.len(), &mut tasks);
-        assert!((0..tasks.len()).any(|i| tasks.get(i) == (picture.pack(), 8)));
+        assert!(tasks.contains(&Task { record: picture.pack(), weight: 8 }));
     }
 }

@@ -159,35 +159,25 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> Vector 
     ways
 }
 
-/// The order that moves the lanes of a set to the front, for each set. Each byte is a place, and
-/// has the number of the lane that goes there.
-static PACK: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut set = 0;
-    while set < table.len() {
-        let (mut lane, mut packed) = (0, 0);
-        while lane < LANES {
-            if set >> lane & 1 == 1 {
-                table[set] |= (lane as u64) << (8 * packed);
-                packed += 1;
-            }
-            lane += 1;
-        }
-        set += 1;
-    }
-    table
-};
+/// An order of lanes for each set of them. Each byte is a place, and has the number of the lane that
+/// goes there.
+type Orders = [[u8; LANES]; 1 << LANES];
 
-/// The order that moves the first lanes to the places of a set, for each set. Each byte is a place,
-/// and has the number of the lane that goes there.
-static SPREAD: [u64; 256] = {
-    let mut table = [0; 256];
+/// The orders that move the lanes of a set to the front.
+static PACK: Orders = orders(false);
+
+/// The orders that move the first lanes to the places of a set.
+static SPREAD: Orders = orders(true);
+
+const fn orders(spreads: bool) -> Orders {
+    let mut table = [[0; LANES]; 1 << LANES];
     let mut set = 0;
     while set < table.len() {
         let (mut lane, mut packed) = (0, 0);
         while lane < LANES {
             if set >> lane & 1 == 1 {
-                table[set] |= packed << (8 * lane);
+                let (place, from) = if spreads { (lane, packed) } else { (packed, lane) };
+                table[set][place] = from as u8;
                 packed += 1;
             }
             lane += 1;
@@ -195,12 +185,12 @@ static SPREAD: [u64; 256] = {
         set += 1;
     }
     table
-};
+}
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn permutation(table: &[u64; 256], lanes: Mask) -> Vector {
-    _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(table[usize::from(lanes)] as i64))
+fn permutation(orders: &Orders, lanes: Mask) -> Vector {
+    _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(orders[usize::from(lanes)])))
 }
 
 /// The lanes whose sign is set.

@@ -13,71 +13,55 @@
 use std::fs;
 use std::path::{Component, Path};
 
-/// The files of a version that have limits in bytes. Beyond `memory.high` a process is not killed,
-/// but it is slowed down.
-type Files = &'static [&'static str];
-
-const V1: Files = &["memory.limit_in_bytes"];
-const V2: Files = &["memory.max", "memory.high"];
-
 /// The lowest memory limit of the groups that this process is in, in bytes. `None` if there is no
 /// limit. Files are looked up below `root`, which is `/` except in tests.
 pub(super) fn memory_limit(root: &Path) -> Option<u64> {
-    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let groups = read(&root.join("proc/self/cgroup"));
     let mounts = read(&root.join("proc/self/mountinfo"));
-    let limits = mounts.lines().filter_map(Mount::read).flat_map(|mount| {
-        let group = mount.group(&groups).unwrap_or(Path::new(""));
-        let files = group.ancestors().flat_map(|group| {
-            mount.files.iter().map(move |file| root.join(mount.point).join(group).join(file))
-        });
-        // A file that does not exist, or that says "max", sets no limit.
-        files.filter_map(|file| read(&file).trim().parse().ok()).collect::<Vec<u64>>()
-    });
-    limits.min()
+    mounts.lines().filter_map(|mount| limit(root, mount, &groups)).min()
 }
 
-/// A mounted hierarchy that may limit memory.
-struct Mount<'a> {
-    /// The group that is visible at `point`.
-    top: &'a Path,
-    /// The place where it is mounted, without the leading slash.
-    point: &'a Path,
-    /// The controller whose groups it has. It is empty in version 2, which has one hierarchy for
-    /// all controllers.
-    controller: &'a str,
-    files: Files,
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
 }
 
-impl<'a> Mount<'a> {
-    /// Reads a line of `/proc/self/mountinfo`, whose format is in proc_pid_mountinfo(5).
-    fn read(line: &'a str) -> Option<Mount<'a>> {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (top, point) = (Path::new(place.next()?), Path::new(place.next()?));
-        let point = point.strip_prefix("/").ok()?;
-        let mut kind = kind.split(' ');
-        let (name, options) = (kind.next()?, kind.nth(1)?);
-        let (controller, files) = match name {
-            "cgroup2" => ("", V2),
-            "cgroup" if options.split(',').any(|option| option == "memory") => ("memory", V1),
-            _ => return None,
-        };
-        Some(Mount { top, point, controller, files })
-    }
+/// The lowest limit that a hierarchy sets. `mount` is a line of `/proc/self/mountinfo`, whose format
+/// is in proc_pid_mountinfo(5). `None` if it is no hierarchy that limits memory.
+fn limit(root: &Path, mount: &str, groups: &str) -> Option<u64> {
+    let (place, kind) = mount.split_once(" - ")?;
+    let mut place = place.split(' ').skip(3);
+    // The group that is visible, and where it is mounted.
+    let (top, point) = (Path::new(place.next()?), Path::new(place.next()?));
+    let point = root.join(point.strip_prefix("/").ok()?);
+    let mut kind = kind.split(' ');
+    let (name, options) = (kind.next()?, kind.nth(1)?);
+    // The controller whose groups it has, and the files that have limits in bytes. Version 2 has one
+    // hierarchy for all controllers. Beyond `memory.high` a process is not killed, but slowed down.
+    let (controller, files): (_, &[&str]) = match name {
+        "cgroup2" => ("", &["memory.max", "memory.high"]),
+        "cgroup" if options.split(',').any(|option| option == "memory") => {
+            ("memory", &["memory.limit_in_bytes"])
+        }
+        _ => return None,
+    };
+    let group = own_group(groups, controller, top).unwrap_or(Path::new(""));
+    let folders = group.ancestors().map(|group| point.join(group));
+    let files = folders.flat_map(|folder| files.iter().map(move |file| folder.join(file)));
+    // A file that does not exist, or that says "max", sets no limit.
+    files.filter_map(|file| read(&file).trim().parse().ok()).min()
+}
 
-    /// The group of this process as a path below the visible group, from the lines of
-    /// `/proc/self/cgroup`. `None` if the group is not visible here.
-    fn group(&self, groups: &'a str) -> Option<&'a Path> {
-        let group = groups.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            let (controllers, group) = (fields.next()?, fields.next()?);
-            controllers.split(',').any(|name| name == self.controller).then_some(group)
-        })?;
-        let group = Path::new(group).strip_prefix(self.top).ok()?;
-        // "/../x" is a group that this process cannot see.
-        group.components().all(|part| part != Component::ParentDir).then_some(group)
-    }
+/// The group of this process as a path below the visible group `top`, from the lines of
+/// `/proc/self/cgroup`. `None` if the group is not visible here.
+fn own_group<'a>(groups: &'a str, controller: &str, top: &Path) -> Option<&'a Path> {
+    let group = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == controller).then_some(group)
+    })?;
+    let group = Path::new(group).strip_prefix(top).ok()?;
+    // "/../x" is a group that this process cannot see.
+    group.components().all(|part| part != Component::ParentDir).then_some(group)
 }
 
 #[cfg(test)]

@@ -140,7 +140,6 @@ pub struct Counted {
 /// ```
 pub struct Counting<'a> {
     problem: Problem,
-    method: MethodChoice,
     backend: Backend,
     threads: usize,
     memory: Option<u64>,
@@ -153,10 +152,8 @@ impl<'a> Counting<'a> {
     /// that this processor has.
     #[must_use]
     pub fn new(problem: impl Into<Problem>) -> Counting<'a> {
-        let problem = problem.into();
         Counting {
-            problem,
-            method: MethodChoice::suggested(problem),
+            problem: problem.into(),
             backend: Backend::detect(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             memory: None,
@@ -215,8 +212,9 @@ impl<'a> Counting<'a> {
     /// Panics if the function given to [`on_progress`](Counting::on_progress) panics. The other
     /// threads then stop soon.
     pub fn run(self) -> Result<Counted, CountingError> {
-        self_test(self.backend, [self.method])?;
-        let method = self.method.for_problem(self.problem);
+        let choice = MethodChoice::suggested(self.problem);
+        self_test(self.backend, [choice])?;
+        let method = choice.for_problem(self.problem);
         let index = PlanIndex::new(self.problem, method)?;
         let need = memory_needed(self.problem, method);
         let allowed = self.memory.unwrap_or_else(|| need.least.max(machine_memory() / 2));
@@ -267,21 +265,14 @@ impl<'a> Counting<'a> {
 
 impl fmt::Debug for Counting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counting { problem, method, backend, threads, memory, .. } = self;
+        let Counting { problem, backend, threads, memory, .. } = self;
         f.debug_struct("Counting")
             .field("problem", problem)
-            .field("method", method)
             .field("backend", backend)
             .field("threads", threads)
             .field("memory", memory)
             .finish_non_exhaustive()
     }
-}
-
-/// The same count by another method. It is used to check one method by another.
-#[must_use]
-pub fn with_method(counting: Counting<'_>, method: MethodChoice) -> Counting<'_> {
-    Counting { method, ..counting }
 }
 
 /// The largest number of tasks that a thread takes at a time. Neighbouring tasks share work.

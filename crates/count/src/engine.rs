@@ -1,7 +1,7 @@
 //! The counting loops behind the backends' names. This is the only file that chooses a loop by its
 //! name.
 
-use board::TaskSlice;
+use board::Prefix;
 
 use crate::Backend;
 #[cfg(target_arch = "x86_64")]
@@ -16,13 +16,12 @@ use crate::remaining::Remaining;
 
 /// A counting loop, with its buffers.
 pub(crate) trait Engine: Send + Sync {
-    /// The number of completions of all `tasks`, without weights. The tasks are states of the first
-    /// row of `remaining`.
+    /// The number of completions of all `states`, which are those of the first row of `remaining`.
     ///
     /// # Panics
     ///
     /// Panics if more rows are left than the loop was made for.
-    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64;
+    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64;
 
     /// The number of states stored so far, without those of tasks. `None` for the reference, which
     /// stores none.
@@ -59,7 +58,7 @@ pub(crate) fn engine(backend: Backend, columns: u32, most_rows: u32) -> Option<B
 
 #[cfg(test)]
 mod tests {
-    use board::{Prefix, Tasks, full_mask};
+    use board::full_mask;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use proptest::sample::subsequence;
@@ -95,12 +94,10 @@ mod tests {
             (columns, rows, states) in grounds(),
         ) {
             let remaining = Remaining { columns, rows: &rows };
-            let mut tasks = Tasks::new();
-            states.iter().for_each(|state| tasks.push(*state, 1));
             let size = u32::BITS - columns.leading_zeros() + 1;
             let count = |backend| {
                 let mut engine = engine(backend, size, rows.len() as u32)?;
-                Some(engine.completions(remaining, tasks.as_slice()))
+                Some(engine.completions(remaining, &states))
             };
             let expected = count(Backend::Reference);
             for backend in Backend::available() {

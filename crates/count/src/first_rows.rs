@@ -8,24 +8,24 @@
 //!   reference     any of them by the rules, square by square
 //!   torus         a mask for each row; diagonals too are lines that need a queen
 //!   superqueens   two more masks, of the squares a knight's move below
-//!   remaining        completions: the search between the queens of a `ring`, with what the given ones
-//!                 attack closed; N up to 32
+//!   remaining     completions up to N = 32: the level-by-level search of the other methods, with what
+//!                 the given queens attack closed
 //!   open          completions for larger N: a mask for each row, fewest free squares first
 //! ```
 
 mod open;
-mod remaining_search;
 mod superqueens;
 mod torus;
 
 use board::first_rows::queens;
-use board::{Given, MAX_N, Problem, Square, TaskSlice};
+use board::{Given, MAX_N, Prefix, Problem, Square, full_mask};
 
 use self::open::Open;
-use self::remaining_search::RemainingSearch;
 use self::superqueens::Superqueens;
 use self::torus::Torus;
 use crate::Backend;
+use crate::engine::{Engine, engine};
+use crate::remaining::{Remaining, Standing};
 
 /// The counting loop for a problem whose tasks fill `rows` rows.
 pub(crate) struct FirstRows {
@@ -35,11 +35,10 @@ pub(crate) struct FirstRows {
 }
 
 enum Search {
-    Rules,
-    Torus,
-    Superqueens,
-    Remaining(Box<RemainingSearch>),
-    Open(Given),
+    /// Counts the completions of each task by itself, from its queens.
+    Single(fn(&Problem, Vec<Square>) -> u64),
+    /// Searches the rows that all tasks leave open, between the given queens.
+    Remaining(Box<dyn Engine>, Standing),
 }
 
 impl FirstRows {
@@ -47,13 +46,22 @@ impl FirstRows {
     /// backend.
     pub(crate) fn new(backend: Backend, problem: Problem, rows: u32) -> Option<FirstRows> {
         let search = match problem {
-            _ if backend == Backend::Reference => Search::Rules,
-            Problem::Toroidal { .. } => Search::Torus,
-            Problem::Superqueens { .. } => Search::Superqueens,
-            Problem::Completions(given) if given.n() <= MAX_N => {
-                Search::Remaining(Box::new(RemainingSearch::new(backend, given, rows)?))
+            _ if backend == Backend::Reference => Search::Single(below_by_rules),
+            Problem::Toroidal { .. } => {
+                Search::Single(|problem, queens| Torus::new(problem.n(), &queens).count())
             }
-            Problem::Completions(given) => Search::Open(given),
+            Problem::Superqueens { .. } => {
+                Search::Single(|problem, queens| Superqueens::new(problem.n(), &queens).count())
+            }
+            Problem::Completions(given) if given.n() <= MAX_N => {
+                let open: Vec<u32> = given.open_rows().skip(rows as usize).collect();
+                let queens: Vec<Square> = given.queens().collect();
+                let engine = engine(backend, given.n(), open.len() as u32)?;
+                Search::Remaining(engine, Standing::new(0..given.n(), &open, &queens))
+            }
+            Problem::Completions(_) => {
+                Search::Single(|problem, queens| Open::new(problem, &queens).count())
+            }
             Problem::Total { .. } | Problem::Fundamental { .. } => {
                 unreachable!("its tasks are prefixes")
             }
@@ -62,17 +70,19 @@ impl FirstRows {
     }
 
     /// The number of completions of all `tasks`. Each task must be one of this problem.
-    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+    pub(crate) fn completions(&mut self, tasks: &[Prefix]) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
-        let n = problem.n();
-        let of_task = |i| queens(&problem, rows, tasks.get(i).0).expect("the tasks were checked");
-        let tasks = (0..tasks.len()).map(of_task);
+        let of_task =
+            |task: &Prefix| queens(&problem, rows, *task).expect("the tasks were checked");
+        let tasks = tasks.iter().map(of_task);
         match &mut self.search {
-            Search::Rules => tasks.map(|queens| below_by_rules(&problem, queens)).sum(),
-            Search::Torus => tasks.map(|queens| Torus::new(n, &queens).count()).sum(),
-            Search::Superqueens => tasks.map(|queens| Superqueens::new(n, &queens).count()).sum(),
-            Search::Remaining(remaining) => remaining.completions(tasks),
-            Search::Open(given) => tasks.map(|queens| Open::new(*given, &queens).count()).sum(),
+            Search::Single(count) => tasks.map(|queens| count(&problem, queens)).sum(),
+            Search::Remaining(engine, given) => {
+                let states: Vec<Prefix> =
+                    tasks.map(|queens| given.with(queens.into_iter())).collect();
+                let columns = full_mask(problem.n());
+                engine.completions(Remaining { columns, rows: &given.rows }, &states)
+            }
         }
     }
 }

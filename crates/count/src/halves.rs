@@ -15,7 +15,6 @@
 //!   buckets     half-boards by number
 //!   shared      lists that serve several tasks of an odd board up to 21
 //!   join        the lower half-boards are looked up in tables of 1,024 upper ones
-//!   workspace   the lists of a task, and how they are sorted and joined
 //!   units       the inner loops of all steps, for each instruction set
 //!
 //!   memory      what a thread takes
@@ -51,70 +50,42 @@ mod quarters;
 mod shared;
 mod task;
 mod units;
-mod workspace;
-
-use board::TaskSlice;
-use board::halves::Split;
 
 pub use self::by_size::CodeBits;
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
 pub(crate) use self::draws::Draws;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
-use self::task::{CountTasks, TaskCounter};
+pub(crate) use self::task::CountTasks;
+use self::task::TaskCounter;
 #[cfg(target_arch = "aarch64")]
 use self::units::neon::Neon;
 use self::units::portable::Portable;
-use crate::{Backend, CountError};
+use crate::Backend;
 #[cfg(target_arch = "x86_64")]
 use crate::{avx2::Avx2, avx512::Avx512};
 
-/// The method for one board size, with its tables and buffers.
+/// The method for boards of size `n`, with its tables and buffers. It takes at most `memory` bytes, but
+/// at least what it [`needs`]. `None` if the processor lacks the backend, and for the reference, which
+/// joins nothing.
 ///
 /// It is made once per thread and used for every block of tasks of a plan. It is fastest in the
 /// order of [`board::halves`]: neighbours share lists on an odd board up to 21, and on a larger odd
 /// board tables are made anew when the centre row's queen changes.
-pub(crate) struct Halves {
-    n: u32,
-    tasks: Box<dyn CountTasks>,
-}
-
-impl Halves {
-    /// The method for boards of size `n`. It takes at most `memory` bytes, but at least what it
-    /// [`needs`]. `None` if the processor lacks the backend, and for the reference, which joins
-    /// nothing.
-    pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
-        let room = Room::within(memory, n);
-        let tasks: Box<dyn CountTasks> = match backend {
-            Backend::Reference => return None,
-            Backend::Portable => Box::new(TaskCounter::new(Portable, n, room)),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon => Box::new(TaskCounter::new(Neon::new()?, n, room)),
-            #[cfg(not(target_arch = "aarch64"))]
-            Backend::Neon => return None,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Box::new(TaskCounter::new(Avx2::new()?, n, room)),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Box::new(TaskCounter::new(Avx512::<u32>::new()?, n, room)),
-            #[cfg(not(target_arch = "x86_64"))]
-            Backend::Avx2 | Backend::Avx512 => return None,
-        };
-        Some(Halves { n, tasks })
-    }
-
-    /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task
-    /// of this board.
-    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
-        let mut sum = 0;
-        for index in 0..tasks.len() {
-            let split = Split::unpack(self.n, tasks.get(index).0).expect("each is a task");
-            self.tasks.count(split, &mut sum);
-        }
-        u64::try_from(sum).map_err(|_| CountError::Overflow)
-    }
-
-    /// The choice of blocks that are joined.
-    pub(crate) fn draws(&mut self) -> &mut Draws {
-        self.tasks.draws()
-    }
+pub(crate) fn counter(memory: u64, backend: Backend, n: u32) -> Option<Box<dyn CountTasks>> {
+    let room = Room::within(memory, n);
+    Some(match backend {
+        Backend::Reference => return None,
+        Backend::Portable => Box::new(TaskCounter::new(Portable, n, room)),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon => Box::new(TaskCounter::new(Neon::new()?, n, room)),
+        #[cfg(not(target_arch = "aarch64"))]
+        Backend::Neon => return None,
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2 => Box::new(TaskCounter::new(Avx2::new()?, n, room)),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 => Box::new(TaskCounter::new(Avx512::<u32>::new()?, n, room)),
+        #[cfg(not(target_arch = "x86_64"))]
+        Backend::Avx2 | Backend::Avx512 => return None,
+    })
 }

@@ -7,13 +7,13 @@ use std::fmt;
 use std::ops::Range;
 
 use board::halves::Split;
-use board::{Method, PlanIndex, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
+use board::{Method, PlanIndex, Prefix, Problem, RangeError, Task, TaskKind, full_mask};
 use thiserror::Error;
 
 pub use self::sampled::Sampled;
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
-use crate::halves::{self, Halves};
+use crate::halves::{self, CountTasks};
 use crate::remaining::{Remaining, Row};
 use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
@@ -95,8 +95,6 @@ pub struct Kernel {
     /// Whether it counts the mirror images of the problem and its tasks.
     is_mirrored: bool,
     work: Work,
-    /// The block of a range that is being counted.
-    block: Tasks,
 }
 
 /// The way in which tasks are counted.
@@ -104,9 +102,9 @@ enum Work {
     /// Searches the same rows below every task.
     Rows(Box<dyn Engine>, Vec<Row>),
     /// Searches the inner rows.
-    Ring(Box<dyn Engine>, Ring),
+    Ring(Ring),
     /// Joins upper and lower half-boards.
-    Halves(Halves),
+    Halves(Box<dyn CountTasks>),
     /// Searches the rows below the first ones, of problems that are not the total.
     FirstRows(FirstRows),
     /// Searches the boards of splits.
@@ -136,7 +134,7 @@ pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
 
 /// The most tasks of a range that are made at a time. They are few enough to stay in the cache, and
 /// enough neighbours to share work.
-const BLOCK: u64 = 4096;
+const BLOCK: usize = 4096;
 
 impl Kernel {
     /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), divided by
@@ -177,21 +175,17 @@ impl Kernel {
             Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem))?, true),
             Variant::Search => (Work::SplitSearch, false),
         };
-        Ok(Kernel { problem, method, kind, is_mirrored, work, block: Tasks::new() })
+        Ok(Kernel { problem, method, kind, is_mirrored, work })
     }
 
     /// The sum of weight times completions over the tasks of `index` whose ordinals are in `range`.
+    ///
     /// # Errors
     ///
     /// The errors of [`count`](Kernel::count), and [`CountError::Range`] if the index does not have
     /// the range.
     pub fn count_range(&mut self, index: &PlanIndex, range: Range<u64>) -> Result<u64, CountError> {
-        let mut sum = 0;
-        self.blocks(index, range, |kernel, block| {
-            sum = add(sum, kernel.count(block)?)?;
-            Ok(())
-        })?;
-        Ok(sum)
+        blocks(index, range)?.try_fold(0, |sum, tasks| add(sum, self.count(&tasks)?))
     }
 
     /// Calls `each` with the weight times completions of every task of `index` whose ordinal is in
@@ -207,30 +201,7 @@ impl Kernel {
         range: Range<u64>,
         mut each: impl FnMut(u64),
     ) -> Result<(), CountError> {
-        self.blocks(index, range, |kernel, block| kernel.count_each(block, &mut each))
-    }
-
-    /// Calls `count` with the tasks of a range of ordinals, one block after the other.
-    fn blocks(
-        &mut self,
-        index: &PlanIndex,
-        range: Range<u64>,
-        mut count: impl FnMut(&mut Kernel, TaskSlice<'_>) -> Result<(), CountError>,
-    ) -> Result<(), CountError> {
-        // The whole range is checked first, so that nothing is counted if a part of it is beyond
-        // the end.
-        let mut block = std::mem::take(&mut self.block);
-        let mut result = index.check(&range).map_err(CountError::from);
-        let mut start = range.start;
-        while result.is_ok() && start < range.end {
-            let end = range.end.min(start + BLOCK);
-            block.clear();
-            result = index.fill(start..end, &mut block).map_err(CountError::from);
-            result = result.and_then(|()| count(self, block.as_slice()));
-            start = end;
-        }
-        self.block = block;
-        result
+        blocks(index, range)?.try_for_each(|tasks| self.count_each(&tasks, &mut each))
     }
 
     /// The sum of weight times completions over `tasks`: a partial count.
@@ -247,9 +218,10 @@ impl Kernel {
     ///
     /// [`CountError::BadTask`] for the first task that does not belong to this problem and method;
     /// nothing is counted then. [`CountError::Overflow`] if the sum is too large.
-    pub fn count(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
+    pub fn count(&mut self, tasks: &[Task]) -> Result<u64, CountError> {
         let mut sum = 0;
-        self.count_runs(tasks, u8::eq, |count| {
+        let are_together = |one: &Task, other: &Task| one.weight == other.weight;
+        self.count_runs(tasks, are_together, |count| {
             sum = add(sum, count)?;
             Ok(())
         })?;
@@ -265,7 +237,7 @@ impl Kernel {
     /// for a task whose count is too large.
     pub fn count_each(
         &mut self,
-        tasks: TaskSlice<'_>,
+        tasks: &[Task],
         mut each: impl FnMut(u64),
     ) -> Result<(), CountError> {
         self.count_runs(
@@ -279,61 +251,55 @@ impl Kernel {
     }
 
     /// Calls `each` with the weight times completions of all tasks of every run, in order.
-    /// Neighbours belong to one run if `are_together` returns `true` for their weights. The weights
-    /// must then be equal.
+    /// Neighbours belong to one run if `are_together` returns `true`. Their weights must then be
+    /// equal.
     fn count_runs(
         &mut self,
-        tasks: TaskSlice<'_>,
-        are_together: fn(&u8, &u8) -> bool,
+        tasks: &[Task],
+        are_together: fn(&Task, &Task) -> bool,
         mut each: impl FnMut(u64) -> Result<(), CountError>,
     ) -> Result<(), CountError> {
         self.check(tasks)?;
-        let images;
-        let tasks = if self.is_mirrored {
-            images = self.images(tasks);
-            images.as_slice()
-        } else {
-            tasks
-        };
+        let records: Vec<Prefix> = tasks.iter().map(|task| self.seen(task.record)).collect();
         let mut start = 0;
-        for run in tasks.weight.chunk_by(are_together) {
+        for run in tasks.chunk_by(are_together) {
             let end = start + run.len();
-            each(weighted(run[0], self.completions(tasks.slice(start..end))?)?)?;
+            each(weighted(run[0].weight, self.completions(&records[start..end])?)?)?;
             start = end;
         }
         Ok(())
     }
 
-    fn check(&self, tasks: TaskSlice<'_>) -> Result<(), CountError> {
+    fn check(&self, tasks: &[Task]) -> Result<(), CountError> {
         let Kernel { problem, method, kind, .. } = *self;
-        let bad = (0..tasks.len()).find(|&i| !is_task(&problem, kind, tasks.get(i).0));
+        let bad = tasks.iter().position(|task| !is_task(&problem, kind, task.record));
         bad.map_or(Ok(()), |index| {
             Err(CountError::BadTask { index, problem: problem.name(), n: problem.n(), method })
         })
     }
 
-    fn images(&self, tasks: TaskSlice<'_>) -> Tasks {
-        let mut images = Tasks::with_capacity(tasks.len());
-        for (task, weight) in (0..tasks.len()).map(|i| tasks.get(i)) {
-            images.push(mirrored(&self.problem, self.kind, task), weight);
-        }
-        images
+    /// The record of the task that is counted in place of a task: itself, or its mirror image.
+    fn seen(&self, task: Prefix) -> Prefix {
+        if self.is_mirrored { mirrored(&self.problem, self.kind, task) } else { task }
     }
 
     /// The completions of checked tasks, without their weights.
-    fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
+    fn completions(&mut self, tasks: &[Prefix]) -> Result<u64, CountError> {
         let n = self.problem.n();
+        let split = |task: &Prefix| Split::unpack(n, *task).expect("each is a task");
         match &mut self.work {
             Work::Rows(engine, rows) => {
                 Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
             }
-            Work::Ring(engine, ring) => Ok(ring.completions(engine.as_mut(), tasks)),
-            Work::Halves(halves) => halves.completions(tasks),
+            Work::Ring(ring) => Ok(ring.completions(tasks)),
+            Work::Halves(counter) => {
+                let sum: u128 = tasks.iter().map(|task| counter.count(split(task))).sum();
+                u64::try_from(sum).map_err(|_| CountError::Overflow)
+            }
             Work::FirstRows(first) => Ok(first.completions(tasks)),
             Work::SplitSearch => {
-                let split = |i| Split::unpack(n, tasks.get(i).0).expect("each is a task");
-                let completions = |i| split_search::completions(n, split(i));
-                (0..tasks.len()).map(completions).try_fold(0, add)
+                let completions = |task| split_search::completions(n, split(task));
+                tasks.iter().map(completions).try_fold(0, add)
             }
         }
     }
@@ -344,7 +310,7 @@ impl Kernel {
     #[must_use]
     pub fn nodes(&self) -> Option<u64> {
         match &self.work {
-            Work::Rows(engine, _) | Work::Ring(engine, _) => engine.nodes(),
+            Work::Rows(engine, _) | Work::Ring(Ring { engine, .. }) => engine.nodes(),
             Work::Halves(_) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
     }
@@ -371,17 +337,29 @@ impl Work {
                 let rows = vec![Row::OPEN; rows_left as usize];
                 Work::Rows(engine(backend, n, rows_left)?, rows)
             }
-            TaskKind::Preplacement { width } => {
-                let (columns, most_rows) = Ring::size(n, width);
-                Work::Ring(engine(backend, columns, most_rows)?, Ring::new(n, width))
-            }
+            TaskKind::Preplacement { width } => Work::Ring(Ring::new(backend, n, width)?),
             TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
-            TaskKind::Split => Work::Halves(Halves::new(memory, backend, n)?),
+            TaskKind::Split => Work::Halves(halves::counter(memory, backend, n)?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)
             }
         })
     }
+}
+
+/// The tasks of a range of ordinals, one block after the other.
+fn blocks(
+    index: &PlanIndex,
+    range: Range<u64>,
+) -> Result<impl Iterator<Item = Vec<Task>>, RangeError> {
+    // The whole range is checked first, so that nothing is counted if a part of it is beyond the
+    // end.
+    index.check(&range)?;
+    let end = range.end;
+    Ok(range.step_by(BLOCK).map(move |start| {
+        let block = start..end.min(start + BLOCK as u64);
+        index.tasks(block).expect("the plan has the whole range")
+    }))
 }
 
 fn add(sum: u64, count: u64) -> Result<u64, CountError> {

@@ -40,7 +40,7 @@
 
 mod search;
 
-use board::TaskSlice;
+use board::Prefix;
 
 pub(crate) use self::search::search;
 use crate::engine::Engine;
@@ -132,20 +132,19 @@ impl<U: Unit> Levels<U> {
 }
 
 impl<U: Unit> Engine for Levels<U> {
-    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
+    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
         let Levels { unit, levels, few_rows, nodes } = self;
         let rows_left = remaining.rows.len();
         if rows_left < FEWEST_ROWS {
-            return few_rows.completions(remaining, tasks);
+            return few_rows.completions(remaining, states);
         }
         let unused = levels.len() - (rows_left + 1 - FEWEST_ROWS);
         let levels = &mut levels[unused..];
         let below = Below { rows: remaining.rows, plain: remaining.is_plain() };
-        (0..tasks.len())
-            .step_by(BLOCK)
-            .map(|start| {
-                let end = tasks.len().min(start + BLOCK);
-                load(remaining, tasks.slice(start..end), &mut levels[0]);
+        states
+            .chunks(BLOCK)
+            .map(|states| {
+                load(remaining, states, &mut levels[0]);
                 drain(unit, below, levels, nodes)
             })
             .sum()
@@ -156,20 +155,20 @@ impl<U: Unit> Engine for Levels<U> {
     }
 }
 
-/// Fills an empty buffer with the tasks that have a free square. There are at most [`BLOCK`] tasks.
+/// Fills an empty buffer with the states that have a free square. There are at most [`BLOCK`].
 fn load<Lane: Copy + TryFrom<u32>>(
     remaining: Remaining<'_>,
-    tasks: TaskSlice<'_>,
-    states: &mut States<Lane>,
+    states: &[Prefix],
+    buffer: &mut States<Lane>,
 ) {
     let lane = |mask| Lane::try_from(mask).ok().expect("a lane is as wide as the board");
-    for i in 0..tasks.len() {
-        let open = remaining.columns & !tasks.down[i];
-        let free = open & !(tasks.left[i] | tasks.right[i] | remaining.rows[0].closed);
-        states.open[states.len] = lane(open);
-        states.left[states.len] = lane(tasks.left[i]);
-        states.right[states.len] = lane(tasks.right[i]);
-        states.len += usize::from(free != 0);
+    for &Prefix { left, down, right } in states {
+        let open = remaining.columns & !down;
+        let free = open & !(left | right | remaining.rows[0].closed);
+        buffer.open[buffer.len] = lane(open);
+        buffer.left[buffer.len] = lane(left);
+        buffer.right[buffer.len] = lane(right);
+        buffer.len += usize::from(free != 0);
     }
 }
 

@@ -82,7 +82,7 @@ mod variant;
 pub use answer::{Answer, AnswerError, Answering};
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use board;
-pub use counting::{Counted, Counting, CountingError, Progress, count, with_method};
+pub use counting::{Counted, Counting, CountingError, Progress, count};
 pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
 pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
 pub use machine::machine_memory;

@@ -33,7 +33,7 @@
 
 use std::ops::Range;
 
-use board::TaskSlice;
+use board::Prefix;
 
 use crate::engine::Engine;
 use crate::remaining::{Remaining, Row};
@@ -95,21 +95,20 @@ impl Portable {
 }
 
 impl Engine for Portable {
-    fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
+    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
         match *remaining.rows {
-            [] => tasks.len() as u64,
-            [row] => one_row(remaining.columns, row, tasks),
-            [first, second] => two_rows(remaining.columns, first, second, tasks),
+            [] => states.len() as u64,
+            [row] => one_row(remaining.columns, row, states),
+            [first, second] => two_rows(remaining.columns, first, second, states),
             _ => {
                 let unused = self.levels.len() - (remaining.rows.len() + 1 - FEWEST_ROWS);
                 let Portable { levels, children, nodes } = self;
                 let mut search = Search { columns: remaining.columns, children, nodes };
                 let levels = &mut levels[unused..];
-                (0..tasks.len())
-                    .step_by(CAPACITY)
-                    .map(|start| {
-                        let end = tasks.len().min(start + CAPACITY);
-                        load(remaining, tasks.slice(start..end), &mut levels[0]);
+                states
+                    .chunks(CAPACITY)
+                    .map(|states| {
+                        load(remaining, states, &mut levels[0]);
                         search.drain(remaining.rows, levels)
                     })
                     .sum()
@@ -156,18 +155,15 @@ impl Search<'_> {
     }
 }
 
-/// Fills an empty buffer with the tasks that have a free square. There are at most [`CAPACITY`]
-/// tasks.
-fn load(remaining: Remaining<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
-    let [left, down, right, free] = states.range(0..tasks.len());
-    left.copy_from_slice(tasks.left);
-    down.copy_from_slice(tasks.down);
-    right.copy_from_slice(tasks.right);
+/// Fills an empty buffer with the states that have a free square. There are at most [`CAPACITY`].
+fn load(remaining: Remaining<'_>, states: &[Prefix], buffer: &mut States<CAPACITY>) {
+    let [left, down, right, free] = buffer.range(0..states.len());
     let usable = remaining.columns & !remaining.rows[0].closed;
-    for i in 0..free.len() {
+    for (i, state) in states.iter().enumerate() {
+        (left[i], down[i], right[i]) = (state.left, state.down, state.right);
         free[i] = usable & !(left[i] | down[i] | right[i]);
     }
-    states.len = keep_unfinished(left, down, right, free);
+    buffer.len = keep_unfinished(left, down, right, free);
 }
 
 /// Places one queen for each of the newest parents, and appends the boards that can still be
@@ -267,14 +263,13 @@ fn last_two(open: u32, left: u32, right: u32, first: Row, second: Row) -> u32 {
     u32::from(low_first & apart).wrapping_add(u32::from(high_first & apart))
 }
 
-fn one_row(columns: u32, row: Row, tasks: TaskSlice<'_>) -> u64 {
+fn one_row(columns: u32, row: Row, states: &[Prefix]) -> u64 {
     let usable = columns & !row.closed;
-    let free = |i: usize| usable & !(tasks.left[i] | tasks.down[i] | tasks.right[i]);
-    (0..tasks.len()).map(|i| u64::from(free(i).count_ones())).sum()
+    let free = |state: &Prefix| usable & !(state.left | state.down | state.right);
+    states.iter().map(|state| u64::from(free(state).count_ones())).sum()
 }
 
-fn two_rows(columns: u32, first: Row, second: Row, tasks: TaskSlice<'_>) -> u64 {
-    let ways =
-        |i: usize| last_two(columns & !tasks.down[i], tasks.left[i], tasks.right[i], first, second);
-    (0..tasks.len()).map(|i| u64::from(ways(i))).sum()
+fn two_rows(columns: u32, first: Row, second: Row, states: &[Prefix]) -> u64 {
+    let ways = |it: &Prefix| last_two(columns & !it.down, it.left, it.right, first, second);
+    states.iter().map(|state| u64::from(ways(state))).sum()
 }

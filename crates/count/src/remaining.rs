@@ -3,7 +3,7 @@
 //!
 //! If all queens so far stand in the rows above, as in the method `rows`, the remaining rows are
 //! neighbours, and only the states' own masks close squares. Queens that stand elsewhere, as in the
-//! method `ring`, remove rows from the search and close squares of other rows:
+//! method `ring`, remove rows from the search and close squares of other rows ([`Standing`]):
 //!
 //! ```text
 //!                . . x . . .     rows[0]   step 1 (not looked at: states are those of this row)
@@ -12,6 +12,10 @@
 //!                x . . . . .     rows[2]   step 2
 //!                . x . . . .     rows[3]   step 1, closed: x
 //! ```
+
+use std::ops::Range;
+
+use board::{Prefix, Square};
 
 /// A row to fill. Its fields are the same for every state of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,5 +47,55 @@ impl Remaining<'_> {
     pub(crate) fn is_plain(self) -> bool {
         let all_from_zero = self.columns & self.columns.wrapping_add(1) == 0;
         all_from_zero && self.rows.iter().all(|row| *row == Row::OPEN)
+    }
+}
+
+/// Queens that stand on a board already, as the rows to fill see them.
+pub(crate) struct Standing {
+    /// The columns of the board that masks have. The first one is bit 0.
+    columns: Range<u32>,
+    /// The first row to fill.
+    first_row: u32,
+    /// The rows to fill, from the top.
+    pub(crate) rows: Vec<Row>,
+    /// The columns of the queens.
+    taken: u32,
+}
+
+impl Standing {
+    /// These queens on a board whose rows `open` are to be filled, from the top.
+    pub(crate) fn new(columns: Range<u32>, open: &[u32], queens: &[Square]) -> Standing {
+        let first_row = open.first().copied().unwrap_or_default();
+        let mut standing = Standing { columns, first_row, rows: Vec::new(), taken: 0 };
+        let mut above = None;
+        for &row in open {
+            let seen = standing.state(row, queens.iter().copied());
+            let step = above.replace(row).map_or(1, |above| row - above);
+            standing.rows.push(Row { closed: seen.left | seen.right, step });
+        }
+        standing.taken = standing.state(first_row, queens.iter().copied()).down;
+        standing
+    }
+
+    /// The state of the first row to fill with further queens above it.
+    pub(crate) fn with(&self, queens: impl Iterator<Item = Square>) -> Prefix {
+        let state = self.state(self.first_row, queens);
+        Prefix { down: state.down | self.taken, ..state }
+    }
+
+    /// What `row` sees of some queens.
+    fn state(&self, row: u32, queens: impl Iterator<Item = Square>) -> Prefix {
+        let bit = |column: u32| match self.columns.contains(&column) {
+            true => 1 << (column - self.columns.start),
+            false => 0,
+        };
+        let mut state = Prefix::EMPTY;
+        for queen in queens {
+            let away = row.abs_diff(queen.row);
+            state.left |= bit(queen.column + away);
+            state.down |= bit(queen.column);
+            state.right |= queen.column.checked_sub(away).map_or(0, bit);
+        }
+        state
     }
 }

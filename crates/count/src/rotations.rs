@@ -5,7 +5,7 @@
 //! A reflection fixes no placement. So, by Burnside's lemma, there are (Q + P + 2R) / 8 orbits of
 //! placements for N >= 2 (see [`Census`](board::Census)).
 
-use board::{Problem, Square};
+use board::{Problem, Square, low_bits, ones};
 
 /// The largest board of [`half_turn`].
 pub const HALF_TURN_MAX: u32 = 32;
@@ -205,18 +205,4 @@ fn fixed_by_turns(problem: &Problem, turns: u32, queens: &mut Vec<Square>) -> u1
         queens.truncate(placed);
     }
     found
-}
-
-/// The lowest `n` bits, `n` at most 64.
-fn low_bits(n: u32) -> u64 {
-    u64::MAX.checked_shr(u64::BITS - n).unwrap_or(0)
-}
-
-/// The places of the bits of a mask, lowest first.
-fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros());
-        mask &= mask.wrapping_sub(1);
-        bit
-    })
 }

@@ -48,8 +48,8 @@ pub fn self_test(
 ) -> Result<(), SelfTestError> {
     let problem = Problem::Total { n: N };
     for choice in methods {
-        let of_board = MethodChoice::all().find(|other| other.name() == choice.name());
-        let method = of_board.unwrap_or(choice).for_problem(problem);
+        let of_board: MethodChoice = choice.with(None);
+        let method = of_board.for_problem(problem);
         if passed().contains(&(backend, method)) {
             continue;
         }

@@ -76,7 +76,7 @@ fn mirrored_square(n: u32, square: Square) -> Square {
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, PlanIndex, Tasks};
+    use board::{Method, PlanIndex, Task};
 
     use super::*;
 
@@ -100,12 +100,10 @@ mod tests {
             assert_eq!(mirrored_problem(image), problem);
             let index = PlanIndex::new(problem, method).expect("it is cut so");
             let kind = TaskKind::of(problem, method).expect("it is cut so");
-            let mut tasks = Tasks::new();
-            index.fill(0..index.len(), &mut tasks).expect("the plan has the range");
+            let tasks = index.tasks(0..index.len()).expect("the plan has the range");
             assert!(!tasks.is_empty());
             let mut others = 0;
-            for i in 0..tasks.len() {
-                let task = tasks.get(i).0;
+            for &Task { record: task, .. } in &tasks {
                 let other = mirrored(&problem, kind, task);
                 assert!(is_task(&problem, kind, task) && is_task(&image, kind, other));
                 assert_eq!(mirrored(&image, kind, other), task, "{problem} by {method}");

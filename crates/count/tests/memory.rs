@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Task};
 use peak_alloc::PeakAlloc;
 use queens_count::{Backend, Kernel, memory_needed};
 
@@ -11,13 +11,13 @@ use queens_count::{Backend, Kernel, memory_needed};
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// The count of a kernel, and the largest number of bytes that it allocated.
-fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
+fn count(memory: u64, n: u32, tasks: &[Task]) -> (u64, u64) {
     let before = ALLOCATOR.current_usage() as u64;
     ALLOCATOR.reset_peak_usage();
     let mut kernel =
         Kernel::with_memory(memory, Backend::detect(), Problem::Total { n }, Method::Halves)
             .expect("there is such a kernel");
-    let counted = kernel.count(tasks.as_slice()).expect("tasks are good");
+    let counted = kernel.count(tasks).expect("tasks are good");
     (counted, ALLOCATOR.peak_usage() as u64 - before)
 }
 
@@ -44,8 +44,7 @@ fn a_kernel_stays_within_its_memory_and_counts_parts_alike() {
 
 fn agree(n: u32, ordinals: Range<u64>, memory: u64) {
     let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-    let mut tasks = Tasks::new();
-    plan.fill(ordinals, &mut tasks).expect("the plan has the range");
+    let tasks = plan.tasks(ordinals).expect("the plan has the range");
     let (counted, taken) = count(memory, n, &tasks);
     assert!(taken <= memory, "N = {n}: {taken} bytes taken, {memory} given");
     assert!(taken > memory / 8, "N = {n}: of {memory} bytes only {taken} are taken");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Problem};
 use count::CountError;
 use gpu::{Counter, Device, Error};
 
@@ -118,10 +118,9 @@ fn batch(
     let places = plan.len() / len;
     let place = (u128::from(drawn.wrapping_mul(GOLDEN_SECTION)) * u128::from(places)) >> 64;
     let start = place as u64 * len;
-    let mut tasks = Tasks::new();
-    plan.fill(start..start + len, &mut tasks).expect("the plan has the range");
+    let tasks = plan.tasks(start..start + len).expect("the plan has the range");
     let mut solutions = Some(0_u64);
-    counter.count_each(tasks.as_slice(), |count| {
+    counter.count_each(&tasks, |count| {
         solutions = solutions.and_then(|solutions| solutions.checked_add(count));
     })?;
     Ok((solutions.ok_or(CountError::Overflow)?, len))

@@ -27,11 +27,12 @@ pub struct Devices {
     /// The smallest board that they count.
     least: u32,
     /// Whether counting ends if a device fails, instead of going on with the processor.
-    are_required: bool,
+    pub(crate) are_required: bool,
 }
 
+/// A device, and what became of it.
 #[derive(Debug)]
-struct Used {
+pub(crate) struct Used {
     device: Device,
     /// Bytes that all threads of the device may take of its memory.
     memory: u64,
@@ -41,9 +42,7 @@ struct Used {
 /// A thread's place at a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Feeder {
-    used: Arc<Used>,
-    least: u32,
-    pub(crate) is_required: bool,
+    pub(crate) used: Arc<Used>,
     /// The threads that feed the device, this one included.
     pub(crate) threads: u32,
 }
@@ -89,13 +88,21 @@ impl Devices {
         let index = thread.checked_rem(devices)?;
         let used = (thread < THREADS * devices).then(|| self.devices[index].clone())?;
         let threads = if index + devices < threads { THREADS as u32 } else { 1 };
-        Some(Feeder { used, least: self.least, is_required: self.are_required, threads })
+        Some(Feeder { used, threads })
     }
 
     /// Whether one of them counts tasks of this plan.
     #[must_use]
     pub fn count(&self, plan: Plan) -> bool {
-        self.is_any_left() && counts(self.least, plan)
+        self.devices.iter().any(|used| self.count_by(used, plan))
+    }
+
+    /// Whether this one of them counts tasks of this plan.
+    pub(crate) fn count_by(&self, used: &Used, Plan { problem, method, .. }: Plan) -> bool {
+        !used.is_lost()
+            && TaskKind::of(problem, method) == Some(TaskKind::Split)
+            && problem.n() >= self.least
+            && Counter::BOARDS.contains(&problem.n())
     }
 
     /// Whether a device should count what is leased: it can, and has not counted it before. Where
@@ -106,37 +113,21 @@ impl Devices {
         });
         is_another && self.count(lease.plan)
     }
-
-    fn is_any_left(&self) -> bool {
-        self.devices.iter().any(|used| !used.is_lost.load(Ordering::Relaxed))
-    }
 }
 
-fn counts(least: u32, Plan { problem, method, .. }: Plan) -> bool {
-    TaskKind::of(problem, method) == Some(TaskKind::Split)
-        && problem.n() >= least
-        && Counter::BOARDS.contains(&problem.n())
-}
-
-impl Feeder {
-    /// Whether it counts tasks of this plan.
-    pub(crate) fn counts(&self, plan: Plan) -> bool {
-        !self.is_lost() && counts(self.least, plan)
-    }
-
-    /// A counter for tasks of `plan`, within the thread's share of the device's memory.
+impl Used {
+    /// A counter for tasks of `plan`, within a thread's share of the device's memory.
     pub(crate) fn counter(&self, plan: Plan) -> Result<Counter, DeviceError> {
-        let memory = self.used.memory / THREADS as u64;
-        Counter::new(&self.used.device, plan.problem.n(), memory)
+        Counter::new(&self.device, plan.problem.n(), self.memory / THREADS as u64)
     }
 
     /// Whether the device has failed.
     pub(crate) fn is_lost(&self) -> bool {
-        self.used.is_lost.load(Ordering::Relaxed)
+        self.is_lost.load(Ordering::Relaxed)
     }
 
     /// Notes that the device has failed: no thread uses it any more.
     pub(crate) fn lose(&self) {
-        self.used.is_lost.store(true, Ordering::Relaxed);
+        self.is_lost.store(true, Ordering::Relaxed);
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use board::Tasks;
+use board::Task;
 use board::halves::tasks_of_split;
 use count::Backend;
 use gpu::Counter;
@@ -24,19 +24,17 @@ const CHUNK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Executor {
     shared: Arc<Shared>,
-    threads: NonZero<usize>,
-    backend: Backend,
-    devices: Devices,
-    /// Bytes that the threads may take together.
-    memory: u64,
 }
 
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    threads: usize,
+    threads: NonZero<usize>,
+    backend: Backend,
     devices: Devices,
+    /// Bytes that the threads may take together.
+    memory: u64,
 }
 
 #[derive(Debug)]
@@ -66,44 +64,33 @@ enum Kernel {
 impl CountingThread {
     /// Counts a chunk. If a device fails that is not required, the processor counts it, and all that follow. The report says
     /// nothing of the time.
-    fn count(
-        &mut self,
-        shared: &Shared,
-        backend: Backend,
-        chunk: &Chunk,
-    ) -> Result<Report, gpu::Error> {
-        match self.try_count(&shared.devices, backend, chunk) {
-            Err(gpu::Error::Device(error))
-                if self.feeder.as_ref().is_some_and(|feeder| !feeder.is_required) =>
-            {
+    fn count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Report, gpu::Error> {
+        match self.try_count(shared, chunk) {
+            Err(gpu::Error::Device(error)) if !shared.devices.are_required => {
                 tracing::error!(%error, "a device failed: counting goes on without it");
-                self.feeder.iter().for_each(Feeder::lose);
+                self.feeder.iter().for_each(|feeder| feeder.used.lose());
                 self.kernel = None;
                 // What was left to the device is every thread's now.
                 shared.changed.notify_all();
-                self.try_count(&shared.devices, backend, chunk)
+                self.try_count(shared, chunk)
             }
             result => result,
         }
     }
 
-    fn try_count(
-        &mut self,
-        devices: &Devices,
-        backend: Backend,
-        chunk: &Chunk,
-    ) -> Result<Report, gpu::Error> {
+    fn try_count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Report, gpu::Error> {
+        let Shared { devices, backend, .. } = shared;
         let Lease { plan, fingerprint, recount, .. } = chunk.lease;
         if self.kernel.is_none() {
-            let feeder = self.feeder.as_ref().filter(|feeder| feeder.counts(plan));
+            let feeder = self.feeder.as_ref().filter(|feeder| devices.count_by(&feeder.used, plan));
             let kernel = match feeder.filter(|_| devices.take(&chunk.lease)) {
-                Some(feeder) => Kernel::Device(feeder.counter(plan)?),
-                None => Kernel::Processor(NamedKernel::new(self.held, backend, plan, recount)),
+                Some(feeder) => Kernel::Device(feeder.used.counter(plan)?),
+                None => Kernel::Processor(NamedKernel::new(self.held, *backend, plan, recount)),
             };
             self.kernel = Some(((plan, recount), kernel));
         }
         let (_, kernel) = self.kernel.as_mut().expect("it is there now");
-        let tasks = chunk.tasks.slice(chunk.at.clone());
+        let tasks = &chunk.tasks[chunk.at.clone()];
         let start = chunk.range.start();
         let ((checked_count, task_counts), name) = match kernel {
             Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
@@ -127,26 +114,26 @@ impl Executor {
         deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Clone + Send + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
-        let shared = Shared::new(threads.get(), devices.clone(), memory);
-        let start = |index| {
+        let state = Mutex::new(State { queue: Queue::new(memory), busy: 0, closed: false });
+        let changed = Condvar::new();
+        let shared = Arc::new(Shared { state, changed, threads, backend, devices, memory });
+        for index in 0..threads.get() {
             let (shared, deliver) = (shared.clone(), deliver.clone());
-            let feeder = devices.feeder(index, threads.get());
-            let count = move || count_until_closed(&shared, feeder, backend, deliver);
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
+            let count = move || count_until_closed(&shared, index, deliver);
             builder.spawn(count).expect("the system can start a thread");
-        };
-        (0..threads.get()).for_each(start);
-        Executor { shared, threads, backend, devices, memory }
+        }
+        Executor { shared }
     }
 
     /// The backend of the threads.
     pub fn backend(&self) -> Backend {
-        self.backend
+        self.shared.backend
     }
 
     /// The devices that count beside the processor.
     pub fn devices(&self) -> &Devices {
-        &self.devices
+        &self.shared.devices
     }
 
     /// Adds tasks of a lease. The first of them has the ordinal `start`.
@@ -154,8 +141,8 @@ impl Executor {
     /// # Errors
     ///
     /// [`TooLittleMemory`], if not even one thread may count them.
-    pub fn push(&self, lease: Lease, start: u64, tasks: Tasks) -> Result<(), TooLittleMemory> {
-        let bytes = fit(lease.plan, self.threads, self.memory)?.bytes;
+    pub fn push(&self, lease: Lease, start: u64, tasks: Vec<Task>) -> Result<(), TooLittleMemory> {
+        let bytes = fit(lease.plan, self.shared.threads, self.shared.memory)?.bytes;
         self.shared.change(|state| state.queue.push(lease, start, tasks, bytes));
         Ok(())
     }
@@ -193,11 +180,6 @@ impl Drop for Executor {
 }
 
 impl Shared {
-    fn new(threads: usize, devices: Devices, memory: u64) -> Arc<Shared> {
-        let state = State { queue: Queue::new(memory), busy: 0, closed: false };
-        Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), threads, devices })
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no thread panics while holding it")
     }
@@ -220,7 +202,7 @@ impl Shared {
                 return None;
             }
             // What a device counts is left to the threads that feed one.
-            let feeds = thread.feeder.as_ref().is_some_and(|feeder| !feeder.is_lost());
+            let feeds = thread.feeder.as_ref().is_some_and(|feeder| !feeder.used.is_lost());
             let next = state.queue.next(thread.held, |lease| feeds || !self.devices.take(lease));
             let is_useless = |(of, _): &mut (KernelFor, Kernel)| match next {
                 Some((_, kernel, _)) => *of != kernel,
@@ -243,7 +225,7 @@ impl Shared {
                 } else {
                     1
                 };
-                let chunk = state.queue.take(place, most, self.threads, unit);
+                let chunk = state.queue.take(place, most, self.threads.get(), unit);
                 state.busy += 1;
                 // Memory may have become free, and a block that others waited behind may be gone.
                 self.changed.notify_all();
@@ -264,16 +246,16 @@ impl Shared {
 
 fn count_until_closed(
     shared: &Shared,
-    feeder: Option<Feeder>,
-    backend: Backend,
+    index: usize,
     deliver: impl Fn(Result<Report, gpu::Error>) -> bool,
 ) {
+    let feeder = shared.devices.feeder(index, shared.threads.get());
     let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
     let mut thread = CountingThread { feeder, ..CountingThread::default() };
     let mut most = 1;
     while let Some(chunk) = shared.take(most, &mut thread) {
         let (begun, watch) = (Instant::now(), Stopwatch::start());
-        let counted = thread.count(shared, backend, &chunk);
+        let counted = thread.count(shared, &chunk);
         let elapsed = begun.elapsed();
         most = next_chunk(chunk.at.len(), elapsed);
         let part = counted.map(|report| {
@@ -328,14 +310,13 @@ mod tests {
         Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
     }
 
-    fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
+    fn all_tasks(n: u32, method: Method) -> (Plan, Vec<Task>) {
         let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan exists");
-        let mut tasks = Tasks::new();
-        index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
+        let tasks = index.tasks(0..index.len()).expect("it is the whole plan");
         (Plan { problem: Problem::Total { n }, method, tasks: index.len() }, tasks)
     }
 
-    fn push(executor: &Executor, lease: Lease, tasks: Tasks) {
+    fn push(executor: &Executor, lease: Lease, tasks: Vec<Task>) {
         executor.push(lease, 0, tasks).expect("a thread fits");
     }
 
@@ -344,7 +325,7 @@ mod tests {
         let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
         let total = Kernel::new(Backend::Reference, 10, plan.method)
             .expect("there is such a kernel")
-            .count(tasks.as_slice());
+            .count(&tasks);
         let (executor, parts) = start(3, Backend::detect(), MEMORY);
         push(&executor, lease(1, plan), tasks);
 
@@ -407,12 +388,11 @@ mod tests {
     fn what_a_lost_device_was_to_count_is_counted_by_the_processor() {
         let index =
             PlanIndex::new(Problem::Total { n: 20 }, Method::Halves).expect("such a plan exists");
-        let mut tasks = Tasks::new();
-        index.fill(100..112, &mut tasks).expect("the plan has the range");
+        let tasks = index.tasks(100..112).expect("the plan has the range");
         let plan =
             Plan { problem: Problem::Total { n: 20 }, method: Method::Halves, tasks: index.len() };
         let kernel = Kernel::new(Backend::detect(), 20, Method::Halves);
-        let sum = kernel.expect("there is such a kernel").count(tasks.as_slice());
+        let sum = kernel.expect("there is such a kernel").count(&tasks);
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
             let (executor, parts) = parts_without_devices(threads, false);
@@ -539,10 +519,10 @@ mod tests {
             totals[part.lease.0 as usize - 1] += part.checked_count.count;
         }
 
-        let alone = |(plan, tasks): &(Plan, Tasks)| {
+        let alone = |(plan, tasks): &(Plan, Vec<Task>)| {
             let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method)
                 .expect("there is such a kernel");
-            kernel.count(tasks.as_slice()).expect("tasks are right")
+            kernel.count(tasks).expect("tasks are right")
         };
         assert_eq!(totals, jobs.each_ref().map(alone));
     }

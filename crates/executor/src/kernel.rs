@@ -1,21 +1,16 @@
 //! A kernel together with its name in the evidence.
 
-use board::{PlanIndex, TaskSlice};
+use board::{PlanIndex, Task};
 use count::{Backend, CountError, Kernel, Variant};
 use plan::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
 
 /// A kernel with its name.
+#[derive(Debug)]
 pub struct NamedKernel {
     name: KernelName,
     kernel: Kernel,
     /// Whether the counts of single tasks are reported.
     reports_tasks: bool,
-}
-
-impl std::fmt::Debug for NamedKernel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NamedKernel").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 impl NamedKernel {
@@ -65,7 +60,7 @@ impl NamedKernel {
         &mut self,
         plan: Fingerprint,
         start: u64,
-        tasks: TaskSlice<'_>,
+        tasks: &[Task],
     ) -> Result<(CheckedCount, TaskCounts), CountError> {
         add_up(plan, start, self.reports_tasks, |add| self.kernel.count_each(tasks, add))
     }
@@ -121,9 +116,11 @@ mod tests {
 
     #[test]
     fn the_farm_knows_the_names_of_all_variants_and_no_other() {
-        let mut ours: BTreeSet<String> =
-            Variant::all().map(|variant| variant.to_string()).collect();
-        ours.insert(Variant::DEVICE.into());
+        let of = |backend: &Backend| {
+            [Variant::Straight(*backend), Variant::Mirrored(*backend)].map(|it| it.to_string())
+        };
+        let mut ours: BTreeSet<String> = Backend::ALL.iter().flat_map(of).collect();
+        ours.extend([Variant::Search.to_string(), Variant::DEVICE.into()]);
         let theirs: BTreeSet<String> =
             KernelName::ALL.into_iter().map(|name| name.to_string()).collect();
         assert_eq!(ours, theirs);

@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use board::Tasks;
+use board::Task;
 use plan::{Lease, Plan, Range, Recount, TaskCounts};
 
 /// A thread takes no less than such a part of the most that it may take, while there is so much.
@@ -40,7 +40,7 @@ pub(super) struct Queue {
 pub(super) struct Block {
     lease: Lease,
     start: u64,
-    tasks: Arc<Tasks>,
+    tasks: Arc<[Task]>,
     next: usize,
     /// Bytes that a thread must hold to count them.
     bytes: u64,
@@ -50,7 +50,7 @@ pub(super) struct Block {
 pub(super) struct Chunk {
     pub(super) lease: Lease,
     pub(super) range: Range,
-    pub(super) tasks: Arc<Tasks>,
+    pub(super) tasks: Arc<[Task]>,
     pub(super) at: std::ops::Range<usize>,
 }
 
@@ -62,9 +62,9 @@ impl Queue {
 
     /// Adds consecutive tasks of `lease`, the first of which has the ordinal `start`. A thread needs `bytes`
     /// of memory to count them.
-    pub(super) fn push(&mut self, lease: Lease, start: u64, tasks: Tasks, bytes: u64) {
+    pub(super) fn push(&mut self, lease: Lease, start: u64, tasks: Vec<Task>, bytes: u64) {
         self.tasks += tasks.len();
-        self.blocks.push_back(Block { lease, start, tasks: Arc::new(tasks), next: 0, bytes });
+        self.blocks.push_back(Block { lease, start, tasks: tasks.into(), next: 0, bytes });
     }
 
     /// Removes the tasks of all leases for which `keep` is false.
@@ -137,6 +137,7 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
+    use board::Prefix;
     use plan::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Problem};
 
     use super::*;
@@ -149,8 +150,8 @@ mod tests {
         Lease { id: LeaseId(lease), job, plan, fingerprint, range, token, recount: None }
     }
 
-    fn tasks(len: usize) -> Tasks {
-        Tasks { left: vec![0; len], down: vec![0; len], right: vec![0; len], weight: vec![1; len] }
+    fn tasks(len: usize) -> Vec<Task> {
+        vec![Task { record: Prefix::EMPTY, weight: 1 }; len]
     }
 
     /// Lets a thread take one task. Returns its lease, and updates the bytes that the thread holds.

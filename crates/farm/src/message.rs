@@ -1,6 +1,6 @@
 //! What the two ends of a session say to each other: one type for each direction.
 
-use board::Tasks;
+use board::Task;
 
 use crate::{Fingerprint, JobId, Lease, LeaseId, LeaseToken, Pace, Range, Report};
 
@@ -158,5 +158,5 @@ pub struct TasksBlock {
     /// Ordinal of the first task.
     pub start: u64,
     /// The tasks themselves; at least one.
-    pub tasks: Tasks,
+    pub tasks: Vec<Task>,
 }

@@ -17,8 +17,6 @@
 
 use std::collections::BTreeMap;
 
-use board::Locality;
-
 use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
@@ -50,11 +48,10 @@ impl StratumScheduler {
     pub(crate) fn new(plan: &Plan) -> StratumScheduler {
         // Tables take seconds to make, so a session stays for several leases where one set serves all.
         let locality = plan.method.locality(plan.problem.n());
-        let (leases, piece) = match locality {
-            Locality::Independent | Locality::SharedWork { .. } | Locality::SharedLists { .. } => {
-                (1, (plan.tasks / PIECES).max(locality.fair_run()).max(LEAST_PIECE))
-            }
-            Locality::SharedTables => (16, u64::MAX),
+        let (leases, piece) = if locality.shares_tables {
+            (16, u64::MAX)
+        } else {
+            (1, (plan.tasks / PIECES).max(locality.fair_run).max(LEAST_PIECE))
         };
         let (places, sessions) = (BTreeMap::new(), 0);
         StratumScheduler { tasks: plan.tasks, leases, piece, places, sessions }

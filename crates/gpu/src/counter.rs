@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use board::halves::{Split, tasks_of_split};
-use board::{Method, TaskSlice};
+use board::{Method, Task};
 use count::CountError;
 use thiserror::Error;
 
@@ -86,11 +86,7 @@ impl Counter {
     /// # Errors
     ///
     /// [`Error`](enum@Error). [`CountError::BadTask`] is returned before the first call.
-    pub fn count_each(
-        &mut self,
-        tasks: TaskSlice<'_>,
-        mut each: impl FnMut(u64),
-    ) -> Result<(), Error> {
+    pub fn count_each(&mut self, tasks: &[Task], mut each: impl FnMut(u64)) -> Result<(), Error> {
         let splits = self.splits(tasks)?;
         let (jobs, job_of) = Job::of_tasks(self.n, self.batch.choices(), &splits);
         let mut next = 0;
@@ -100,7 +96,7 @@ impl Counter {
             while next < splits.len() && job_of[next] < first + jobs.len() {
                 let job = job_of[next] - first;
                 let sum = jobs[job].sum_of(&splits[next], &fits[job]);
-                let weight = u64::from(tasks.get(next).1);
+                let weight = u64::from(tasks[next].weight);
                 each(sum.and_then(|sum| sum.checked_mul(weight)).ok_or(CountError::Overflow)?);
                 next += 1;
             }
@@ -133,13 +129,13 @@ impl Counter {
         self.batch.times()
     }
 
-    fn splits(&self, tasks: TaskSlice<'_>) -> Result<Vec<Split>, CountError> {
+    fn splits(&self, tasks: &[Task]) -> Result<Vec<Split>, CountError> {
         let n = self.n;
-        let split = |index| {
+        let split = |(index, task): (usize, &Task)| {
             let bad = CountError::BadTask { index, problem: "total", n, method: Method::Halves };
-            Split::unpack(n, tasks.get(index).0).ok_or(bad)
+            Split::unpack(n, task.record).ok_or(bad)
         };
-        (0..tasks.len()).map(split).collect()
+        tasks.iter().enumerate().map(split).collect()
     }
 
     /// The fits of jobs. A job that does not fit into the memory is counted in two halves.
@@ -174,7 +170,7 @@ impl Counter {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use board::{PlanIndex, Problem, Tasks};
+    use board::{PlanIndex, Problem};
     use count::{Backend, Kernel};
 
     use super::*;
@@ -195,25 +191,23 @@ mod tests {
         }
     }
 
-    fn tasks(n: u32, range: std::ops::Range<u64>) -> Tasks {
+    fn tasks(n: u32, range: std::ops::Range<u64>) -> Vec<Task> {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        let mut tasks = Tasks::new();
-        plan.fill(range, &mut tasks).expect("the plan has the range");
-        tasks
+        plan.tasks(range).expect("the plan has the range")
     }
 
-    fn counts(n: u32, queue: impl Queue + 'static, tasks: &Tasks) -> Result<Vec<u64>, Error> {
+    fn counts(n: u32, queue: impl Queue + 'static, tasks: &[Task]) -> Result<Vec<u64>, Error> {
         let mut counter = Counter::with_queue(Box::new(queue), &host(), n, 1 << 30)?;
         let mut counts = Vec::new();
-        counter.count_each(tasks.as_slice(), |count| counts.push(count))?;
+        counter.count_each(tasks, |count| counts.push(count))?;
         Ok(counts)
     }
 
-    fn expected(n: u32, tasks: &Tasks) -> Vec<u64> {
+    fn expected(n: u32, tasks: &[Task]) -> Vec<u64> {
         let mut kernel = Kernel::new(Backend::Portable, n, Method::Halves).expect("it is there");
         let mut counts = Vec::new();
-        kernel.count_each(tasks.as_slice(), |count| counts.push(count)).expect("they are tasks");
+        kernel.count_each(tasks, |count| counts.push(count)).expect("they are tasks");
         counts
     }
 
@@ -307,7 +301,7 @@ mod tests {
     #[test]
     fn an_invalid_task_is_reported_before_anything_is_counted() {
         let mut tasks = tasks(8, 0..3);
-        tasks.down[1] = 0b111;
+        tasks[1].record.down = 0b111;
         let error = counts(8, HostQueue::new(), &tasks).expect_err("three columns are no split");
         let bad = CountError::BadTask { index: 1, problem: "total", n: 8, method: Method::Halves };
         assert_eq!(error, Error::Count(bad));

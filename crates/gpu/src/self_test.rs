@@ -1,6 +1,6 @@
 //! Counts a small board on a device, before the device is trusted.
 
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Problem};
 use count::{Backend, Kernel};
 use thiserror::Error;
 
@@ -41,16 +41,13 @@ impl Device {
     pub fn self_test(&self) -> Result<(), SelfTestError> {
         let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
         let index = PlanIndex::new(problem, method).expect("the method cuts this board");
-        let mut tasks = Tasks::new();
-        index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
+        let tasks = index.tasks(0..index.len()).expect("it is the whole plan");
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         let mut counter = Counter::new(self, SMALL_BOARD, MEMORY_OF_SELF_TEST)?;
-        counter.count_each(tasks.as_slice(), |count| found.push(count))?;
+        counter.count_each(&tasks, |count| found.push(count))?;
         let kernel = Kernel::new(Backend::Reference, SMALL_BOARD, method);
         let mut kernel = kernel.expect("every processor has the reference");
-        kernel
-            .count_each(tasks.as_slice(), |count| expected.push(count))
-            .map_err(crate::Error::from)?;
+        kernel.count_each(&tasks, |count| expected.push(count)).map_err(crate::Error::from)?;
         if found == expected { Ok(()) } else { Err(SelfTestError::Miscount(self.to_string())) }
     }
 }

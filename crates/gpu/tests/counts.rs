@@ -4,7 +4,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Task};
 use count::{Backend, Kernel};
 use gpu::{Counter, Device, Driver};
 
@@ -19,11 +19,9 @@ fn device() -> Option<Device> {
     device
 }
 
-fn tasks(n: u32, range: Range<u64>) -> Tasks {
+fn tasks(n: u32, range: Range<u64>) -> Vec<Task> {
     let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-    let mut tasks = Tasks::new();
-    plan.fill(range, &mut tasks).expect("the plan has the range");
-    tasks
+    plan.tasks(range).expect("the plan has the range")
 }
 
 fn len(n: u32) -> u64 {
@@ -36,10 +34,10 @@ fn check(device: &Device, n: u32, memory: u64, range: Range<u64>) -> u64 {
     let tasks = tasks(n, range.clone());
     let mut kernel = Kernel::new(Backend::detect(), n, Method::Halves).expect("it is available");
     let mut expected = Vec::new();
-    kernel.count_each(tasks.as_slice(), |count| expected.push(count)).expect("they are tasks");
+    kernel.count_each(&tasks, |count| expected.push(count)).expect("they are tasks");
     let mut counter = Counter::new(device, n, memory).expect("the device opens");
     let mut counts = Vec::new();
-    counter.count_each(tasks.as_slice(), |count| counts.push(count)).expect("the device counts");
+    counter.count_each(&tasks, |count| counts.push(count)).expect("the device counts");
     assert_eq!(counts, expected, "N = {n}, tasks {range:?}");
     counts.iter().sum()
 }

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Problem};
 use count::{Backend, Kernel};
 use gpu::{Counter, Device, Driver};
 
@@ -50,12 +50,11 @@ fn counts_by_the_driver() {
     assert_eq!(device.self_test(), Ok(()));
     let n = 9;
     let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-    let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks).expect("it is the whole plan");
+    let tasks = plan.tasks(0..plan.len()).expect("it is the whole plan");
     let mut kernel =
         Kernel::new(Backend::Portable, n, board::Method::Halves).expect("it is available");
     let mut expected = Vec::new();
-    kernel.count_each(tasks.as_slice(), |count| expected.push(count)).expect("they are tasks");
+    kernel.count_each(&tasks, |count| expected.push(count)).expect("they are tasks");
     // Counters are made in one thread and used in another, as an executor does.
     let counters = [(); 2].map(|()| Counter::new(device, n, 1 << 28).expect("it opens"));
     std::thread::scope(|scope| {
@@ -65,7 +64,7 @@ fn counts_by_the_driver() {
                 counter.start_times();
                 let mut counts = Vec::new();
                 let each = |count| counts.push(count);
-                counter.count_each(tasks.as_slice(), each).expect("the driver is content");
+                counter.count_each(tasks, each).expect("the driver is content");
                 assert_eq!(&counts, expected);
             });
         }

@@ -1,4 +1,6 @@
-//! Sets of small numbers, one bit for each number: words for columns, and sets for numbers of any size.
+//! Sets of numbers of any size, one bit for each number.
+
+use board::ones;
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug)]
@@ -43,22 +45,6 @@ impl Bits {
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().zip(0..).flat_map(|(&word, i)| ones(word).map(move |bit| 64 * i + bit))
     }
-}
-
-/// The lowest `n` bits; `n` is at most 64.
-pub(crate) fn low_bits(n: u32) -> u64 {
-    1_u64.checked_shl(n).map_or(u64::MAX, |bit| bit - 1)
-}
-
-/// The places of the set bits of a word, in ascending order.
-pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros();
-        (word != 0).then(|| {
-            word &= word - 1;
-            bit
-        })
-    })
 }
 
 #[cfg(test)]

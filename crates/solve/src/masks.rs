@@ -4,8 +4,9 @@
 
 use std::task::Poll;
 
+use board::{low_bits, ones};
+
 use crate::Start;
-use crate::bits::{low_bits, ones};
 use crate::check::Rules;
 
 /// The largest board whose rows fit a word.

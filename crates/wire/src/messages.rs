@@ -1,6 +1,6 @@
 //! Turns messages into the farm's types, and the farm's types into messages. A malformed message is an error.
 
-use board::{MethodChoice, Tasks};
+use board::{MethodChoice, Prefix, Task};
 use farm::{
     Ack, Answer, AuditPolicy, AuditScope, Change, CheckedCount, CoordinatorMessage, Digest,
     Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
@@ -341,7 +341,10 @@ impl TryFrom<v1::Tasks> for TasksBlock {
         if start.checked_add(len as u64).is_none() {
             return Err(WireError::out_of_bounds("start", start));
         }
-        Ok(TasksBlock { lease: LeaseId(lease), start, tasks: Tasks { left, down, right, weight } })
+        let task =
+            |(((left, down), right), weight)| Task { record: Prefix { left, down, right }, weight };
+        let tasks = left.into_iter().zip(down).zip(right).zip(weight).map(task).collect();
+        Ok(TasksBlock { lease: LeaseId(lease), start, tasks })
     }
 }
 
@@ -385,12 +388,8 @@ impl TryFrom<v1::Method> for MethodChoice {
 
     fn try_from(v1::Method { name, parameter }: v1::Method) -> Result<Self, WireError> {
         let named = MethodChoice::all().find(|choice| choice.name() == name);
-        Ok(match named.ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))? {
-            MethodChoice::Rows { .. } => MethodChoice::Rows { rows: parameter },
-            MethodChoice::Prefixes { .. } => MethodChoice::Prefixes { rows: parameter },
-            MethodChoice::Ring { .. } => MethodChoice::Ring { width: parameter },
-            MethodChoice::Halves => MethodChoice::Halves,
-        })
+        let named = named.ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))?;
+        Ok(named.with(parameter))
     }
 }
 
@@ -542,12 +541,7 @@ impl From<Problem> for v1::Problem {
 
 impl From<MethodChoice> for v1::Method {
     fn from(choice: MethodChoice) -> Self {
-        let parameter = match choice {
-            MethodChoice::Rows { rows } | MethodChoice::Prefixes { rows } => rows,
-            MethodChoice::Ring { width } => width,
-            MethodChoice::Halves => None,
-        };
-        method(choice.name(), parameter)
+        method(choice.name(), choice.parameter().and_then(|(_, value)| value))
     }
 }
 
@@ -669,14 +663,14 @@ impl From<Lease> for v1::Lease {
 }
 
 impl From<TasksBlock> for v1::Tasks {
-    fn from(block: TasksBlock) -> Self {
+    fn from(TasksBlock { lease, start, tasks }: TasksBlock) -> Self {
         v1::Tasks {
-            lease: block.lease.0,
-            start: block.start,
-            left: block.tasks.left,
-            down: block.tasks.down,
-            right: block.tasks.right,
-            weight: block.tasks.weight,
+            lease: lease.0,
+            start,
+            left: tasks.iter().map(|task| task.record.left).collect(),
+            down: tasks.iter().map(|task| task.record.down).collect(),
+            right: tasks.iter().map(|task| task.record.right).collect(),
+            weight: tasks.iter().map(|task| task.weight).collect(),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::set::Set;
 use super::sides::Sides;
-use crate::Tasks;
+use crate::Task;
 
 /// The first two sides, and the sets of sides that can follow them.
 pub(super) struct Opening<'a> {
@@ -24,7 +24,7 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     pub(super) fn new(sides: &Sides, first: usize, second: usize) -> Opening<'_> {
-        let mirrored = sides.mirror(first);
+        let mirrored = sides.mirror[first];
         let least = Set::from_iter([first, mirrored]);
         Opening {
             sides,
@@ -43,7 +43,7 @@ impl Opening<'_> {
     }
 
     /// Skips `skip` tasks, appends up to `take` to `out`, and returns how many it has appended.
-    pub(super) fn fill(&self, mut skip: u64, take: u64, out: &mut Tasks) -> u64 {
+    pub(super) fn fill(&self, mut skip: u64, take: u64, out: &mut Vec<Task>) -> u64 {
         let mut left = take;
         for third in self.thirds.iter() {
             if left == 0 {
@@ -55,7 +55,8 @@ impl Opening<'_> {
             let taken = left.min(tasks - passed);
             for last in lasts.iter().skip(passed as usize).take(taken as usize) {
                 let sides = [self.first, self.second, third, last];
-                out.push(self.sides.preplacement(sides).pack(), self.weight(third, last));
+                let record = self.sides.preplacement(sides).pack();
+                out.push(Task { record, weight: self.weight(third, last) });
             }
             skip -= passed;
             left -= taken;
@@ -65,7 +66,7 @@ impl Opening<'_> {
 
     /// The last sides that make a canonical preplacement with this third side.
     fn canonical(&self, third: usize) -> Set {
-        let mut canonical = self.lasts.and(self.sides.next(third));
+        let mut canonical = self.lasts.and(&self.sides.next[third]);
         let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
             if self.orbit(third, last).is_none() {
@@ -103,7 +104,7 @@ mod tests {
     /// The number of tasks of each weight, if the sides are in this order.
     fn tasks_by_weight(n: u32, width: u32, list: Vec<Side>) -> [u64; 9] {
         let sides = Sides::new(n, width, list);
-        let mut tasks = Tasks::new();
+        let mut tasks = Vec::new();
         for first in sides.firsts() {
             for second in sides.seconds(first).iter() {
                 let opening = Opening::new(&sides, first, second);
@@ -111,7 +112,7 @@ mod tests {
             }
         }
         let mut counts = [0; 9];
-        tasks.weight.iter().for_each(|&weight| counts[usize::from(weight)] += 1);
+        tasks.iter().for_each(|task: &Task| counts[usize::from(task.weight)] += 1);
         counts
     }
 

@@ -1,7 +1,6 @@
 //! The queens of the outer rings, and the record in which they travel.
 
-use super::check;
-use crate::Prefix;
+use crate::{Method, Prefix};
 
 /// The queens of the outermost `width` rows and columns, one on each of these lines.
 ///
@@ -51,7 +50,9 @@ impl Preplacement {
     /// the unused bytes are 0.
     #[must_use]
     pub fn unpack(record: Prefix, n: u32, width: u32) -> Option<Preplacement> {
-        check(n, width).ok()?;
+        if !(Method::Ring { width }).suits(n) {
+            return None;
+        }
         let [l0, l1, 0, 0] = record.left.to_le_bytes() else { return None };
         let [t0, t1, b0, b1] = record.down.to_le_bytes();
         let [r0, r1, 0, 0] = record.right.to_le_bytes() else { return None };

@@ -1,5 +1,7 @@
 //! Sets of sides, as bits.
 
+use crate::ones;
+
 /// The most sides of a board: 31 * 30 of width 2 for N = 32.
 const MOST_SIDES: usize = 930;
 
@@ -31,15 +33,8 @@ impl Set {
 
     /// The members in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        (0..).step_by(64).zip(&self.0).flat_map(|(start, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                let side = start + rest.trailing_zeros() as usize;
-                let found = rest != 0;
-                rest &= rest.wrapping_sub(1);
-                found.then_some(side)
-            })
-        })
+        let words = (0..).step_by(64).zip(&self.0);
+        words.flat_map(|(start, &word)| ones(word).map(move |bit| start + bit as usize))
     }
 }
 

@@ -25,9 +25,9 @@ pub(super) fn list(n: u32, width: u32) -> Vec<Side> {
 pub(super) struct Sides {
     list: Vec<Side>,
     /// Each side read the other way round.
-    mirror: Vec<usize>,
+    pub(super) mirror: Vec<usize>,
     /// The sides that fit as the next one, clockwise.
-    next: Vec<Set>,
+    pub(super) next: Vec<Set>,
     /// The sides that fit as the one before.
     previous: Vec<Set>,
     /// The sides that fit across the board.
@@ -86,19 +86,9 @@ impl Sides {
         self.not_less[first].and(&self.across[first]).and(&self.next[second])
     }
 
-    /// The sides that can be last if they are also [`next`](Sides::next) to the third.
+    /// The sides that can be last if they are also next to the third.
     pub(super) fn lasts(&self, first: usize, second: usize) -> Set {
         self.not_less[first].and(&self.previous[first]).and(&self.across[second])
-    }
-
-    /// The sides that fit as the next one after `side`, clockwise.
-    pub(super) fn next(&self, side: usize) -> &Set {
-        &self.next[side]
-    }
-
-    /// A side read the other way round.
-    pub(super) fn mirror(&self, side: usize) -> usize {
-        self.mirror[side]
     }
 
     /// The size of the orbit of these four sides, if they are the least of it; `None` otherwise.

@@ -2,22 +2,20 @@
 
 use queens_board::first_rows::{MAX_ROWS, queens, suggested_rows};
 use queens_board::squares::parse_squares;
-use queens_board::{Given, Method, PlanError, PlanIndex, Problem, Tasks};
+use queens_board::{Given, Method, PlanError, PlanIndex, Problem, Task};
 
 fn completions(n: u32, squares: &str) -> Problem {
     let queens = parse_squares(squares).expect("they are squares");
     Problem::Completions(Given::new(n, &queens).expect("they can stand so"))
 }
 
-fn tasks(problem: Problem, rows: u32) -> Tasks {
+fn tasks(problem: Problem, rows: u32) -> Vec<Task> {
     let plan =
         PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
-    let mut tasks = Tasks::new();
     // The plan is read in two pieces, which must join.
     let middle = plan.len() / 3;
-    plan.fill(0..middle, &mut tasks).expect("the plan has the range");
-    plan.fill(middle..plan.len(), &mut tasks).expect("the plan has the range");
-    tasks
+    let piece = |range| plan.tasks(range).expect("the plan has the range");
+    [piece(0..middle), piece(middle..plan.len())].concat()
 }
 
 /// All ways to fill the first rows, without symmetry.
@@ -48,8 +46,7 @@ fn weights_stand_for_every_way_to_fill_the_first_rows() {
         let most = MAX_ROWS.min(problem.open_rows().len() as u32);
         for rows in 0..=most.min(4) {
             let tasks = tasks(problem, rows);
-            let weights: u64 =
-                tasks.as_slice().weight.iter().map(|&weight| u64::from(weight)).sum();
+            let weights: u64 = tasks.iter().map(|task| u64::from(task.weight)).sum();
             assert_eq!(weights, all_ways(&problem, rows), "{problem}, M = {rows}");
         }
     }
@@ -62,8 +59,7 @@ fn a_task_is_read_as_written_and_other_records_are_refused() {
     {
         let tasks = tasks(problem, 3);
         let mut before = None;
-        for index in 0..tasks.len() {
-            let (record, _) = tasks.get(index);
+        for Task { record, .. } in tasks {
             let found = queens(&problem, 3, record).expect("it is a task");
             assert_eq!(found.len(), 3);
             assert!(before.replace(found.clone()).is_none_or(|before| before < found), "in order");

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use queens_board::halves::{SHARED_LISTS_MAX_N, Shares, Slice, Split};
-use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks, full_mask};
+use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Task, full_mask};
 
-fn all(n: u32) -> Tasks {
+fn all(n: u32) -> Vec<Task> {
     let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-    let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
-    tasks
+    plan.tasks(0..plan.len()).expect("the plan has the range")
 }
 
 /// A board as the column of each row's queen.
@@ -86,7 +84,7 @@ fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
 fn weights(n: u32) -> BTreeMap<(u32, u32), u8> {
     let tasks = all(n);
     let weights: BTreeMap<_, _> =
-        (0..tasks.len()).map(|i| ((tasks.left[i], tasks.down[i]), tasks.weight[i])).collect();
+        tasks.iter().map(|it| ((it.record.left, it.record.down), it.weight)).collect();
     assert_eq!(weights.len(), tasks.len(), "N = {n}: no task is there twice");
     weights
 }
@@ -114,9 +112,7 @@ fn the_shares_of_all_boards_add_up_to_their_number() {
 #[test]
 fn every_task_is_a_split() {
     for n in 4..=17 {
-        let tasks = all(n);
-        for i in 0..tasks.len() {
-            let (Prefix { left, down, right }, weight) = tasks.get(i);
+        for Task { record: Prefix { left, down, right }, weight } in all(n) {
             assert_eq!(left, right);
             assert_eq!(left.count_ones(), n % 2);
             assert_eq!(down.count_ones(), n / 2);
@@ -160,8 +156,9 @@ fn right(n: u32, task: Prefix) -> u32 {
 fn tasks_of_an_odd_board_share_columns_with_their_neighbours() {
     for n in [5, 11, 15] {
         let tasks = all(n);
-        let beside: Vec<Prefix> = (0..tasks.len())
-            .map(|i| tasks.get(i).0)
+        let beside: Vec<Prefix> = tasks
+            .iter()
+            .map(|task| task.record)
             .take_while(|task| task.left < 1 << (n / 2))
             .collect();
         let changes = |of: &dyn Fn(Prefix) -> u32| {
@@ -206,15 +203,15 @@ fn ordinals_are_in_order_up_to_the_largest_boards() {
     for n in [8, 9, 16, 21, 23, 24, 28, 29] {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        let mut tasks = Tasks::new();
+        let mut tasks = Vec::new();
         // The runs of neighbours are from all over the plan, to its end.
         let runs = 4000.min(plan.len() / 8);
         for run in 0..runs {
             let start = plan.len() / runs * run;
-            plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
+            tasks.extend(plan.tasks(start..start + 8).expect("the plan has the range"));
         }
-        plan.fill(plan.len() - 1..plan.len(), &mut tasks).expect("the plan has the range");
-        let places: Vec<_> = (0..tasks.len()).map(|i| place_in_order(n, tasks.get(i).0)).collect();
+        tasks.extend(plan.tasks(plan.len() - 1..plan.len()).expect("the plan has the range"));
+        let places: Vec<_> = tasks.iter().map(|task| place_in_order(n, task.record)).collect();
         assert!(places.is_sorted_by(|a, b| a < b), "N = {n}");
     }
 }
@@ -224,9 +221,8 @@ fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
     for n in [28, 29] {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        let mut tasks = Tasks::new();
         let start = plan.len() / 3 / 8 * 8;
-        plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
+        let tasks = plan.tasks(start..start + 8).expect("the plan has the range");
         let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(n, &tasks, 0) };
         let pairs =
             Slice::modulo(4).flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));
@@ -236,15 +232,16 @@ fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
     }
 }
 
-fn unpacked(n: u32, tasks: &Tasks, index: usize) -> Split {
-    Split::unpack(n, tasks.get(index).0).expect("it is a task")
+fn unpacked(n: u32, tasks: &[Task], index: usize) -> Split {
+    Split::unpack(n, tasks[index].record).expect("it is a task")
 }
 
 #[test]
 fn boards_out_of_range_are_refused_with_the_range() {
     for n in [0, 3, 30] {
-        let error = PlanIndex::new(Problem::Total { n }, Method::Halves).expect_err("is refused");
-        assert_eq!(error, PlanError::NoHalves { n });
+        let (problem, method) = (Problem::Total { n }, Method::Halves);
+        let error = PlanIndex::new(problem, method).expect_err("is refused");
+        assert_eq!(error, PlanError::Method { problem, method });
         assert!(error.to_string().contains("from 4 to 29"));
     }
 }
@@ -255,9 +252,8 @@ proptest! {
         let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
         let range = a.min(b)..a.max(b);
-        let mut part = Tasks::new();
-        plan.fill(range.clone(), &mut part).expect("the plan has the range");
+        let part = plan.tasks(range.clone()).expect("the plan has the range");
         let whole = all(n);
-        prop_assert_eq!(part.as_slice(), whole.slice(range.start as usize..range.end as usize));
+        prop_assert_eq!(&part, &whole[range.start as usize..range.end as usize]);
     }
 }

@@ -6,28 +6,25 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use queens_board::ring::{Preplacement, suggested_width};
-use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks};
+use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Task};
 
 fn plan(n: u32, width: u32) -> PlanIndex {
     PlanIndex::new(Problem::Total { n }, Method::Ring { width })
         .unwrap_or_else(|error| panic!("N = {n}, width {width}: {error}"))
 }
 
-fn filled(plan: &PlanIndex, range: Range<u64>) -> Tasks {
-    let mut tasks = Tasks::new();
-    plan.fill(range, &mut tasks).expect("the plan has the range");
-    tasks
+fn filled(plan: &PlanIndex, range: Range<u64>) -> Vec<Task> {
+    plan.tasks(range).expect("the plan has the range")
 }
 
 /// Every task of a plan, read back, with its weight.
 fn all(n: u32, width: u32) -> Vec<(Preplacement, u8)> {
     let plan = plan(n, width);
     let tasks = filled(&plan, 0..plan.len());
-    let read = |i| {
-        let (record, weight) = tasks.get(i);
+    let read = |&Task { record, weight }: &Task| {
         (Preplacement::unpack(record, n, width).expect("is well-formed"), weight)
     };
-    (0..tasks.len()).map(read).collect()
+    tasks.iter().map(read).collect()
 }
 
 /// The boards that are small enough to be examined square by square.
@@ -150,12 +147,9 @@ fn tasks_of_large_boards_are_as_many_as_q27_counted() {
 fn symmetric_tasks_are_as_many_as_the_q27_project_counted() {
     let plan = plan(27, 2);
     let mut with_weight = [0; 9];
-    let mut tasks = Tasks::new();
     for start in (0..plan.len()).step_by(1 << 16) {
-        tasks.clear();
-        plan.fill(start..plan.len().min(start + (1 << 16)), &mut tasks)
-            .expect("the plan has the range");
-        tasks.weight.iter().for_each(|&weight| with_weight[usize::from(weight)] += 1);
+        let tasks = filled(&plan, start..plan.len().min(start + (1 << 16)));
+        tasks.iter().for_each(|task| with_weight[usize::from(task.weight)] += 1);
     }
     assert_eq!(with_weight[4], vectors::ring_two_tasks_of_weight(4));
     assert_eq!(with_weight[2], vectors::ring_two_tasks_of_weight(2));
@@ -184,7 +178,7 @@ fn records_are_read_back_exactly_if_they_are_preplacements() {
 
 #[test]
 fn no_record_is_read_for_a_board_without_such_rings() {
-    let (record, _) = filled(&plan(4, 2), 0..1).get(0);
+    let Task { record, .. } = filled(&plan(4, 2), 0..1)[0];
     assert!(Preplacement::unpack(record, 4, 2).is_some());
     for (n, width) in [(0, 1), (1, 1), (3, 2), (33, 2), (8, 0), (8, 3)] {
         assert!(Preplacement::unpack(record, n, width).is_none(), "N = {n}, width {width}");
@@ -208,7 +202,7 @@ fn the_queens_of_a_record_are_each_named_once() {
 fn rings_that_fill_the_board_are_its_solutions() {
     for (n, width) in [(2, 1), (4, 2)] {
         let tasks = filled(&plan(n, width), 0..plan(n, width).len());
-        let weights = tasks.weight.iter().map(|&weight| u128::from(weight)).sum::<u128>();
+        let weights = tasks.iter().map(|task| u128::from(task.weight)).sum::<u128>();
         assert_eq!(weights, vectors::total(n), "N = {n}");
     }
 }
@@ -247,14 +241,18 @@ fn refusals_name_the_thing_and_the_way_out() {
     let refused = |n, width| {
         PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect_err("is refused")
     };
-    assert_eq!(refused(8, 3), PlanError::NoSuchWidth { width: 3 });
-    assert_eq!(refused(8, 0).to_string(), "there is no ring of width 0: the width is 1 or 2");
+    for width in [0, 3] {
+        let expected =
+            format!("total N=8 cannot be cut by ring width={width}: the width is 1 or 2");
+        assert_eq!(refused(8, width).to_string(), expected);
+    }
     assert_eq!(refused(33, 2).to_string(), "a board of size 33: give a size of at most 32");
     assert_eq!(
         refused(3, 2).to_string(),
-        "a board of size 3 has no ring of width 2: count it by the method rows"
+        "total N=3 cannot be cut by ring width=2: count it by the method rows"
     );
-    assert_eq!(refused(1, 1), PlanError::NoRing { n: 1, width: 1 });
+    let (problem, method) = (Problem::Total { n: 1 }, Method::Ring { width: 1 });
+    assert_eq!(refused(1, 1), PlanError::Method { problem, method });
 }
 
 proptest! {
@@ -269,7 +267,7 @@ proptest! {
         let (start, end) = (a.min(b), a.max(b));
         let whole = filled(&plan, 0..plan.len());
         let part = filled(&plan, start..end);
-        prop_assert_eq!(part.as_slice(), whole.slice(start as usize..end as usize));
+        prop_assert_eq!(&part, &whole[start as usize..end as usize]);
     }
 }
 
@@ -279,11 +277,11 @@ fn on_a_large_board_neighbouring_ranges_join() {
     let ranges = (any::<u64>(), prop::collection::vec(0..3000u64, 1..6));
     proptest!(|((at, lengths) in ranges)| {
         let first = at % plan.len();
-        let mut joined = Tasks::new();
+        let mut joined = Vec::new();
         let mut start = first;
         for length in lengths {
             let end = plan.len().min(start + length);
-            plan.fill(start..end, &mut joined).expect("the plan has the range");
+            joined.extend(filled(&plan, start..end));
             start = end;
         }
         let whole = filled(&plan, first..start);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use queens_board::rows::{MAX_TASKS, suggested_rows};
-use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Tasks};
+use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Task};
 
 fn cut(n: u32, rows: u32) -> Result<PlanIndex, PlanError> {
     PlanIndex::new(Problem::Total { n }, Method::Rows { rows })
@@ -12,15 +12,13 @@ fn plan(n: u32, rows: u32) -> PlanIndex {
     cut(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
 }
 
-fn filled(plan: &PlanIndex, range: std::ops::Range<u64>) -> Tasks {
-    let mut tasks = Tasks::new();
-    plan.fill(range, &mut tasks).expect("the plan has the range");
-    tasks
+fn filled(plan: &PlanIndex, range: std::ops::Range<u64>) -> Vec<Task> {
+    plan.tasks(range).expect("the plan has the range")
 }
 
 fn all(plan: &PlanIndex) -> Vec<(Prefix, u8)> {
     let tasks = filled(plan, 0..plan.len());
-    (0..tasks.len()).map(|i| tasks.get(i)).collect()
+    tasks.iter().map(|task| (task.record, task.weight)).collect()
 }
 
 /// Every placement of the first `rows` rows as the queens' columns, in lexicographic order. All
@@ -68,14 +66,12 @@ fn prefixes_are_all_placements_of_the_first_rows_in_order() {
             let method = Method::Prefixes { rows };
             let index =
                 PlanIndex::new(Problem::Fundamental { n }, method).expect("there are such rows");
-            let mut tasks = Tasks::new();
             // The plan is read in two parts, which must join.
             let middle = index.len() / 3;
-            index.fill(0..middle, &mut tasks).expect("the plan has the range");
-            index.fill(middle..index.len(), &mut tasks).expect("the plan has the range");
-            let found: Vec<_> = (0..tasks.len()).map(|i| tasks.get(i)).collect();
+            let found = [filled(&index, 0..middle), filled(&index, middle..index.len())].concat();
             let every = placements(n, rows);
-            let expected = every.iter().map(|columns| (seen_from_below(n, columns), 1));
+            let record = |columns: &Vec<u32>| seen_from_below(n, columns);
+            let expected = every.iter().map(|columns| Task { record: record(columns), weight: 1 });
             assert_eq!(found, expected.collect::<Vec<_>>(), "N = {n}, M = {rows}");
         }
     }
@@ -102,18 +98,16 @@ fn prefixes_below_the_index_are_all_placements_in_order() {
     for (n, rows) in [(14, 6), (16, 6), (13, 8)] {
         let method = Method::Prefixes { rows };
         let index = PlanIndex::new(Problem::Total { n }, method).expect("there are such rows");
-        let mut tasks = Tasks::new();
+        let mut tasks = Vec::new();
         let (mut ordinal, mut start) = (0, 0);
         each_placement(n, rows, &mut Vec::new(), &mut |columns| {
             if ordinal == start + tasks.len() as u64 {
                 start = ordinal;
-                tasks.clear();
                 // The ranges start anywhere between two prefixes of the index.
-                let end = index.len().min(start + 977);
-                index.fill(start..end, &mut tasks).expect("the plan has the range");
+                tasks = filled(&index, start..index.len().min(start + 977));
             }
-            let expected = (seen_from_below(n, columns), 1);
-            assert_eq!(tasks.get((ordinal - start) as usize), expected, "{method} of N = {n}");
+            let expected = Task { record: seen_from_below(n, columns), weight: 1 };
+            assert_eq!(tasks[(ordinal - start) as usize], expected, "{method} of N = {n}");
             ordinal += 1;
         });
         assert_eq!(ordinal, index.len(), "{method} of N = {n}");
@@ -171,13 +165,10 @@ fn weights_sum_to_the_closed_forms() {
                 continue;
             };
             let plan = plan(n, rows);
-            let mut tasks = Tasks::new();
             let mut weights = 0;
             for start in (0..plan.len()).step_by(1 << 16) {
-                tasks.clear();
-                plan.fill(start..plan.len().min(start + (1 << 16)), &mut tasks)
-                    .expect("the plan has the range");
-                weights += tasks.weight.iter().map(|&w| u128::from(w)).sum::<u128>();
+                let tasks = filled(&plan, start..plan.len().min(start + (1 << 16)));
+                weights += tasks.iter().map(|task| u128::from(task.weight)).sum::<u128>();
             }
             assert_eq!(weights, expected, "N = {n}, M = {rows}");
             checked += 1;
@@ -237,7 +228,7 @@ fn the_suggested_rows_make_a_plan_of_the_promised_size() {
 fn refusals_name_the_thing_the_limit_and_the_way_out() {
     let message = |n, rows| cut(n, rows).expect_err("is refused").to_string();
     assert_eq!(message(33, 4), "a board of size 33: give a size of at most 32");
-    assert_eq!(message(3, 5), "a board of size 3 has no 5 rows: place at most 3");
+    assert_eq!(message(3, 5), "total N=3 cannot be cut by rows M=5: place at most 3 rows");
     assert_eq!(
         message(32, 32),
         "the first 32 rows of a board of size 32 hold more than 1000000000 prefixes: \
@@ -272,7 +263,7 @@ proptest! {
         let (start, end) = (a.min(b), a.max(b));
         let whole = filled(&plan, 0..plan.len());
         let part = filled(&plan, start..end);
-        prop_assert_eq!(part.as_slice(), whole.slice(start as usize..end as usize));
+        prop_assert_eq!(&part, &whole[start as usize..end as usize]);
     }
 
     #[test]
@@ -283,11 +274,11 @@ proptest! {
     ) {
         let plan = plan(n, rows);
         let first = at % plan.len();
-        let mut joined = Tasks::new();
+        let mut joined = Vec::new();
         let mut start = first;
         for length in lengths {
             let end = plan.len().min(start + length);
-            plan.fill(start..end, &mut joined).expect("the plan has the range");
+            joined.extend(filled(&plan, start..end));
             start = end;
         }
         let whole = filled(&plan, first..start);

@@ -1,6 +1,6 @@
 //! Completions on boards of up to 64 columns. The row with the fewest free squares is filled first.
 
-use board::{Given, Square};
+use board::{Given, Problem, Square, low_bits};
 
 /// A row to fill, in a search that keeps a mask for each row.
 #[derive(Clone, Copy, Default)]
@@ -17,21 +17,15 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(given: Given, queens: &[Square]) -> Open {
-        let all = u64::MAX.checked_shr(u64::BITS - given.n()).unwrap_or(0);
+    /// The rows below a task's queens, which fill the first rows that given queens leave open.
+    pub(super) fn new(problem: &Problem, queens: &[Square]) -> Open {
         let mut open = Open { len: 0, rows: [OpenRow::default(); Given::MAX_N as usize] };
-        for row in given.open_rows() {
-            open.rows[open.len] = OpenRow { row, free: all };
+        for row in problem.open_rows().split_off(queens.len()) {
+            open.rows[open.len] = OpenRow { row, free: low_bits(problem.n()) };
             open.len += 1;
         }
-        for queen in given.queens() {
-            open.close(queen);
-        }
-        for &queen in queens {
-            let at = open.rows[..open.len].iter().position(|open| open.row == queen.row);
-            open.remove(at.expect("a task's queens stand in open rows"));
-            open.close(queen);
-        }
+        let given = problem.given().into_iter().flat_map(Given::queens);
+        given.chain(queens.iter().copied()).for_each(|queen| open.close(queen));
         open
     }
 

@@ -144,6 +144,14 @@ impl Buckets {
         &self.items[self.places(numbers)]
     }
 
+    /// All half-boards, each with the number of its bucket.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u32, &u32)> {
+        let numbers = 0..self.sorted().numbers();
+        numbers.flat_map(|number| {
+            self.buckets(number..number + 1).iter().map(move |item| (number, item))
+        })
+    }
+
     /// Copies the half-boards with these places to the start of `to`. Less than [`STEP`] items
     /// after them are overwritten.
     ///

@@ -33,26 +33,16 @@ pub(crate) mod probe;
 
 use std::ops::Range;
 
-use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::buckets::Buckets;
 use crate::halves::by_size::CodeBits;
-use crate::halves::code::view;
 use crate::halves::draws::{Drawn, Draws};
 use crate::halves::join::build::{Block, Tables};
 use crate::halves::join::open::{Runs, next_subset};
 use crate::halves::join::probe::{Chunks, Probe};
-use crate::halves::lists::records::Records;
 use crate::halves::units::Unit;
 
-/// The half-boards whose blocks are tabulated: the upper ones.
-pub(crate) struct BuildSide {
-    pub(crate) whole: Buckets,
-    pub(crate) ties: Records,
-    /// The ties, if they are joined in blocks.
-    pub(crate) sorted_ties: Buckets,
-}
-
-/// The half-boards that are looked up: the lower ones.
-pub(crate) struct ProbeSide {
+/// The half-boards of one side of the join, those of the build side or of the probe side.
+pub(crate) struct Side {
     pub(crate) whole: Buckets,
     pub(crate) ties: Buckets,
 }
@@ -76,24 +66,6 @@ pub(crate) struct Join<U: Unit> {
 /// be empty.
 const MANY_TIES: usize = 300;
 
-impl BuildSide {
-    /// Whether there is no half-board.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.whole.len() + self.ties.len() == 0
-    }
-
-    fn has_many_ties(&self) -> bool {
-        self.ties.len() >= MANY_TIES
-    }
-
-    /// Sorts the ties, if they are joined in blocks.
-    pub(crate) fn sort_ties(&mut self, sorter: &mut Sorter) {
-        if self.has_many_ties() {
-            sorter.sort(self.ties.as_slice(), &mut self.sorted_ties);
-        }
-    }
-}
-
 impl<U: Unit> Join<U> {
     /// Room to join lists of half-boards with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits) -> Join<U> {
@@ -113,15 +85,15 @@ impl<U: Unit> Join<U> {
     /// not all blocks are drawn.
     pub(crate) fn count(
         &mut self,
-        build: &BuildSide,
-        probe: &ProbeSide,
+        build: &Side,
+        probe: &Side,
         chunks: Chunks,
         draws: &mut Draws,
     ) -> [[u64; 2]; 2] {
         self.chunks = chunks;
         let whole = self.in_blocks(&build.whole, probe, draws);
-        let ties = if build.has_many_ties() {
-            self.in_blocks(&build.sorted_ties, probe, draws)
+        let ties = if build.ties.len() >= MANY_TIES {
+            self.in_blocks(&build.ties, probe, draws)
         } else {
             self.one_by_one(&build.ties, probe)
         };
@@ -129,7 +101,7 @@ impl<U: Unit> Join<U> {
     }
 
     /// The numbers of pairs that fit: first with lower halves that are not ties, then with ties.
-    fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, draws: &mut Draws) -> [u64; 2] {
+    fn in_blocks(&mut self, build: &Buckets, probe: &Side, draws: &mut Draws) -> [u64; 2] {
         let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let starts = build.sorted().starts;
         let start_of = |number: u32| starts[number as usize] as usize;
@@ -177,7 +149,7 @@ impl<U: Unit> Join<U> {
     }
 
     /// Joins the block if it is drawn, and empties it.
-    fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], draws: &mut Draws) {
+    fn end_block(&mut self, low: u32, probe: &Side, fits: &mut [u64; 2], draws: &mut Draws) {
         match draws.block {
             Drawn::Yes => self.join_block(low, probe, fits),
             Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2]),
@@ -188,7 +160,7 @@ impl<U: Unit> Join<U> {
 
     /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that
     /// fit to `fits`, and empties the block.
-    fn join_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2]) {
+    fn join_block(&mut self, low: u32, probe: &Side, fits: &mut [u64; 2]) {
         let items = self.block.items.first_chunk().expect("a block has more room");
         self.unit.tabulate(self.chunks, items, &mut self.tables);
         self.runs.note(&self.block.highs, self.block.len);
@@ -203,11 +175,10 @@ impl<U: Unit> Join<U> {
     }
 
     /// The numbers of pairs that fit: first with lower halves that are not ties, then with ties.
-    fn one_by_one(&self, build: &Records, probe: &ProbeSide) -> [u64; 2] {
+    fn one_by_one(&self, build: &Buckets, probe: &Side) -> [u64; 2] {
         let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let mut fits = [0; 2];
-        for &record in build.as_slice() {
-            let (number, item) = (view::bucket(record), view::item(record));
+        for (number, &item) in build.numbered() {
             let (low, high) = (number & ((1 << low_bits) - 1), number >> low_bits);
             // High parts that differ only in bits below the lowest of these are neighbours.
             let below = high.trailing_zeros().min(high_bits);

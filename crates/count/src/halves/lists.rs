@@ -8,7 +8,6 @@
 //!
 //! If there is no room for the whole list, it is joined in parts.
 
-mod choices;
 pub(crate) mod records;
 mod rectangles;
 
@@ -18,10 +17,9 @@ use board::halves::{Slice, Window};
 use crate::halves::by_size::{self, Kept};
 use crate::halves::code::Code;
 use crate::halves::code::view::{Reader, View};
-use crate::halves::lists::choices::Ranked;
 use crate::halves::lists::records::Records;
 use crate::halves::lists::rectangles::{Rectangle, Rectangles};
-use crate::halves::quarters::numbering::{By, Numbering};
+use crate::halves::quarters::numbering::{By, Columns, Numbering};
 use crate::halves::quarters::{Area, ByNumber, Half, Pair, Place, Quarters, Seen};
 use crate::halves::units::Unit;
 
@@ -37,6 +35,8 @@ pub(crate) struct Lists {
     pub(crate) centre: u32,
     /// The columns that decide about a half-board's number.
     looked_at: u32,
+    /// The numbers of the sets of columns of upper and of lower quarters.
+    numberings: [Numbering; 2],
     /// The quarters of some columns. The next field says which of them are replaced next.
     placed: Vec<Placed>,
     next: usize,
@@ -51,17 +51,11 @@ pub(crate) struct Lists {
 }
 
 /// The quarters of a half-board whose queens take some columns.
+#[derive(Default)]
 struct Placed {
     columns: u32,
-    upper: Table,
-    lower: Table,
-}
-
-/// The quarters at one place, by their columns.
-struct Table {
-    place: Place,
-    numbering: Numbering,
-    quarters: Quarters,
+    /// The upper and the lower ones.
+    quarters: [Quarters; 2],
 }
 
 /// The half-boards that are listed.
@@ -90,23 +84,26 @@ impl Lists {
         let chosen = Place::Upper.rows(half);
         let choices: Vec<u32> =
             (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect();
+        let (by, columns) = match kept {
+            Kept::All => (By::Set, n),
+            Kept::OfList => (By::Ranks, half),
+        };
+        let numbering = |place: Place| Numbering::new(by, columns, place.rows(half));
+        let mut placed = Vec::new();
+        placed.resize_with(kept.sets(n), Placed::default);
         let mut lists = Lists {
             n,
             kept,
             centre,
             looked_at,
-            placed: Vec::new(),
+            numberings: [Place::Upper, Place::Lower].map(numbering),
+            placed,
             next: 0,
             seen: Vec::new(),
             sliced: (Slice::WHOLE, choices.clone()),
             choices,
             code: None,
         };
-        lists.placed.resize_with(kept.sets(n), || Placed {
-            columns: 0,
-            upper: Table::new(n, kept, Place::Upper),
-            lower: Table::new(n, kept, Place::Lower),
-        });
         if kept == Kept::All {
             lists.refill(0, full_mask(n) & !centre);
         }
@@ -117,9 +114,8 @@ impl Lists {
     pub(crate) fn read<U: Unit>(&mut self, unit: U, code: Code) {
         assert_eq!(self.kept, Kept::All, "quarters that are placed anew are not read");
         let (upper, lower) = (unit.reader(&code.upper), unit.reader(&code.lower));
-        for placed in &mut self.placed {
-            placed.upper.quarters.read(&upper, &lower);
-            placed.lower.quarters.read(&upper, &lower);
+        for quarters in self.placed.iter_mut().flat_map(|placed| &mut placed.quarters) {
+            quarters.read(&upper, &lower);
         }
         self.code = Some(code);
     }
@@ -143,12 +139,12 @@ impl Lists {
         let Lists { n, centre, looked_at, .. } = *self;
         let marked = n % 2 == 1 && centre == 0;
         let area = Area { n, columns, centre, looked_at, marked };
-        let placed = &mut self.placed[place];
-        placed.columns = columns;
-        for table in [&mut placed.upper, &mut placed.lower] {
+        let Placed { columns: old, quarters } = &mut self.placed[place];
+        *old = columns;
+        let places = [Place::Upper, Place::Lower].into_iter().zip(&self.numberings);
+        for (quarters, (place, numbering)) in quarters.iter_mut().zip(places) {
             let seen = self.kept.places_once(n).then_some(&mut self.seen);
-            let old = std::mem::take(&mut table.quarters);
-            table.quarters = old.replaced(area, table.place, &table.numbering, seen);
+            *quarters = std::mem::take(quarters).replaced(area, place, numbering, seen);
         }
     }
 
@@ -160,8 +156,8 @@ impl Lists {
         let place = self.place(set);
         let rectangles = Rectangles::new(window, self.n / 2);
         let columns = Ranked::new(set, self.n / 2);
-        let Lists { placed, choices, .. } = self;
-        let Placed { upper, lower, .. } = &placed[place];
+        let Lists { numberings: [above_number, below_number], placed, choices, .. } = self;
+        let [upper, lower] = &placed[place].quarters;
         let mut listed = Records::default();
         // Multiples of about the golden section of the list's length.
         let stride = (choices.len() * 8 / 13) | 1;
@@ -169,10 +165,9 @@ impl Lists {
         for i in 0..wanted {
             let choice = choices[i * stride % choices.len()];
             let (above, below) = columns.split(choice);
-            let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
             // Keys that were not read are the same for both halves.
-            let above = upper.quarters.of(above, Half::Upper);
-            let below = lower.quarters.of(below, Half::Upper);
+            let above = upper.of(above_number.of(above), Half::Upper);
+            let below = lower.of(below_number.of(below), Half::Upper);
             for rectangle in &rectangles.whole {
                 let (upper, lower) = (above.get(&rectangle.upper), below.get(&rectangle.lower));
                 listed.pair(unit, &[Pair { upper, lower }]);
@@ -206,45 +201,48 @@ impl Lists {
         let Wanted { half: side, set, window, slice, closed, view } = wanted;
         let reader = self.code.is_none().then(|| unit.reader(&view));
         let place = self.place(set);
-        let Lists { placed, choices, sliced, looked_at, .. } = self;
+        let Lists { numberings, placed, choices, sliced, looked_at, .. } = self;
         if sliced.0 != slice {
             let all = full_mask(self.n / 2);
             let of_slice = choices.iter().copied().filter(|choice| slice.has(all, *choice));
             *sliced = (slice, of_slice.collect());
         }
         let choices = &sliced.1;
-        let Placed { upper, lower, .. } = &placed[place];
+        let [upper, lower] = &placed[place].quarters;
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
         let columns = Ranked::new(set, half);
         let at_a_time = by_size::choices_at_a_time(self.n);
-        let mut batch = Batch::new(at_a_time);
+        // The quarters of some choices are looked up in steps: otherwise half of the time would be
+        // spent waiting for them. Each choice is in a few rectangles.
+        let mut sets = Vec::with_capacity(at_a_time);
+        let mut whole_pairs = Vec::with_capacity(3 * at_a_time + 1);
+        let mut tied_pairs = Vec::with_capacity(2 * at_a_time + 1);
         // The first choice whose half-boards are not settled.
         let mut first = from;
         for start in (from..choices.len()).step_by(at_a_time) {
             let end = choices.len().min(start + at_a_time);
-            batch.clear();
+            sets.clear();
+            whole_pairs.clear();
+            tied_pairs.clear();
             for &choice in &choices[start..end] {
                 let (above, below) = columns.split(choice);
                 if rectangles.may_hold((above.set & *looked_at).count_ones()) {
-                    let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
-                    for (first, starts) in
-                        [upper.quarters.starts(above), lower.quarters.starts(below)]
-                    {
+                    let (above, below) = (numberings[0].of(above), numberings[1].of(below));
+                    for (first, starts) in [upper.starts(above), lower.starts(below)] {
                         unit.prefetch_starts(first, starts);
                     }
-                    batch.sets.push((above, below));
+                    sets.push((above, below));
                 }
             }
-            for &(above, below) in &batch.sets {
-                let above = upper.quarters.of(above, side);
-                let below = lower.quarters.of(below, side);
+            for &(above, below) in &sets {
+                let (above, below) = (upper.of(above, side), lower.of(below, side));
                 unit.prefetch(above.whole(), below.whole());
-                add_pairs(&mut batch.whole, &rectangles.whole, above, below);
-                add_pairs(&mut batch.ties, &rectangles.ties, above, below);
+                add_pairs(&mut whole_pairs, &rectangles.whole, above, below);
+                add_pairs(&mut tied_pairs, &rectangles.ties, above, below);
             }
-            whole.pair(unit, &batch.whole);
-            ties.pair(unit, &batch.ties);
+            whole.pair(unit, &whole_pairs);
+            ties.pair(unit, &tied_pairs);
             if whole.keys().len() >= CHUNK || ties.keys().len() >= CHUNK {
                 if !settle(unit, closed, reader.as_ref(), whole, ties) {
                     return Some(first);
@@ -257,29 +255,44 @@ impl Lists {
     }
 }
 
-/// Some choices of columns for the upper quarter. Their quarters are looked up in steps: otherwise
-/// half of the time would be spent waiting for them.
-struct Batch<'a> {
-    /// The numbers of both quarters' sets of columns, of the choices that may have half-boards.
-    sets: Vec<(usize, usize)>,
-    whole: Vec<Pair<'a>>,
-    ties: Vec<Pair<'a>>,
+/// The columns of a set by their ranks in it, to divide them between an upper and a lower quarter.
+struct Ranked {
+    set: u32,
+    half: u32,
+    /// The columns for each choice of the lowest ranks, and of the others.
+    low: [u32; 1 << LOW_RANKS],
+    high: [u32; 1 << LOW_RANKS],
 }
 
-impl Batch<'_> {
-    /// Room for this many choices, each of which is in a few rectangles.
-    fn new(choices: usize) -> Self {
-        Batch {
-            sets: Vec::with_capacity(choices),
-            whole: Vec::with_capacity(3 * choices + 1),
-            ties: Vec::with_capacity(2 * choices + 1),
-        }
+const LOW_RANKS: u32 = 7;
+
+impl Ranked {
+    fn new(set: u32, half: u32) -> Ranked {
+        let mut columns = set;
+        let mut table = |ranks: u32| {
+            let mut table = [0; 1 << LOW_RANKS];
+            for rank in 0..ranks {
+                let bit = columns & columns.wrapping_neg();
+                columns ^= bit;
+                let (lesser, rest) = table.split_at_mut(1 << rank);
+                for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                    *with = lesser | bit;
+                }
+            }
+            table
+        };
+        let low = table(half.min(LOW_RANKS));
+        let high = table(half.saturating_sub(LOW_RANKS));
+        Ranked { set, half, low, high }
     }
 
-    fn clear(&mut self) {
-        self.sets.clear();
-        self.whole.clear();
-        self.ties.clear();
+    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and the columns of
+    /// the lower quarter.
+    #[inline]
+    fn split(&self, choice: u32) -> (Columns, Columns) {
+        let low = self.low[(choice & ((1 << LOW_RANKS) - 1)) as usize];
+        let above = Columns { set: low | self.high[(choice >> LOW_RANKS) as usize], ranks: choice };
+        (above, Columns { set: self.set ^ above.set, ranks: full_mask(self.half) ^ choice })
     }
 }
 
@@ -324,21 +337,6 @@ fn settle<U: Unit>(
         list.settle();
     }
     fits
-}
-
-impl Table {
-    /// A table without quarters.
-    fn new(n: u32, kept: Kept, place: Place) -> Table {
-        let half = n / 2;
-        let (by, columns) = match kept {
-            Kept::All => (By::Set, n),
-            Kept::OfList => (By::Ranks, half),
-        };
-        let numbering = Numbering::new(by, columns, place.rows(half));
-        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false };
-        let quarters = Quarters::default().replaced(nowhere, place, &numbering, None);
-        Table { place, numbering, quarters }
-    }
 }
 
 /// At most `most` of the keys, from all over the list.

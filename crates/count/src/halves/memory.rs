@@ -51,9 +51,8 @@ impl Room {
         // part. With three low bits these are at most half of the list.
         let probes = if by_size::code_bits(n).low < 3 { 8 } else { 4 };
         let whole = self.whole as u64 * (8 + 2 * 4 + probes);
-        // Records of both lists. An item and a probe of the lower ones, and an item of the upper
-        // ones if they are many.
-        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
+        // A record of one list, an item of each list, and a probe of a lower one.
+        let ties = self.ties as u64 * (8 + 2 * 4 + 8);
         whole + ties
     }
 
@@ -110,7 +109,7 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     // placements of rooks.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let bits = by_size::code_bits(n);
-    // Both lists, the ties of the lower one, and the join's sorted ties.
+    // Both lists, and the ties of each.
     let buckets = 4 * Buckets::bytes(bits.sum()) + Sorter::bytes(bits.sum());
     // Each low part has the runs of low parts without a bit in common with it, in vectors that grow
     // to twice the size. The runs of a block follow.

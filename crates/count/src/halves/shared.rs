@@ -39,8 +39,8 @@ use crate::halves::quarters::Half;
 use crate::halves::shared::arena::{Arena, TooLong};
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::shared::marks::CLOSED_COLUMNS;
+use crate::halves::task::Workspace;
 use crate::halves::units::Unit;
-use crate::halves::workspace::Workspace;
 
 /// The lists that are shared by tasks whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {

@@ -25,22 +25,24 @@
 
 use board::halves::{Shares, Slice, Split};
 
-use crate::halves::by_size::{self, Kept};
+use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::by_size::{self, CodeBits, Kept};
 use crate::halves::code::Code;
 use crate::halves::code::choose::{self, LastCode};
 use crate::halves::draws::Draws;
 use crate::halves::join::probe::Chunks;
+use crate::halves::join::{Join, Side};
+use crate::halves::lists::records::Records;
 use crate::halves::lists::{Lists, Wanted};
 use crate::halves::memory::Room;
 use crate::halves::quarters::Half;
 use crate::halves::shared::Shared;
 use crate::halves::units::Unit;
-use crate::halves::workspace::Workspace;
 
 /// Counts tasks of one board with the instructions of one backend.
 pub(crate) trait CountTasks: Send + Sync {
-    /// Adds the shares of the boards of one task to `sum`.
-    fn count(&mut self, split: Split, sum: &mut u128);
+    /// The sum of the shares of the boards of one task.
+    fn count(&mut self, split: Split) -> u128;
 
     /// The choice of blocks that are joined.
     fn draws(&mut self) -> &mut Draws;
@@ -94,7 +96,7 @@ impl<U: Unit> TaskCounter<U> {
     }
 
     /// Runs steps 1 to 6 with lists of the task's own.
-    fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut u128) {
+    fn count_alone(&mut self, split: Split, shares: &Shares) -> u128 {
         let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
         let n = *n;
         // 1. Quarters.
@@ -127,28 +129,30 @@ impl<U: Unit> TaskCounter<U> {
         let is_built = built.take() == Some(wanted);
         // Steps 3 to 6: both sides are listed, sorted and joined. A list that does not fit is
         // joined in parts, and the other list is made once more for each part.
+        let mut sum = 0;
         let mut upper_from = Some(0);
         while let Some(from) = upper_from {
-            upper_from = if is_built { None } else { work.list_upper(lists, upper, from) };
+            upper_from = if is_built { None } else { work.list(lists, upper, from) };
             *built = (from == 0 && upper_from.is_none()).then_some(wanted);
-            if work.build.is_empty() {
+            if work.build.whole.len() + work.build.ties.len() == 0 {
                 continue;
             }
             let mut lower_from = Some(0);
             while let Some(from) = lower_from {
-                lower_from = work.list_lower(lists, lower, from);
-                work.join(code.chunks, shares, sum);
+                lower_from = work.list(lists, lower, from);
+                sum += work.join(code.chunks, shares);
             }
         }
+        sum
     }
 }
 
 impl<U: Unit> CountTasks for TaskCounter<U> {
-    fn count(&mut self, split: Split, sum: &mut u128) {
+    fn count(&mut self, split: Split) -> u128 {
         let shares = Shares::new(self.n, split);
         match self.share(split, &shares) {
-            Some(chunks) => self.work.join(chunks, &shares, sum),
-            None => self.count_alone(split, &shares, sum),
+            Some(chunks) => self.work.join(chunks, &shares),
+            None => self.count_alone(split, &shares),
         }
     }
 
@@ -179,9 +183,71 @@ fn quarters<'a, U: Unit>(
     })
 }
 
+/// The lists of a task, or parts of them, and the room to make and join them.
+pub(crate) struct Workspace<U: Unit> {
+    pub(crate) unit: U,
+    /// The half-boards that were listed last, and the ties among them.
+    pub(crate) records: Records,
+    pub(crate) ties: Records,
+    pub(crate) sorter: Sorter,
+    /// The upper half-boards.
+    pub(crate) build: Side,
+    /// The lower half-boards.
+    pub(crate) probe: Side,
+    join: Join<U>,
+    /// The choice of blocks that are joined.
+    pub(crate) draws: Draws,
+}
+
+impl<U: Unit> Workspace<U> {
+    /// Empty lists, for which there is `room`, with a code of this many bits.
+    pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
+        let buckets = |room| Buckets::new(bits.sum(), room);
+        let side = || Side { whole: buckets(room.whole), ties: buckets(room.ties) };
+        Workspace {
+            unit,
+            records: Records::new(room.whole),
+            ties: Records::new(room.ties),
+            sorter: Sorter::new(bits.sum()),
+            build: side(),
+            probe: side(),
+            join: Join::new(unit, bits),
+            draws: Draws::ALL,
+        }
+    }
+
+    /// Removes the ties of both sides.
+    pub(crate) fn clear_ties(&mut self) {
+        self.build.ties.clear();
+        self.probe.ties.clear();
+    }
+
+    /// Steps 3 and 4: lists and sorts the wanted half-boards, beginning with the choice `from`, as
+    /// far as there is room. Returns the first choice that is left.
+    pub(crate) fn list(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
+        let Workspace { unit, records, ties, sorter, .. } = self;
+        let rest = lists.list(*unit, wanted, from, records, ties);
+        let side = match wanted.half {
+            Half::Upper => &mut self.build,
+            Half::Lower => &mut self.probe,
+        };
+        sorter.sort(records.as_slice(), &mut side.whole);
+        sorter.sort(ties.as_slice(), &mut side.ties);
+        rest
+    }
+
+    /// Steps 5 and 6: the sum of the shares of the boards that both sides make.
+    pub(crate) fn join(&mut self, chunks: Chunks, shares: &Shares) -> u128 {
+        let Workspace { build, probe, join, draws, .. } = self;
+        let fits = join.count(build, probe, chunks, draws);
+        let shares = fits.as_flattened().iter().zip(shares.times.as_flattened());
+        shares.map(|(fits, share)| u128::from(*fits) * u128::from(*share)).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use board::{Method, PlanIndex, Problem, Tasks};
+    use board::{Method, PlanIndex, Problem, Task};
 
     use super::*;
     use crate::halves::units::portable::Portable;
@@ -199,17 +265,11 @@ mod tests {
             let mut alone = TaskCounter::new(Portable, n, Room { shared: 0, ..full });
             let mut total = 0;
             for group in 0..groups {
-                let mut tasks = Tasks::new();
                 let start = plan.len() * (2 * group + 1) / (2 * groups + 1);
-                plan.fill(start..start + some, &mut tasks).expect("the plan has the range");
-                for task in (0..tasks.len()).map(|index| tasks.get(index).0) {
-                    let split = Split::unpack(n, task).expect("it is a task");
-                    let count = |counter: &mut TaskCounter<Portable>| {
-                        let mut sum = 0;
-                        counter.count(split, &mut sum);
-                        sum
-                    };
-                    let (shared, expected) = (count(&mut together), count(&mut alone));
+                let tasks = plan.tasks(start..start + some).expect("the plan has the range");
+                for Task { record, .. } in tasks {
+                    let split = Split::unpack(n, record).expect("it is a task");
+                    let (shared, expected) = (together.count(split), alone.count(split));
                     assert_eq!(shared, expected, "N = {n}, {split:?}");
                     total += shared;
                 }
@@ -224,14 +284,12 @@ mod tests {
         {
             let plan =
                 PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-            let mut tasks = Tasks::new();
             // This is the last one of the most even splits, and leaves no half-board out.
-            plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
+            let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has the range");
             let count = |room| {
                 let mut counter = TaskCounter::new(Portable, n, room);
-                let mut sum = 0;
-                counter.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
-                (sum, counter.work.records.len())
+                let split = Split::unpack(n, tasks[0].record).expect("it is a task");
+                (counter.count(split), counter.work.records.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));
             let (in_parts, last) =

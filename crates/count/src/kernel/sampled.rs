@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use board::TaskSlice;
+use board::Task;
 
 use super::{CountError, Kernel, Work};
 use crate::halves::Draws;
@@ -31,19 +31,18 @@ impl Kernel {
     /// ```
     /// use std::num::NonZeroU32;
     ///
-    /// use queens_count::board::{PlanIndex, Method, Problem, Tasks};
+    /// use queens_count::board::{PlanIndex, Method, Problem};
     /// use queens_count::{Backend, Kernel};
     ///
     /// let index = PlanIndex::new(Problem::Total { n: 18 }, Method::Halves)?;
-    /// let mut tasks = Tasks::new();
-    /// index.fill(9_000..9_001, &mut tasks)?;
+    /// let tasks = index.tasks(9_000..9_001)?;
     /// let mut kernel = Kernel::new(Backend::detect(), 18, Method::Halves)?;
     /// let every = NonZeroU32::new(4).expect("4 is not 0");
     /// let mut sum = 0;
     /// for first in 0..4 {
-    ///     sum += kernel.sample(tasks.as_slice(), every, first)?.count;
+    ///     sum += kernel.sample(&tasks, every, first)?.count;
     /// }
-    /// assert_eq!(sum, 4 * kernel.count(tasks.as_slice())?);
+    /// assert_eq!(sum, 4 * kernel.count(&tasks)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -52,7 +51,7 @@ impl Kernel {
     /// The errors of [`count`](Kernel::count).
     pub fn sample(
         &mut self,
-        tasks: TaskSlice<'_>,
+        tasks: &[Task],
         every: NonZeroU32,
         first: u32,
     ) -> Result<Sampled, CountError> {
@@ -72,15 +71,15 @@ impl Kernel {
     /// blocks.
     fn draw(&mut self, wanted: Draws) -> Option<Draws> {
         match &mut self.work {
-            Work::Halves(halves) => Some(std::mem::replace(halves.draws(), wanted)),
-            Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
+            Work::Halves(counter) => Some(std::mem::replace(counter.draws(), wanted)),
+            Work::Rows(..) | Work::Ring(_) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, PlanIndex, Problem, Tasks};
+    use board::{Method, PlanIndex, Problem};
 
     use super::*;
     use crate::Backend;
@@ -92,16 +91,13 @@ mod tests {
         for (n, ordinal) in [(18, 9_000), (19, 89_900)] {
             let method = Method::Halves;
             let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
-            let mut tasks = Tasks::new();
-            index.fill(ordinal..ordinal + 2, &mut tasks).expect("it has these tasks");
+            let tasks = index.tasks(ordinal..ordinal + 2).expect("it has these tasks");
             for backend in [Backend::Portable, Backend::detect()] {
                 let mut kernel = Kernel::new(backend, n, method).expect("such a kernel");
-                let count = kernel.count(tasks.as_slice()).expect("it is small");
+                let count = kernel.count(&tasks).expect("it is small");
                 let every = NonZeroU32::new(3).expect("3 is not 0");
                 let sampled: Vec<Sampled> = (0..3)
-                    .map(|first| {
-                        kernel.sample(tasks.as_slice(), every, first).expect("it is small")
-                    })
+                    .map(|first| kernel.sample(&tasks, every, first).expect("it is small"))
                     .collect();
                 let sum: u64 = sampled.iter().map(|sampled| sampled.count).sum();
                 assert_eq!(sum, 3 * count, "N={n} by {backend}: {sampled:?}");
@@ -114,7 +110,7 @@ mod tests {
                         .iter()
                         .all(|it| 0.0 < it.sampled_seconds && it.sampled_seconds < it.seconds)
                 );
-                assert_eq!(kernel.count(tasks.as_slice()), Ok(count));
+                assert_eq!(kernel.count(&tasks), Ok(count));
             }
         }
     }
@@ -123,11 +119,10 @@ mod tests {
     fn what_has_no_blocks_is_counted_as_a_whole() {
         let (n, method) = (10, Method::Rows { rows: 2 });
         let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
-        let mut tasks = Tasks::new();
-        index.fill(0..index.len(), &mut tasks).expect("all tasks");
+        let tasks = index.tasks(0..index.len()).expect("all tasks");
         let mut kernel = Kernel::new(Backend::Portable, n, method).expect("such a kernel");
         let every = NonZeroU32::new(7).expect("7 is not 0");
-        let sampled = kernel.sample(tasks.as_slice(), every, 6).expect("it is small");
+        let sampled = kernel.sample(&tasks, every, 6).expect("it is small");
         assert_eq!((sampled.count, sampled.sampled_seconds), (724, 0.0));
     }
 }

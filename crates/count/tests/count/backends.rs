@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use board::{Method, PlanIndex, Prefix, Problem, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Task};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
@@ -57,15 +57,13 @@ fn but_the_reference() -> impl Iterator<Item = Backend> {
 fn backends_agree_on_every_prefix_of_small_boards() {
     for (n, rows) in (0..=8).flat_map(|n| (0..=n).map(move |rows| (n, rows))) {
         let plan = rows_plan(n, rows);
-        let mut tasks = Tasks::new();
-        plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
+        let tasks = plan.tasks(0..plan.len()).expect("the plan has the range");
         let mut reference = Kernel::new(Backend::Reference, n, Method::Rows { rows })
             .expect("there is such a kernel");
         for backend in but_the_reference() {
             let mut kernel =
                 Kernel::new(backend, n, Method::Rows { rows }).expect("there is such a kernel");
-            for i in 0..tasks.len() {
-                let task = tasks.slice(i..i + 1);
+            for task in tasks.chunks(1) {
                 assert_eq!(kernel.count(task), reference.count(task), "{backend}: {task:?}");
             }
         }
@@ -123,18 +121,18 @@ fn backends_agree(seed: u64, blocks: u32, sizes: RangeInclusive<u32>, rows_left:
     for block in 0..blocks {
         let n = sizes.start() + random.below(sizes.end() - sizes.start() + 1);
         let rows = n - random.below(rows_left + 1);
-        let mut tasks = Tasks::new();
+        let mut tasks = Vec::new();
         for _ in 0..random.below(200) {
-            let prefix = match random.below(2) {
+            let record = match random.below(2) {
                 0 => random.masks(n, rows),
                 _ => random.prefix(n, rows),
             };
-            tasks.push(prefix, 1 << random.below(4));
+            tasks.push(Task { record, weight: 1 << random.below(4) });
         }
         let count = |backend| {
             Kernel::new(backend, n, Method::Rows { rows })
                 .expect("there is such a kernel")
-                .count(tasks.as_slice())
+                .count(&tasks)
         };
         let expected = count(Backend::Reference);
         for backend in but_the_reference() {
@@ -172,12 +170,10 @@ fn tasks_that_are_no_state_of_the_board_are_refused() {
     let method = Method::Rows { rows: 1 };
     for backend in Backend::available() {
         for task in bad {
-            let mut tasks = Tasks::new();
-            tasks.push(good, 2);
-            tasks.push(task, 2);
+            let tasks = [good, task].map(|record| Task { record, weight: 2 });
             let error = Kernel::new(backend, 8, method)
                 .expect("there is such a kernel")
-                .count(tasks.as_slice())
+                .count(&tasks)
                 .expect_err("is refused");
             assert_eq!(
                 error,
@@ -191,21 +187,20 @@ fn tasks_that_are_no_state_of_the_board_are_refused() {
 #[test]
 fn weights_of_all_kinds_are_applied_task_by_task() {
     let plan = rows_plan(9, 2);
-    let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
-    for (i, weight) in tasks.weight.iter_mut().enumerate() {
-        *weight = [0, 1, 2, 8, 255, 255][i % 6];
+    let mut tasks = plan.tasks(0..plan.len()).expect("the plan has the range");
+    for (i, task) in tasks.iter_mut().enumerate() {
+        task.weight = [0, 1, 2, 8, 255, 255][i % 6];
     }
     for backend in Backend::available() {
         let mut kernel =
             Kernel::new(backend, 9, Method::Rows { rows: 2 }).expect("there is such a kernel");
-        let whole = kernel.count(tasks.as_slice()).expect("tasks are good");
-        let one_by_one: u64 = (0..tasks.len())
-            .map(|i| {
-                let mut single = Tasks::new();
-                single.push(tasks.get(i).0, 1);
-                let completions = kernel.count(single.as_slice()).expect("the task is good");
-                u64::from(tasks.weight[i]) * completions
+        let whole = kernel.count(&tasks).expect("tasks are good");
+        let one_by_one: u64 = tasks
+            .iter()
+            .map(|task| {
+                let single = [Task { weight: 1, ..*task }];
+                let completions = kernel.count(&single).expect("the task is good");
+                u64::from(task.weight) * completions
             })
             .sum();
         assert_eq!(whole, one_by_one, "{backend}");
@@ -222,14 +217,13 @@ proptest! {
     ) {
         let plan = rows_plan(n, rows);
         let start = at % plan.len();
-        let mut tasks = Tasks::new();
-        plan.fill(start..plan.len().min(start + 1500), &mut tasks).expect("the plan has the range");
+        let tasks = plan.tasks(start..plan.len().min(start + 1500)).expect("the plan has the range");
         let cut = cut % (tasks.len() + 1);
         for backend in Backend::available() {
             let mut kernel = Kernel::new(backend, n, Method::Rows { rows }).expect("there is such a kernel");
-            let mut count = |range| kernel.count(tasks.slice(range)).expect("tasks are good");
-            let whole = count(0..tasks.len());
-            prop_assert_eq!(count(0..cut) + count(cut..tasks.len()), whole);
+            let mut count = |tasks: &[Task]| kernel.count(tasks).expect("tasks are good");
+            let whole = count(&tasks);
+            prop_assert_eq!(count(&tasks[..cut]) + count(&tasks[cut..]), whole);
         }
     }
 }

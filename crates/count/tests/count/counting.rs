@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use board::squares::parse_squares;
-use board::{GivenError, Method, MethodChoice, Problem};
-use queens_count::{Backend, Counting, CountingError, count, memory_needed, with_method};
+use board::{GivenError, Method, Problem};
+use queens_count::{Backend, Counting, CountingError, count, memory_needed};
 
 #[test]
 fn every_problem_has_the_known_counts() {
@@ -34,19 +34,13 @@ fn completions_of_every_first_queen_are_all_placements() {
 }
 
 #[test]
-fn methods_and_backends_agree_on_any_number_of_threads() {
-    for method in MethodChoice::all() {
-        for backend in Backend::available() {
-            for threads in [0, 1, 3] {
-                let counting = Counting::new(10).backend(backend).threads(threads);
-                let counted = with_method(counting, method).run().expect("it counts");
-                assert_eq!(counted.threads, threads.max(1));
-                assert_eq!(
-                    counted.answer.count(),
-                    vectors::total(10),
-                    "{method} by {backend}, {threads} threads"
-                );
-            }
+fn backends_agree_on_any_number_of_threads() {
+    for backend in Backend::available() {
+        for threads in [0, 1, 3] {
+            let counting = Counting::new(10).backend(backend).threads(threads);
+            let counted = counting.run().expect("it counts");
+            assert_eq!(counted.threads, threads.max(1));
+            assert_eq!(counted.answer.count(), vectors::total(10), "{backend}, {threads} threads");
         }
     }
 }

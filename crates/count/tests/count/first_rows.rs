@@ -2,18 +2,17 @@
 //! search with the rules, square by square.
 
 use board::squares::parse_squares;
-use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Tasks};
+use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Task};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
 fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
     let plan =
         PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
-    let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
+    let tasks = plan.tasks(0..plan.len()).expect("the plan has the range");
     let mut kernel = Kernel::with_memory(0, backend, problem, Method::Rows { rows })
         .expect("there is such a kernel");
-    kernel.count(tasks.as_slice()).expect("tasks are good")
+    kernel.count(&tasks).expect("tasks are good")
 }
 
 #[test]
@@ -124,10 +123,8 @@ fn a_task_of_another_problem_is_refused() {
         Prefix { down: 1 << 6, ..Prefix::EMPTY },
         Prefix { left: 1, ..Prefix::EMPTY },
     ] {
-        let mut tasks = Tasks::new();
-        tasks.push(Prefix::EMPTY, 1);
-        tasks.push(record, 1);
+        let tasks = [Prefix::EMPTY, record].map(|record| Task { record, weight: 1 });
         let refused = Err(CountError::BadTask { index: 1, problem: "toroidal", n: 7, method });
-        assert_eq!(kernel.count(tasks.as_slice()), refused);
+        assert_eq!(kernel.count(&tasks), refused);
     }
 }

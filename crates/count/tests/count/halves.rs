@@ -1,7 +1,7 @@
 //! Compares every backend of `halves` with the known totals, the definition, and a search by rows.
 
 use board::halves::{Shares, Slice, Split};
-use board::{Method, PlanIndex, Prefix, Problem, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Task};
 use queens_count::{Backend, CountError, Kernel, Variant, memory_needed};
 
 fn kernel(backend: Backend, n: u32) -> Kernel {
@@ -16,21 +16,16 @@ fn plan(n: u32) -> PlanIndex {
     PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range")
 }
 
-fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Tasks {
-    let mut tasks = Tasks::new();
-    for ordinal in ordinals {
-        plan(n).fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
-    }
-    tasks
+fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Vec<Task> {
+    let task = |ordinal| plan(n).tasks(ordinal..ordinal + 1).expect("the plan has it");
+    ordinals.flat_map(task).collect()
 }
 
 /// Q(n), counted by `backend`.
 fn total(backend: Backend, n: u32) -> u128 {
     let tasks = tasks(n, 0..plan(n).len());
     let mut kernel = kernel(backend, n);
-    (0..tasks.len())
-        .map(|i| u128::from(kernel.count(tasks.slice(i..i + 1)).expect("tasks are good")))
-        .sum()
+    tasks.chunks(1).map(|task| u128::from(kernel.count(task).expect("tasks are good"))).sum()
 }
 
 #[test]
@@ -63,7 +58,7 @@ fn times(shares: &Shares, upper: u32, lower: u32) -> u64 {
 }
 
 /// The count of one task, found by a search row by row for all its boards.
-fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
+fn searched(n: u32, Task { record: task, weight }: Task) -> u64 {
     let split = Split::unpack(n, task).expect("it is a task");
     let search = Search { n, task, shares: Shares::new(n, split) };
     u64::from(weight) * search.boards(0, Prefix::EMPTY, 0, 0)
@@ -111,10 +106,9 @@ fn the_reference_agrees_with_a_search() {
     for n in 4..=11 {
         let tasks = tasks(n, 0..plan(n).len());
         let mut reference = kernel(Backend::Reference, n);
-        for i in 0..tasks.len() {
-            let expected = searched(n, tasks.get(i));
-            let found = reference.count(tasks.slice(i..i + 1));
-            assert_eq!(found, Ok(expected), "N = {n}, {:?}", tasks.get(i));
+        for task in tasks {
+            let found = reference.count(&[task]);
+            assert_eq!(found, Ok(searched(n, task)), "N = {n}, {task:?}");
         }
     }
 }
@@ -133,7 +127,7 @@ fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     for n in [22, 23] {
         let tasks = tasks(n, scattered(n, 1));
         let counts: Vec<u64> = but_the_reference()
-            .map(|backend| kernel(backend, n).count(tasks.as_slice()).expect("is a task"))
+            .map(|backend| kernel(backend, n).count(&tasks).expect("is a task"))
             .collect();
         assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
     }
@@ -156,12 +150,10 @@ fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
     let mut slices_with_boards = 0;
     for n in [8, 9, 12, 13, 22] {
         let tasks = tasks(n, scattered(n, if n < 22 { 3 } else { 1 }));
-        for i in 0..tasks.len() {
-            let record = tasks.get(i).0;
+        for Task { record, .. } in tasks {
             let count = |kernel: &mut Kernel, split: Split| {
-                let mut tasks = Tasks::new();
-                tasks.push(split.pack(), 1);
-                kernel.count(tasks.as_slice()).expect("it is a task")
+                let task = Task { record: split.pack(), weight: 1 };
+                kernel.count(&[task]).expect("it is a task")
             };
             let small = |variant: Variant| n < 22 || variant == Backend::detect().into();
             let variants = || Backend::available().map(Variant::from).chain([Variant::Search]);
@@ -190,8 +182,8 @@ fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
 
 #[test]
 fn tasks_of_another_board_are_refused() {
-    let good = tasks(9, 0..1);
-    let (task, weight) = good.get(0);
+    let good = tasks(9, 0..1)[0];
+    let task = good.record;
     let bad = [
         Prefix::EMPTY,
         Prefix { left: 0, right: 0, ..task },
@@ -205,13 +197,11 @@ fn tasks_of_another_board_are_refused() {
         Prefix { left: 1 << 1, right: 1 << 1, ..task },
     ];
     for backend in Backend::available() {
-        for task in bad {
-            let mut tasks = good.clone();
-            tasks.push(task, weight);
-            let refusal = kernel(backend, 9).count(tasks.as_slice());
+        for record in bad {
+            let refusal = kernel(backend, 9).count(&[good, Task { record, ..good }]);
             let expected =
                 CountError::BadTask { index: 1, problem: "total", n: 9, method: Method::Halves };
-            assert_eq!(refusal, Err(expected), "{task:?}");
+            assert_eq!(refusal, Err(expected), "{record:?}");
         }
     }
 }
@@ -225,11 +215,11 @@ fn records_outside_of_the_plan_count_like_the_reference() {
             if split & centre != 0 {
                 continue;
             }
-            let mut tasks = Tasks::new();
-            tasks.push(Prefix { left: centre, down: split, right: centre }, 1);
-            let expected = kernel(Backend::Reference, n).count(tasks.as_slice());
+            let record = Prefix { left: centre, down: split, right: centre };
+            let tasks = [Task { record, weight: 1 }];
+            let expected = kernel(Backend::Reference, n).count(&tasks);
             for backend in but_the_reference() {
-                let found = kernel(backend, n).count(tasks.as_slice());
+                let found = kernel(backend, n).count(&tasks);
                 assert_eq!(found, expected, "{backend}, N = {n}: {split:b} below {centre:b}");
             }
         }

@@ -9,7 +9,7 @@ mod halves;
 mod ring;
 mod variants;
 
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Problem};
 use queens_count::{Backend, Kernel};
 
 /// Q(n), counted by `backend` from the tasks of `method`.
@@ -20,14 +20,11 @@ fn total(backend: Backend, n: u32, method: Method) -> u128 {
     let problem = Problem::Total { n };
     let index = PlanIndex::new(problem, method).expect("the board can be cut so");
     let mut kernel = Kernel::new(backend, n, method).expect("there is such a kernel");
-    let mut tasks = Tasks::new();
     let mut sum = 0;
     for start in (0..index.len()).step_by(BLOCK as usize) {
-        tasks.clear();
-        index
-            .fill(start..index.len().min(start + BLOCK), &mut tasks)
-            .expect("the plan has the range");
-        sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
+        let tasks = index.tasks(start..index.len().min(start + BLOCK));
+        let tasks = tasks.expect("the plan has the range");
+        sum += u128::from(kernel.count(&tasks).expect("tasks are good"));
     }
     sum
 }

@@ -2,7 +2,7 @@
 //! the game.
 
 use board::ring::Preplacement;
-use board::{Method, PlanIndex, Problem, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Task};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
@@ -62,17 +62,15 @@ fn every_backend_counts_each_task_as_the_rules_say() {
     for (n, width) in [(5, 1), (6, 1), (8, 1), (9, 1), (5, 2), (7, 2), (9, 2), (10, 2)] {
         let plan = PlanIndex::new(Problem::Total { n }, Method::Ring { width })
             .expect("the board has such a ring");
-        let mut tasks = Tasks::new();
-        plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
-        for i in 0..tasks.len() {
-            let (record, weight) = tasks.get(i);
+        for of_plan in plan.tasks(0..plan.len()).expect("the plan has the range") {
+            let Task { record, weight } = of_plan;
             let task = Preplacement::unpack(record, n, width).expect("it is of the plan");
             let mut rules = Rules { n, queens: task.queens(n, width).collect() };
             let expected = u64::from(weight) * rules.completions();
             for backend in Backend::available() {
                 let mut kernel = Kernel::new(backend, n, Method::Ring { width })
                     .expect("there is such a kernel");
-                let found = kernel.count(tasks.slice(i..i + 1));
+                let found = kernel.count(&[of_plan]);
                 assert_eq!(found, Ok(expected), "{backend}: {task:?} of N = {n}");
             }
         }
@@ -89,14 +87,13 @@ proptest! {
     ) {
         let plan = PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect("the board has such a ring");
         let start = at % plan.len();
-        let mut tasks = Tasks::new();
         // Tasks of width 1 take long on large boards.
         let most = if n > 15 && width == 1 { 1 } else { 40 };
-        plan.fill(start..plan.len().min(start + most), &mut tasks).expect("the plan has the range");
+        let tasks = plan.tasks(start..plan.len().min(start + most)).expect("the plan has the range");
         let method = Method::Ring { width };
         let count = |backend| {
             let kernel = Kernel::new(backend, n, method);
-            kernel.expect("there is such a kernel").count(tasks.as_slice())
+            kernel.expect("there is such a kernel").count(&tasks)
         };
         let expected = count(Backend::Portable);
         prop_assert!(expected.is_ok());
@@ -110,18 +107,18 @@ proptest! {
 fn a_record_that_is_no_preplacement_is_refused() {
     let plan = PlanIndex::new(Problem::Total { n: 8 }, Method::Ring { width: 1 })
         .expect("the board has such a ring");
-    let mut good = Tasks::new();
-    plan.fill(0..2, &mut good).expect("the plan has the range");
+    let good = plan.tasks(0..2).expect("the plan has the range");
+    let right = good[1].record;
     let method = Method::Ring { width: 1 };
     for backend in Backend::available() {
         let mut kernel = Kernel::new(backend, 8, method).expect("there is such a kernel");
-        assert!(kernel.count(good.as_slice()).is_ok());
+        assert!(kernel.count(&good).is_ok());
         let mut tasks = good.clone();
-        tasks.left[1] ^= 1 << 3;
+        tasks[1].record.left ^= 1 << 3;
         let refused = Err(CountError::BadTask { index: 1, problem: "total", n: 8, method });
-        assert_eq!(kernel.count(tasks.as_slice()), refused, "a row beyond the board");
-        tasks.left[1] = good.left[1];
-        tasks.down[1] = good.down[1] & 0xffff_ff00 | good.down[1] >> 16;
-        assert_eq!(kernel.count(tasks.as_slice()), refused, "top and bottom in one column");
+        assert_eq!(kernel.count(&tasks), refused, "a row beyond the board");
+        let down = right.down & 0xffff_ff00 | right.down >> 16;
+        tasks[1].record = Prefix { down, ..right };
+        assert_eq!(kernel.count(&tasks), refused, "top and bottom in one column");
     }
 }

@@ -1,7 +1,7 @@
 //! Tests that every variant counts every task like the reference, one by one and together.
 
 use board::squares::parse_squares;
-use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Tasks};
+use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Task};
 use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
 
 use super::Random;
@@ -30,9 +30,9 @@ fn largest() -> Problem {
     Problem::Completions(Given::new(64, &given).expect("they stand so"))
 }
 
-fn each(kernel: &mut Kernel, tasks: &Tasks) -> Vec<u64> {
+fn each(kernel: &mut Kernel, tasks: &[Task]) -> Vec<u64> {
     let mut counts = Vec::new();
-    kernel.count_each(tasks.as_slice(), |count| counts.push(count)).expect("tasks are good");
+    kernel.count_each(tasks, |count| counts.push(count)).expect("tasks are good");
     counts
 }
 
@@ -41,11 +41,11 @@ fn plan_index(problem: Problem, method: Method) -> PlanIndex {
 }
 
 /// Compares all variants with `oracle`, which counts each task by itself.
-fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &Tasks) {
+fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &[Task]) {
     let expected = {
         let mut oracle = kernel(oracle, problem, method);
-        let count = |i| oracle.count(tasks.slice(i..i + 1)).expect("the task is good");
-        (0..tasks.len()).map(count).collect::<Vec<u64>>()
+        let count = |task: &[Task]| oracle.count(task).expect("the task is good");
+        tasks.chunks(1).map(count).collect::<Vec<u64>>()
     };
     for variant in variants(method) {
         if variant != oracle && slow(variant) && !slow(oracle) {
@@ -54,7 +54,7 @@ fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &Tasks) {
         let mut kernel = kernel(variant, problem, method);
         assert_eq!(each(&mut kernel, tasks), expected, "{problem} by {method}, {variant}");
         assert_eq!(
-            kernel.count(tasks.as_slice()),
+            kernel.count(tasks),
             Ok(expected.iter().sum()),
             "{problem} by {method}, {variant}"
         );
@@ -91,8 +91,7 @@ fn variants_agree_on_every_task_of_small_boards() {
     }
     for (problem, method) in cuts.into_iter().filter(|(problem, method)| method.cuts(*problem)) {
         let index = plan_index(problem, method);
-        let mut tasks = Tasks::new();
-        index.fill(0..index.len(), &mut tasks).expect("the plan has the range");
+        let tasks = index.tasks(0..index.len()).expect("the plan has the range");
         agree(problem, method, Variant::Straight(Backend::Reference), &tasks);
     }
 }
@@ -122,15 +121,15 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (largest(), Method::Rows { rows: 2 }, 200),
     ] {
         let index = plan_index(problem, method);
-        let mut tasks = Tasks::new();
+        let mut tasks = Vec::new();
         // The tasks include neighbours, which may share work.
         for _ in 0..count {
             let start = random.next() % index.len();
             let end = index.len().min(start + 1 + random.next() % 3);
-            index.fill(start..end, &mut tasks).expect("the plan has the range");
+            tasks.extend(index.tasks(start..end).expect("the plan has the range"));
         }
         agree(problem, method, Variant::Straight(Backend::Portable), &tasks);
-        let found = kernel(Backend::Portable, problem, method).count(tasks.as_slice());
+        let found = kernel(Backend::Portable, problem, method).count(&tasks);
         assert!(found.is_ok_and(|found| found > 0), "{problem} by {method}: nothing is compared");
     }
 }
@@ -144,15 +143,14 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
         (Problem::Toroidal { n: 7 }, Method::Rows { rows: 2 }),
         (completions(8, "b4"), Method::Rows { rows: 1 }),
     ] {
-        let mut tasks = Tasks::new();
-        plan_index(problem, method).fill(0..2, &mut tasks).expect("the plan has the range");
-        tasks.push(Prefix { left: 1 << 31, ..Prefix::EMPTY }, 1);
+        let mut tasks = plan_index(problem, method).tasks(0..2).expect("the plan has the range");
+        tasks.push(Task { record: Prefix { left: 1 << 31, ..Prefix::EMPTY }, weight: 1 });
         let error =
             CountError::BadTask { index: 2, problem: problem.name(), n: problem.n(), method };
         for variant in variants(method) {
             let mut kernel = kernel(variant, problem, method);
-            assert_eq!(kernel.count(tasks.as_slice()), Err(error), "{variant}");
-            let counted = kernel.count_each(tasks.as_slice(), |_| panic!("{variant} counted"));
+            assert_eq!(kernel.count(&tasks), Err(error), "{variant}");
+            let counted = kernel.count_each(&tasks, |_| panic!("{variant} counted"));
             assert_eq!(counted, Err(error), "{variant}");
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use board::{Locality, PlanIndex, Tasks};
+use board::{PlanIndex, Task};
 use count::{CountError, Kernel, Sampled};
 use plan::Plan;
 use rand::rngs::StdRng;
@@ -39,11 +39,10 @@ const LEAST_BLOCK: Duration = Duration::from_micros(100);
 /// The time of a part's blocks is a share of this size, or less, of the time of what is done as a whole.
 const SHARE_OF_BLOCKS: f64 = 16.0;
 
-/// A thread's kernel and its buffer of tasks.
+/// A thread's kernel.
 pub(super) struct Counter {
     index: Arc<PlanIndex>,
     kernel: Kernel,
-    tasks: Tasks,
     /// Of so many blocks of a task one is counted.
     every: NonZeroU32,
     seed: u64,
@@ -54,12 +53,14 @@ pub(super) struct Counter {
 
 /// What counting a run gave, or would have given if its tasks had been counted in full.
 pub(super) struct Run {
+    /// The number of its tasks.
+    pub(super) tasks: u64,
     /// The sum of weight times completions.
     pub(super) count: u64,
     /// Seconds of processor time that it takes.
     pub(super) seconds: f64,
-    /// Seconds that were spent on it, on the wall.
-    pub(super) spent: f64,
+    /// The time that was spent on it, on the wall.
+    pub(super) spent: Duration,
     /// Seconds of its longest task, or of one on average where they are counted together.
     pub(super) longest_task: f64,
 }
@@ -92,12 +93,13 @@ impl Counter {
         if tasks == 0 {
             return Ok((NonZeroU32::MIN, 1));
         }
-        counter.fill(middle(tasks, 1))?;
+        let task = counter.index.tasks(middle(tasks, 1))?;
         let long = effort.time / WHOLE_TASKS;
-        let (mut sampled, seconds) = counter.timed_sample()?;
-        if part(sampled, long).get() > 1 && seconds < effort.time.as_secs_f64() / 10.0 {
+        let begun = Instant::now();
+        let mut sampled = counter.sample(&task, 0)?;
+        if part(sampled, long).get() > 1 && begun.elapsed() < effort.time / 10 {
             // The first task pays for what a kernel makes once and for memory that was never touched: it may look long.
-            (sampled, _) = counter.timed_sample()?;
+            sampled = counter.sample(&task, 0)?;
         }
         let least = f64::from(LEAST_PART.get()) * LEAST_BLOCK.as_secs_f64();
         if part(sampled, long).get() > 1 && sampled.sampled_seconds < least {
@@ -106,9 +108,9 @@ impl Counter {
         }
         counter.every = part(sampled, long);
         let locality = method.locality(problem.n());
-        let mut run = locality.fair_run().min(tasks);
+        let mut run = locality.fair_run.min(tasks);
         if counter.every.get() == 1 {
-            let first = if matches!(locality, Locality::SharedLists { .. }) { run } else { 1 };
+            let first = if locality.needs_fair_run { run } else { 1 };
             run = counter.long_run(effort, first, run)?;
         }
         Ok((counter.every, run))
@@ -119,53 +121,44 @@ impl Counter {
         let Plan { problem, method, .. } = plan;
         let kernel =
             Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
-        let warms_up = method.locality(problem.n()).warms_up();
-        Counter { index, kernel, tasks: Tasks::new(), every, seed, warms_up }
+        let warms_up = method.locality(problem.n()).shares_tables;
+        Counter { index, kernel, every, seed, warms_up }
     }
 
     /// Counts a run, which must not be empty.
     pub(super) fn count(&mut self, ordinals: Range<u64>) -> Result<Run, CountError> {
-        self.fill(ordinals.clone())?;
+        let first_ordinal = ordinals.start;
+        let tasks = self.index.tasks(ordinals)?;
         if self.warms_up {
-            self.sample(0..1, 0)?;
+            self.sample(&tasks[..1], 0)?;
         }
+        let len = tasks.len() as u64;
         let begun = Instant::now();
         let watch = Stopwatch::start();
         if self.every.get() == 1 {
-            let count = self.kernel.count(self.tasks.as_slice())?;
+            let count = self.kernel.count(&tasks)?;
             let seconds = watch.elapsed().as_secs_f64();
-            let longest_task = seconds / self.tasks.len() as f64;
-            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest_task });
+            let longest_task = seconds / len as f64;
+            return Ok(Run { tasks: len, count, seconds, spent: begun.elapsed(), longest_task });
         }
-        let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
+        let mut random = StdRng::seed_from_u64(self.seed ^ first_ordinal);
         let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
-        for task in 0..self.tasks.len() {
+        for task in tasks.chunks(1) {
             let first = random.random_range(0..self.every.get());
-            let sampled = self.sample(task..task + 1, first)?;
+            let sampled = self.sample(task, first)?;
             count += sampled.count;
             seconds += sampled.seconds;
             longest = longest.max(sampled.seconds);
         }
         // Blocks are timed on the wall, because reading the processor's clock takes long beside one.
-        let spent = begun.elapsed().as_secs_f64();
-        let share = (watch.elapsed().as_secs_f64() / spent).min(1.0);
-        Ok(Run { count, seconds: share * seconds, spent, longest_task: share * longest })
+        let spent = begun.elapsed();
+        let share = watch.elapsed().div_duration_f64(spent).min(1.0);
+        let (seconds, longest_task) = (share * seconds, share * longest);
+        Ok(Run { tasks: len, count, seconds, spent, longest_task })
     }
 
-    fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {
-        self.tasks.clear();
-        Ok(self.index.fill(ordinals, &mut self.tasks)?)
-    }
-
-    fn sample(&mut self, tasks: Range<usize>, first: u32) -> Result<Sampled, CountError> {
-        self.kernel.sample(self.tasks.slice(tasks), self.every, first)
-    }
-
-    /// A part of the first task that the buffer has, and the seconds that were spent on it.
-    fn timed_sample(&mut self) -> Result<(Sampled, f64), CountError> {
-        let begun = Instant::now();
-        let sampled = self.sample(0..1, 0)?;
-        Ok((sampled, begun.elapsed().as_secs_f64()))
+    fn sample(&mut self, tasks: &[Task], first: u32) -> Result<Sampled, CountError> {
+        self.kernel.sample(tasks, self.every, first)
     }
 
     /// Doubles the length of a run in the middle of the plan, from `run` on, until it has `fair` tasks and takes long enough, or
@@ -176,7 +169,7 @@ impl Counter {
         let at_least = at_least.max(time.mul_f64(threads as f64 / MOST_RUNS));
         let at_most = time / 32;
         loop {
-            let spent = Duration::from_secs_f64(self.count(middle(tasks, run))?.spent);
+            let spent = self.count(middle(tasks, run))?.spent;
             let is_fair = run >= fair || 2 * spent > at_most;
             if is_fair && spent >= at_least || 2 * run > tasks {
                 return Ok(run);

@@ -91,7 +91,11 @@ impl Effort {
     pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
         let index = Arc::new(index);
-        let Some((every, run)) = until(&self.pilot(index.clone()), end).transpose()? else {
+        let pilot = begin({
+            let index = index.clone();
+            move || Counter::pilot(self, index)
+        });
+        let Some((every, run)) = until(&pilot, end).transpose()? else {
             return Ok(None);
         };
         let spread = Spread::new(self.plan.tasks, run, every.get() > 1, self.seed);
@@ -106,45 +110,34 @@ impl Effort {
         (index, every): (Arc<PlanIndex>, NonZeroU32),
         end: Instant,
     ) -> Result<Option<Estimated>, CountError> {
-        let sample = Sample::new(spread);
+        let sample =
+            Sample { spread, drawn: Vec::new(), most_spent: Duration::ZERO, longest_start: 0.0 };
         let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
-        let (sender, ended) = mpsc::channel();
-        for _ in 0..self.threads {
-            let (shared, index, sender) = (shared.clone(), index.clone(), sender.clone());
-            std::thread::spawn(move || {
-                // The receiver may have given up.
-                let _ = sender.send(shared.count(self, index, every));
-            });
+        let count = |_| {
+            let (shared, index) = (shared.clone(), index.clone());
+            begin(move || shared.count(self, index, every))
+        };
+        let threads: Vec<_> = (0..self.threads).map(count).collect();
+        for thread in &threads {
+            until(thread, end).transpose()?;
         }
-        for _ in 0..self.threads {
-            until(&ended, end).transpose()?;
-        }
-        let sample = shared.lock();
-        let is_whole = sample.spread.is_whole(sample.drawn.len());
-        if sample.drawn.len() < LEAST_DRAWS && !is_whole {
+        let Sample { spread, drawn, longest_start, .. } = &*shared.lock();
+        let is_whole = spread.is_whole(drawn.len());
+        if drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
         }
+        let estimate = |value: fn(&Run) -> f64| {
+            spread.estimate(drawn.iter().map(|(unit, run)| (*unit, value(run))).collect())
+        };
+        let seconds = estimate(|run| run.seconds);
         Ok(Some(Estimated {
-            total: says(sample.estimate(|drawn| drawn.count), is_whole),
+            total: says(estimate(|run| run.count as f64), is_whole),
             is_exact: is_whole,
-            core_seconds: with_drift(
-                sample.estimate(|drawn| drawn.seconds),
-                self.threads as f64 * sample.longest_start,
-            ),
-            longest_task_seconds: sample.longest_task,
-            tasks_counted: sample.counted,
+            core_seconds: with_drift(seconds, self.threads as f64 * longest_start),
+            longest_task_seconds: drawn.iter().map(|(_, run)| run.longest_task).fold(0.0, f64::max),
+            tasks_counted: drawn.iter().map(|(_, run)| run.tasks).sum(),
             blocks_per_draw: every,
         }))
-    }
-
-    /// Runs the pilot on a thread of its own, which may be abandoned.
-    fn pilot(self, index: Arc<PlanIndex>) -> Receiver<Result<(NonZeroU32, u64), CountError>> {
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || {
-            // The receiver may have given up.
-            let _ = sender.send(Counter::pilot(self, index));
-        });
-        receiver
     }
 }
 
@@ -161,6 +154,16 @@ fn says(sum: Estimate, is_exact: bool) -> Option<Estimate> {
     (sum.value > 0.0 || is_exact).then_some(sum)
 }
 
+/// Begins `work` on a thread of its own, which is abandoned if nobody waits for what it sends.
+fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        // The receiver may have given up.
+        let _ = sender.send(work());
+    });
+    receiver
+}
+
 /// What arrives before `end`.
 fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
     match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -168,13 +171,6 @@ fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
         Err(RecvTimeoutError::Timeout) => None,
         Err(RecvTimeoutError::Disconnected) => panic!("a thread has died"),
     }
-}
-
-/// What counting a draw gave.
-struct Drawn {
-    unit: u64,
-    count: f64,
-    seconds: f64,
 }
 
 /// State that the threads share.
@@ -185,33 +181,13 @@ struct Shared {
 
 struct Sample {
     spread: Spread,
-    drawn: Vec<Drawn>,
-    /// Number of tasks counted.
-    counted: u64,
+    /// The units that were drawn, and what counting them gave.
+    drawn: Vec<(u64, Run)>,
     /// The most time that was spent on a run.
     most_spent: Duration,
-    longest_task: f64,
     /// The most seconds of processor time that a thread took before its first run: for memory that is provided when it
     /// is touched first, and for tables that a kernel makes once.
     longest_start: f64,
-}
-
-impl Sample {
-    fn new(spread: Spread) -> Sample {
-        Sample {
-            spread,
-            drawn: Vec::new(),
-            counted: 0,
-            most_spent: Duration::ZERO,
-            longest_task: 0.0,
-            longest_start: 0.0,
-        }
-    }
-
-    /// The sum of all units' values, once there are enough draws.
-    fn estimate(&self, value: impl Fn(&Drawn) -> f64) -> Estimate {
-        self.spread.estimate(self.drawn.iter().map(|it| (it.unit, value(it))).collect())
-    }
 }
 
 impl Shared {
@@ -239,13 +215,10 @@ impl Shared {
                 if is_over { None } else { spread.draw() }
             };
             let Some((unit, ordinals)) = draw else { return Ok(()) };
-            let tasks = ordinals.end - ordinals.start;
-            let Run { count, seconds, spent, longest_task } = counter.count(ordinals)?;
+            let run = counter.count(ordinals)?;
             let mut sample = self.lock();
-            sample.drawn.push(Drawn { unit, count: count as f64, seconds });
-            sample.counted += tasks;
-            sample.most_spent = sample.most_spent.max(Duration::from_secs_f64(spent));
-            sample.longest_task = sample.longest_task.max(longest_task);
+            sample.most_spent = sample.most_spent.max(run.spent);
+            sample.drawn.push((unit, run));
         }
     }
 }
@@ -339,7 +312,7 @@ mod tests {
             let (backend, time) = (Backend::detect(), Duration::from_millis(500));
             let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
             let (_, run) = Counter::pilot(effort, Arc::new(index)).expect("it counts");
-            let fair = method.locality(n).fair_run().min(plan.tasks);
+            let fair = method.locality(n).fair_run.min(plan.tasks);
             assert!(run >= fair, "{n}: {run}");
         }
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use board::{PlanIndex, Tasks};
+use board::PlanIndex;
 use count::{Backend, Kernel};
 use farm::{
     AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, Holding,
@@ -251,11 +251,10 @@ fn play(
 
     let report_of = |job, name, kind, session, start: u64, error| {
         let range = Range::new(start, index.len().min(start + 5)).expect("it has tasks");
-        let mut tasks = Tasks::new();
-        index.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
+        let tasks = index.tasks(range.start()..range.end()).expect("it is of the plan");
         let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD)
             .expect("there is such a kernel")
-            .count(tasks.as_slice());
+            .count(&tasks);
         let count = counted.expect("the tasks are right") + error;
         // A lease of its own, so that neighbours do not become one row.
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use anyhow::ensure;
 use board::ring::Preplacement;
 use board::squares::Square;
-use board::{Method, PlanIndex, Prefix, Problem, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Task};
 use count::{Backend, Kernel};
 use solve::draw::{Diagram, text};
 use solve::{first_rows, solutions};
@@ -101,7 +101,7 @@ fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
     let Some(shown) = tasks.counts.iter().position(|&count| count > 0) else {
         anyhow::bail!("no task of the ring has a placement")
     };
-    let (record, weight) = tasks.tasks.get(shown);
+    let Task { record, weight } = tasks.tasks[shown];
     let Some(ring) = Preplacement::unpack(record, n, 1) else {
         anyhow::bail!("task {shown} of the ring is none")
     };
@@ -127,15 +127,14 @@ fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
 
 /// The tasks of a plan and the count of each, its weight included.
 struct Counted {
-    tasks: Tasks,
+    tasks: Vec<Task>,
     counts: Vec<u64>,
 }
 
 impl Counted {
     fn all(n: u32, method: Method) -> anyhow::Result<Counted> {
         let index = PlanIndex::new(Problem::Total { n }, method)?;
-        let mut tasks = Tasks::new();
-        index.fill(0..index.len(), &mut tasks)?;
+        let tasks = index.tasks(0..index.len())?;
         let mut kernel = Kernel::new(Backend::Reference, n, method)?;
         let count = |task| kernel.count_range(&index, task..task + 1);
         let counts = (0..index.len()).map(count).collect::<Result<_, _>>()?;
@@ -148,11 +147,11 @@ impl Counted {
 
     /// For each weight, the largest first: the number of its tasks and the sum of their counts.
     fn by_weight(&self) -> Vec<(u8, usize, u64)> {
-        let weights = || self.tasks.weight.iter().zip(&self.counts);
+        let weights = || self.tasks.iter().map(|task| task.weight).zip(&self.counts);
         [8, 4, 2, 1]
             .into_iter()
             .map(|weight| {
-                let having = || weights().filter(move |&(&its, _)| its == weight);
+                let having = || weights().filter(move |&(its, _)| its == weight);
                 (weight, having().count(), having().map(|(_, count)| count).sum())
             })
             .filter(|&(_, tasks, _)| tasks > 0)

@@ -235,9 +235,8 @@ impl PlanArgs {
     /// as `queens bench` cuts it. The plan itself takes `core_seconds`.
     fn board_seconds(&self, n: u32, effort: Effort, core_seconds: f64) -> Result<f64, Failure> {
         let problem = Problem::Total { n };
-        let name = effort.plan.method.name();
-        let choice = MethodChoice::all().find(|choice| choice.name() == name);
-        let method = choice.expect("each method has a choice").for_problem(problem);
+        let choice: MethodChoice = effort.plan.method.with(None);
+        let method = choice.for_problem(problem);
         if (problem, method) == (effort.plan.problem, effort.plan.method) {
             return Ok(core_seconds);
         }

@@ -1,6 +1,6 @@
 //! `queens plan --tasks`: the tasks of `rows` and `prefixes` as the masks that workers get.
 
-use board::{MethodChoice, PlanIndex, Prefix, Problem, TaskKind, Tasks};
+use board::{MethodChoice, PlanIndex, Prefix, Problem, Task, TaskKind};
 
 use crate::failure::Failure;
 use crate::output::Lines;
@@ -20,13 +20,10 @@ pub(super) fn run(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failur
         ));
     }
     let mut lines = Lines::new();
-    let mut tasks = Tasks::with_capacity(BLOCK as usize);
     for first in (0..index.len()).step_by(BLOCK as usize) {
-        tasks.clear();
         let past = index.len().min(first + BLOCK);
-        index.fill(first..past, &mut tasks).map_err(anyhow::Error::from)?;
-        for index in 0..tasks.len() {
-            let (Prefix { left, down, right }, weight) = tasks.get(index);
+        let tasks = index.tasks(first..past).map_err(anyhow::Error::from)?;
+        for Task { record: Prefix { left, down, right }, weight } in tasks {
             match json {
                 true => lines.print(format_args!(
                     r#"{{"left":{left},"down":{down},"right":{right},"weight":{weight}}}"#

@@ -2,8 +2,8 @@
 
 use std::net::TcpListener;
 
-use board::{PlanIndex, Tasks};
-use farm::{LeaseKind, LeaseToken, Method, Plan, Problem};
+use board::PlanIndex;
+use farm::{LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem, TasksBlock};
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1;
@@ -154,10 +154,8 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     let again = Some(v1::Recount { unlike: "portable".into(), by_search: false });
     let recount = v1::Lease { plan: Some((&plan).into()), range, recount: again, ..lease() };
     let block = |start: u64, end: u64| {
-        let mut tasks = Tasks::new();
-        enumeration.fill(start..end, &mut tasks).expect("it is of the plan");
-        let Tasks { left, down, right, weight } = tasks;
-        Message::Tasks(v1::Tasks { lease: 1, start, left, down, right, weight })
+        let tasks = enumeration.tasks(start..end).expect("it is of the plan");
+        Message::Tasks(TasksBlock { lease: LeaseId(1), start, tasks }.into())
     };
     let (a, b) = (tasks / 3, 2 * tasks / 3);
     let end = leased(v1::Lease { plan: None, ..lease() });
@@ -184,7 +182,7 @@ fn a_worker_ends_if_a_lease_needs_too_much_memory() {
     let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
     // Then the worker names the missing memory.
-    run(&mut queens(&args)).refusal(12, &["needs 76.7 MiB of memory per thread"]);
+    run(&mut queens(&args)).refusal(12, &["needs 75.7 MiB of memory per thread"]);
 }
 
 /// A lease with the token that belongs to it.

@@ -252,7 +252,7 @@ fn options_that_a_problem_lacks_are_refused() {
     );
     refused("count 8 --no-mirror --given a1", 3, &["by prefixes", "method rows"]);
     refused("count 8 --no-mirror --method halves", 2, &["leave out --no-mirror"]);
-    refused("count 8 --no-mirror --rows 9", 3, &["no 9 rows"]);
+    refused("count 8 --no-mirror --rows 9", 3, &["by prefixes M=9", "at most 8 rows"]);
     refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
     refused("count 8 --by-column --problem toroidal", 2, &["cannot be used with"]);
     refused("count 8 --blocked a1 --method rows", 2, &["one plain search", "--method"]);

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::{PlanIndex, Tasks};
+use board::PlanIndex;
 use bytesize::ByteSize;
 use farm::{
     Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, LeaseId, SessionId, TasksBlock,
@@ -249,8 +249,7 @@ impl Leased {
         let Coming { lease: Lease { id: lease, range, .. }, next, index } = self.0.front_mut()?;
         let (lease, start) = (*lease, *next);
         let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
-        let mut tasks = Tasks::with_capacity((end - start) as usize);
-        index.fill(start..end, &mut tasks).expect("a lease is a range of its plan");
+        let tasks = index.tasks(start..end).expect("a lease is a range of its plan");
         *next = end;
         if end == range.end() {
             self.0.pop_front();

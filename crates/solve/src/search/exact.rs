@@ -12,8 +12,9 @@ use std::collections::HashMap;
 
 use super::{Completion, Start, Work};
 use crate::Placement;
-use crate::bits::{Bits, ones};
+use crate::bits::Bits;
 use crate::check::Rules;
+use board::ones;
 use board::squares::Square;
 
 /// Searches the completions in a random order until one is found, all are excluded, or the budget is spent.

@@ -3,8 +3,9 @@
 //! The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a queen in
 //! the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
 
+use board::ones;
+
 use super::{Orbits, UNIQUE_MAX};
-use crate::bits::ones;
 
 /// The boards of the direct search that have these queens in rows 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

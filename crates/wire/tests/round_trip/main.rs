@@ -3,7 +3,7 @@
 mod messages;
 mod protocol;
 
-use board::{MethodChoice, Tasks};
+use board::{MethodChoice, Prefix, Task};
 use farm::{
     CheckedCount, CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId,
     LeaseKind, LeaseToken, Plan, Problem, Range, Report, Request, Share, ShareChange, TaskCounts,
@@ -165,11 +165,11 @@ fn the_largest_messages_fit_the_limit() {
         holding: vec![holding; Hello::MAX_HOLDINGS],
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
-    let masks = || vec![u32::MAX; tasks];
+    let record = Prefix { left: u32::MAX, down: u32::MAX, right: u32::MAX };
     let block = CoordinatorMessage::Tasks(TasksBlock {
         lease: LeaseId(u64::MAX),
         start: u64::MAX - tasks as u64,
-        tasks: Tasks { left: masks(), down: masks(), right: masks(), weight: vec![8; tasks] },
+        tasks: vec![Task { record, weight: 8 }; tasks],
     });
     assert!(v1::WorkRequest::from(hello).encoded_len() <= MAX_MESSAGE_BYTES);
     assert!(v1::WorkResponse::from(block).encoded_len() <= MAX_MESSAGE_BYTES);

@@ -1,6 +1,6 @@
 //! Random messages of all kinds.
 
-use board::{Given, Square, Tasks};
+use board::{Given, Prefix, Square, Task};
 use farm::{
     Ack, AuditPolicy, AuditScope, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello,
     Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
@@ -140,13 +140,9 @@ pub(super) fn tasks() -> impl Strategy<Value = TasksBlock> {
     let weight = 1..=64u8;
     let task = (any::<u32>(), any::<u32>(), any::<u32>(), weight);
     (any::<u64>(), 0..1u64 << 60, vec(task, 1..20)).prop_map(|(lease, start, rows)| {
-        let mut tasks = Tasks::with_capacity(rows.len());
-        for (left, down, right, weight) in rows {
-            tasks.left.push(left);
-            tasks.down.push(down);
-            tasks.right.push(right);
-            tasks.weight.push(weight);
-        }
+        let task =
+            |(left, down, right, weight)| Task { record: Prefix { left, down, right }, weight };
+        let tasks = rows.into_iter().map(task).collect();
         TasksBlock { lease: LeaseId(lease), start, tasks }
     })
 }

@@ -9,12 +9,12 @@
 //! ```
 
 use board::halves::{Shares, Split};
-use board::{Method, PlanIndex, Problem, Tasks, full_mask};
+use board::{Method, PlanIndex, Problem, full_mask};
 
 use crate::halves::by_size;
 use crate::halves::code::Code;
 use crate::halves::code::conflicts::Conflicts;
-use crate::halves::code::diagonals::{as_upper, diagonals, key};
+use crate::halves::code::diagonals::{diagonals, key};
 use crate::halves::lists::Lists;
 use crate::halves::units::Unit;
 
@@ -23,9 +23,7 @@ pub(crate) fn of_split<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists
     if !by_size::samples_splits(n) {
         return arranged(n, split, Conflicts::default());
     }
-    let [upper, lower] = samples(unit, n, split, lists);
-    let conflicts =
-        Conflicts::sample(by_size::sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
+    let conflicts = conflicts(unit, n, [split], by_size::sampled_pairs(n), lists);
     arranged(n, split, conflicts)
 }
 
@@ -69,11 +67,20 @@ fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Code {
     Code::new(n, &diagonals)
 }
 
-/// Samples of both lists of a split.
+/// Samples of both lists of a split: half-boards that do not attack the centre row's queen, without
+/// the marks of their keys.
 fn samples<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> [Vec<u64>; 2] {
     let shares = Shares::new(n, split);
-    let upper = lists.sample(unit, split.columns, shares.upper);
-    [upper, lists.sample(unit, split.others(n), shares.lower)]
+    let sides = [(split.columns, shares.upper), (split.others(n), shares.lower)];
+    let (attacked, diagonals) = (key(split.centre, split.centre), key(full_mask(n), full_mask(n)));
+    sides.map(|(set, window)| {
+        let mut keys = lists.sample(unit, set, window);
+        if split.centre != 0 {
+            keys.retain(|key| key & attacked == 0);
+            keys.iter_mut().for_each(|key| *key &= diagonals);
+        }
+        keys
+    })
 }
 
 /// The code of all splits of an even board, for which half-boards of some splits are sampled.
@@ -85,18 +92,13 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     const PAIRS: u64 = 5_000;
     let plan =
         PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the method counts this board");
-    let mut conflicts = Conflicts::default();
-    let mut tasks = Tasks::new();
-    for i in 0..SPLITS {
+    let splits = (0..SPLITS).map(|i| {
         let ordinal = plan.len() * (2 * i + 1) / (2 * SPLITS);
-        tasks.clear();
-        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
-        let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
-        let [upper, lower] = samples(unit, n, split, lists);
-        conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
-    }
+        let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has it");
+        Split::unpack(n, tasks[0].record).expect("it is a task")
+    });
     let split = Split { columns: full_mask(n / 2), ..Split::default() };
-    arranged(n, split, conflicts)
+    arranged(n, split, conflicts(unit, n, splits, PAIRS, lists))
 }
 
 /// The code of all tasks of an odd board that [share lists](crate::halves::shared) with a task
@@ -110,31 +112,33 @@ pub(crate) fn of_neighbours<U: Unit>(unit: U, n: u32, columns: u32, lists: &mut 
     let right = columns & !left;
     let on_left = (columns & left).count_ones();
     let lefts: Vec<u32> = (0..=left).filter(|left| left.count_ones() == on_left).collect();
-    let mut conflicts = Conflicts::default();
-    for i in 0..SPLITS {
+    let splits = (0..SPLITS).filter_map(|i| {
         let columns = right | lefts[(2 * i + 1) * lefts.len() / (2 * SPLITS)];
         // With the queen next to the centre, no half-board counts.
         let squares: Vec<u32> =
             (0..n / 2 - 1).filter(|column| columns >> column & 1 == 0).collect();
-        let Some(centre) = squares.get(i % squares.len().max(1)).map(|column| 1 << column) else {
-            continue;
-        };
-        let split = Split { centre, columns, ..Split::default() };
-        let [upper, lower] = samples(unit, n, split, lists);
-        let (upper, lower) = (counted(n, centre, upper), counted(n, centre, lower));
-        conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
-    }
+        let centre = 1 << squares.get(i % squares.len().max(1))?;
+        Some(Split { centre, columns, ..Split::default() })
+    });
     let others = full_mask(n) & !columns;
+    let conflicts = conflicts(unit, n, splits, PAIRS, lists);
     Code::shared(n, columns | left, others | left, conflicts)
 }
 
-/// The diagonals of the half-boards that do not attack the square `centre` of the centre row,
-/// without the marks of the keys.
-fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
-    keys.retain(|half_board| half_board & key(centre, centre) == 0);
-    let diagonals = key(full_mask(n), full_mask(n));
-    keys.iter_mut().for_each(|half_board| *half_board &= diagonals);
-    keys
+/// The conflicts of `pairs` sampled pairs of half-boards of each split.
+fn conflicts<U: Unit>(
+    unit: U,
+    n: u32,
+    splits: impl IntoIterator<Item = Split>,
+    pairs: u64,
+    lists: &mut Lists,
+) -> Conflicts {
+    let mut conflicts = Conflicts::default();
+    for split in splits {
+        let [upper, lower] = samples(unit, n, split, lists);
+        conflicts.add_sample(n, pairs, &upper, &lower);
+    }
+    conflicts
 }
 
 #[cfg(test)]
@@ -183,18 +187,18 @@ mod tests {
     ) -> [usize; 2] {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        let mut tasks = Tasks::new();
-        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
-        let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
+        let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has it");
+        let split = Split::unpack(n, tasks[0].record).expect("it is a task");
         let mut lists = Lists::new(n, kept, 0, Shares::new(n, split).columns);
-        let lists_of_task = samples(Portable, n, split, &mut lists);
-        let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
+        let [upper, lower] = samples(Portable, n, split, &mut lists);
         assert!(upper.len().min(lower.len()) > 500, "{} and {}", upper.len(), lower.len());
         [by_meetings(split), sampled(split, &mut lists)].map(|code| {
             let (from, used) = (code.upper.from, code.upper.used);
             let places = (CODE..u64::BITS).filter(|place| used >> place & 1 == 1);
             let code: Vec<u32> = places.map(|place| u32::from(from[place as usize])).collect();
-            Conflicts::sample(20_000, &upper, &lower, |key| as_upper(n, key)).left(&code)
+            let mut conflicts = Conflicts::default();
+            conflicts.add_sample(n, 20_000, &upper, &lower);
+            conflicts.left(&code)
         })
     }
 

@@ -8,19 +8,16 @@
 
 use std::cmp::Reverse;
 
+use crate::halves::code::diagonals::as_upper;
+
 /// The bits on which sampled pairs of an upper and a lower half-board meet.
 #[derive(Default)]
 pub(crate) struct Conflicts(Vec<u64>);
 
 impl Conflicts {
-    /// The conflicts of `count` pairs from all over both lists. There are none if a list is empty.
-    /// `lower` brings the keys of lower half-boards to the bits of the upper ones.
-    pub(crate) fn sample(
-        count: u64,
-        upper: &[u64],
-        lower: &[u64],
-        brought: impl Fn(u64) -> u64,
-    ) -> Conflicts {
+    /// Adds the conflicts of `count` pairs from all over both lists of a board of size `n`. There are
+    /// none if a list is empty.
+    pub(crate) fn add_sample(&mut self, n: u32, count: u64, upper: &[u64], lower: &[u64]) {
         // The fractional parts of the multiples of an irrational number are spread evenly.
         const GOLDEN_SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
         const SQUARE_ROOT_OF_TWO: u64 = 0x6a09_e667_f3bc_c909;
@@ -29,13 +26,8 @@ impl Conflicts {
             keys.get(place as usize).copied().unwrap_or(0)
         };
         let pair =
-            |i: u64| at(i, GOLDEN_SECTION, upper) & brought(at(i, SQUARE_ROOT_OF_TWO, lower));
-        Conflicts((1..=count).map(pair).filter(|conflict| *conflict != 0).collect())
-    }
-
-    /// Adds the conflicts of other pairs.
-    pub(crate) fn extend(&mut self, others: Conflicts) {
-        self.0.extend(others.0);
+            |i: u64| at(i, GOLDEN_SECTION, upper) & as_upper(n, at(i, SQUARE_ROOT_OF_TWO, lower));
+        self.0.extend((1..=count).map(pair).filter(|conflict| *conflict != 0));
     }
 
     /// Moves `count` diagonals to the front. Each of them is the diagonal on which most of the
@@ -88,11 +80,15 @@ mod tests {
 
     #[test]
     fn a_sample_is_of_pairs_from_all_over() {
-        let (upper, lower): (Vec<u64>, Vec<u64>) = ((0..40).map(|i| 1 << i).collect(), vec![!0; 7]);
-        let conflicts = Conflicts::sample(400, &upper, &lower, |key| key >> 20 << 20);
+        let upper: Vec<u64> = (0..40).map(|i| 1 << i).collect();
+        // On an odd board a diagonal is the same bit of both halves' keys, in the other mask.
+        let lower = [(u64::MAX << 20).rotate_left(32); 7];
+        let mut conflicts = Conflicts::default();
+        conflicts.add_sample(9, 10, &[], &lower);
+        assert!(conflicts.0.is_empty());
+        conflicts.add_sample(9, 400, &upper, &lower);
         let all = conflicts.0.iter().fold(0, |all, conflict| all | conflict);
         assert_eq!(all, ((1 << 40) - 1) >> 20 << 20);
         assert!((190..210).contains(&conflicts.0.len()), "{}", conflicts.0.len());
-        assert!(Conflicts::sample(10, &[], &lower, |key| key).0.is_empty());
     }
 }

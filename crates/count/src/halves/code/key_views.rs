@@ -8,7 +8,7 @@ use board::halves::Split;
 
 use crate::halves::by_size::CodeBits;
 use crate::halves::code::conflicts::Conflicts;
-use crate::halves::code::diagonals::{as_upper, diagonals, in_other_half};
+use crate::halves::code::diagonals::{diagonals, in_other_half};
 use crate::halves::code::view::{ByBytes, CODE, View};
 
 /// The tables by which the keys of upper and of lower half-boards become records: for each byte of
@@ -50,7 +50,7 @@ pub fn key_views(
     }
     let mut conflicts = Conflicts::default();
     for [upper, lower] in samples {
-        conflicts.extend(Conflicts::sample(pairs, upper, lower, |key| as_upper(n, key)));
+        conflicts.add_sample(n, pairs, upper, lower);
     }
     conflicts.order(&mut order, bits.sum() as usize);
     assert!(order.len() as u32 <= bits.sum() + CODE, "an item has 32 bits at most");

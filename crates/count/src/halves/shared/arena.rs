@@ -14,8 +14,6 @@ pub(crate) struct Arena {
     lists: HashMap<u32, List>,
     /// The starts of the buckets of one list after the other.
     starts: Vec<u32>,
-    /// The number of starts that are in use.
-    starts_len: usize,
     /// The items of one list after the other, and room for [`STEP`] more.
     items: Box<[u32]>,
     /// The number of items of all lists.
@@ -37,7 +35,6 @@ impl Arena {
         Arena {
             lists: HashMap::new(),
             starts: Vec::new(),
-            starts_len: 0,
             items: vec![0; room + STEP].into_boxed_slice(),
             len: 0,
         }
@@ -46,7 +43,8 @@ impl Arena {
     /// Removes all lists.
     pub(crate) fn clear(&mut self) {
         self.lists.clear();
-        (self.starts_len, self.len) = (0, 0);
+        self.starts.clear();
+        self.len = 0;
     }
 
     /// The list of half-boards in these columns, if it is here.
@@ -70,10 +68,8 @@ impl Arena {
         let first = self.len;
         self.len += list.len();
         self.items[first..self.len].copy_from_slice(&list.items[..list.len()]);
-        let starts = self.starts_len..self.starts_len + list.starts.len();
-        self.starts_len = starts.end;
-        self.starts.resize(self.starts.len().max(starts.end), 0);
-        self.starts[starts.clone()].copy_from_slice(list.starts);
+        let starts = self.starts.len()..self.starts.len() + list.starts.len();
+        self.starts.extend_from_slice(list.starts);
         self.lists.insert(columns, List { starts, first });
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::halves::draws::Draws;
 use crate::halves::join::build::{ENTRY_LANES, LANES, Lanes, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
-use crate::halves::join::{BuildSide, Join, ProbeSide};
+use crate::halves::join::{Join, Side};
 use crate::halves::lists::records::Records;
 use crate::halves::quarters::{PADDING, Pair, Quarter};
 use crate::halves::shared::filter::{Filter, Passed};
@@ -195,13 +195,8 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             })
         });
         blocks_of_ties += u32::from(upper[1].len() >= 2 * LANES);
-        let mut build = BuildSide {
-            whole: sort(&above, &upper[0]),
-            ties: list(&above, &upper[1]),
-            sorted_ties: Buckets::new(bits.sum(), ROOM),
-        };
-        build.sort_ties(&mut Sorter::new(bits.sum()));
-        let probe = ProbeSide { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
+        let build = Side { whole: sort(&above, &upper[0]), ties: sort(&above, &upper[1]) };
+        let probe = Side { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
         let mut join = Join::new(unit, bits);
         // The second round shows whether the first one has left anything behind.
         for _ in 0..2 {
