@@ -57,6 +57,8 @@ pub struct JobView {
     /// What it waits for while no worker counts it, or while no connected worker may give the second counts that it wants:
     /// the end of a sentence that begins with "waits for".
     pub waits_for: Option<String>,
+    /// It waits for its turn alone: the workers count jobs that are served before it.
+    pub awaits_turn: bool,
 }
 
 impl JobView {
@@ -94,15 +96,21 @@ impl JobView {
                 let id = self.id;
                 format!("is suspended: {reason}; `queens audit {id} --all` has it counted again")
             }),
-            self.disputed.as_ref().map(|what| match self.disputes {
-                ..=1 => format!("is disputed: {what}"),
-                disputes => format!("is disputed: {disputes} ranges; {what}"),
-            }),
+            self.dispute().map(|what| format!("is disputed: {what}")),
             self.failed_tasks(),
             self.audited().map(|what| format!("is {what}")),
             self.waits_for.as_ref().map(|what| format!("waits for {what}")),
         ];
         remarks.into_iter().flatten().collect()
+    }
+
+    /// Its first dispute, with the number of disputed ranges if there are more: the end of a sentence.
+    pub fn dispute(&self) -> Option<String> {
+        let what = self.disputed.as_ref()?;
+        Some(match self.disputes {
+            ..=1 => what.clone(),
+            disputes => format!("{disputes} ranges; {what}"),
+        })
     }
 
     /// The failed tasks, which are no longer leased, and what to do about them.
@@ -153,6 +161,7 @@ mod tests {
             times: Times::default(),
             hours: Hours::default(),
             waits_for: None,
+            awaits_turn: false,
         }
     }
 

@@ -443,6 +443,7 @@ impl TryFrom<v1::Job> for JobView {
             },
             hours: Hours { processor_us: job.processor_us, gpu_us: job.gpu_us },
             waits_for: job.waits_for,
+            awaits_turn: job.awaits_turn,
         })
     }
 }
@@ -752,6 +753,7 @@ impl From<JobView> for v1::Job {
             processor_us: job.hours.processor_us,
             gpu_us: job.hours.gpu_us,
             waits_for: job.waits_for,
+            awaits_turn: job.awaits_turn,
         }
     }
 }

@@ -238,8 +238,15 @@ impl Farm {
             times: job.times,
             hours: job.hours,
             waits_for: None,
+            awaits_turn: false,
         };
-        JobView { waits_for: self.waits_for(&view), ..view }
+        match self.waits_for(&view) {
+            None if view.state == JobState::Running && view.workers == 0 => {
+                let waits_for = self.served_before(&view);
+                JobView { awaits_turn: waits_for.is_some(), waits_for, ..view }
+            }
+            waits_for => JobView { waits_for, ..view },
+        }
     }
 
     fn tell(&mut self, session: SessionId, order: CoordinatorMessage) {

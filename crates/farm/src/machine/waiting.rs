@@ -9,8 +9,8 @@ use crate::job::Job;
 use crate::{AuditScope, JobId, JobState, JobView};
 
 impl Farm {
-    /// See [`JobView::waits_for`], which this is. A job of which workers hold ranges waits for nothing but second counts
-    /// that none of the workers may give.
+    /// What a job waits for, if it is more than its turn: see [`JobView::waits_for`]. A job of which workers hold ranges
+    /// waits for nothing but second counts that none of the workers may give.
     pub(super) fn waits_for(&self, view: &JobView) -> Option<String> {
         let id = view.id;
         if view.state == JobState::Paused {
@@ -43,12 +43,12 @@ impl Farm {
             _ if view.failed > 0 && view.tasks_done + view.failed == view.tasks() => {
                 Some(format!("`queens resume {id}`: workers were lost with what is left of it"))
             }
-            _ => self.served_before(view),
+            _ => None,
         }
     }
 
     /// The first of the jobs that workers count and that are served before this one.
-    fn served_before(&self, view: &JobView) -> Option<String> {
+    pub(super) fn served_before(&self, view: &JobView) -> Option<String> {
         let spec = &view.spec;
         let is_of_owner = |job: &Job| job.spec.origin.owner == spec.origin.owner;
         let is_before = |(id, job): &(JobId, &Job)| {

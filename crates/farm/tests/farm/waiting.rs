@@ -1,6 +1,6 @@
 //! Tests of what a job waits for.
 
-use farm::{AuditPolicy, AuditScope, Change, JobId, RequestId};
+use farm::{AuditPolicy, AuditScope, Change, JobId, JobState, RequestId};
 
 use crate::stage::{AUDIT_ALL, Stage, change, plan, submission_by};
 
@@ -34,6 +34,8 @@ fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
     assert_eq!(waits_for(&stage, low), behind, "it has the lower priority");
     assert_eq!(waits_for(&stage, equal), behind, "it was submitted later");
     assert_eq!(waits_for(&stage, urgent), None, "it is served before all others");
+    let awaits_turn = |job| stage.farm.job(job).expect("it exists").awaits_turn;
+    assert_eq!([low, urgent].map(awaits_turn), [true, false]);
     stage.join("w2", 4);
     let behind = Some(format!("job {urgent}, which is served first"));
     assert_eq!(waits_for(&stage, equal), behind, "it has the highest priority of both");
@@ -51,17 +53,27 @@ fn a_job_waits_for_the_turn_of_its_owner() {
 
 #[test]
 fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
-    for (across, who) in [
-        (AuditScope::Machines, "a worker on another machine to count 1 range again"),
-        (AuditScope::Owners, "a worker of another owner to count 1 range again"),
+    let machine = "a worker on another machine to count 1 range again";
+    let owner = "a worker of another owner to count 1 range again";
+    for (across, is_audited_later, who) in [
+        (AuditScope::Machines, false, machine),
+        (AuditScope::Owners, false, owner),
+        (AuditScope::Machines, true, machine),
+        (AuditScope::Owners, true, owner),
     ] {
         let mut stage = Stage::new();
-        let job = submit_by(&mut stage, "ann", Some(AuditPolicy { across, ..AUDIT_ALL }));
+        let policy = AuditPolicy { across, ..AUDIT_ALL };
+        let job = submit_by(&mut stage, "ann", (!is_audited_later).then_some(policy));
         let worker = stage.join("w1", 100);
         while stage.farm.job(job).expect("it exists").tasks_done < 4 {
             let lease = stage.last_lease(worker);
             stage.finish(worker, &lease, 1_000);
         }
+        if is_audited_later {
+            stage.act(change(RequestId(9), job, Change::Audit(policy)));
+        }
+        let state = stage.farm.job(job).expect("it exists").state;
+        assert_eq!(state == JobState::Done, is_audited_later);
         let why = waits_for(&stage, job).expect("it waits");
         assert!(why.starts_with(who) && why.contains("queens audit 1 --withdraw"), "{why}");
     }

@@ -426,7 +426,8 @@ impl Following {
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
-            let what = job.waits_for.as_ref();
+            // Turns come and go all the time.
+            let what = job.waits_for.as_ref().filter(|_| !job.awaits_turn);
             // The number of waiting ranges changes all the time, and is not compared.
             let why = what.map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
             if let Some(what) = what.filter(|_| why != waits) {
@@ -435,7 +436,7 @@ impl Following {
             waits = why;
             if job.disputed != disputed {
                 disputed.clone_from(&job.disputed);
-                if let Some(what) = &job.disputed {
+                if let Some(what) = job.dispute() {
                     tracing::warn!("job {} is disputed: {what}", job.id);
                 }
             }

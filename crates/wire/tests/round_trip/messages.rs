@@ -196,6 +196,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 },
                 hours: Hours { processor_us: speed, gpu_us: id },
                 waits_for: (speed > id).then(|| "a worker: none is connected".into()),
+                awaits_turn: speed.is_multiple_of(2),
             }
         },
     )
