@@ -162,24 +162,38 @@ impl Account {
     }
 }
 
-/// A sum over the last minutes: what was added earlier has faded.
+/// A sum over the last minutes: that of the present slot of time, and of the one before as much as
+/// lies in a window that ends now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recent {
-    us: f64,
-    at: Millis,
+    slot: u64,
+    us: u64,
+    us_before: u64,
 }
 
 impl Recent {
-    /// Then half is left of what was added. An owner that comes back, or a new one, is served before the others for so
-    /// long at most.
-    const HALF_LIFE_MS: f64 = 300_000.0;
+    /// The length of a slot and of the window. An owner that comes back, or a new one, is served
+    /// before the others for half of it at most.
+    const SLOT_MS: u64 = 600_000;
+
+    fn at(self, now: Millis) -> Recent {
+        let slot = now.0 / Recent::SLOT_MS;
+        match slot - self.slot {
+            0 => self,
+            1 => Recent { slot, us: 0, us_before: self.us },
+            _ => Recent { slot, us: 0, us_before: 0 },
+        }
+    }
 
     fn add(&mut self, now: Millis, us: u64) {
-        *self = Recent { us: self.us(now).saturating_add(us) as f64, at: now };
+        *self = self.at(now);
+        self.us = self.us.saturating_add(us);
     }
 
     fn us(self, now: Millis) -> u64 {
-        let ms = now.0.saturating_sub(self.at.0) as f64;
-        (self.us * (-ms / Recent::HALF_LIFE_MS).exp2()) as u64
+        let Recent { us, us_before, .. } = self.at(now);
+        let left = u128::from(Recent::SLOT_MS - now.0 % Recent::SLOT_MS);
+        let before = u128::from(us_before) * left / u128::from(Recent::SLOT_MS);
+        us.saturating_add(u64::try_from(before).expect("it is at most `us_before`"))
     }
 }
