@@ -22,14 +22,14 @@ def main(program):
     load = os.getloadavg()[0]
     shared = "otherwise idle" if load < 1 else "shared with other programs"
     loop = json.loads(run(program, "count", "12", "--json"))["backend"]
-    print(
+    page = [
         "# Figures of the literature, reproduced\n\n"
         f"`tools/reproduced.py` wrote this page on {datetime.date.today()}, on "
-        f"{named[1].strip() if named else 'an unknown processor'}, {os.cpu_count()} processors, {shared} (load {load:.1f} "
+        f"{named[1].strip() if named else 'an unknown processor'}, {len(os.sched_getaffinity(0))} processors, {shared} (load {load:.1f} "
         f"at the start), counting loop {loop}. `queens reproduce --only FIGURE --json` prints the command that prints a "
         "figure. A figure with a decimal point is measured, and agrees within the factor that `vectors/sources.json` names.\n\n"
         "| figure | what it is | source | its value | ours |\n|---|---|---|---|---|"
-    )
+    ]
     lines = [json.loads(line) for line in run(program, "reproduce", "--json").splitlines()]
     for line in lines:
         ours = line["ours"]
@@ -38,22 +38,27 @@ def main(program):
         elif ours == line["source_value"]:
             ours = "same"
         cells = [line["figure"], line["claim"], of_figure[line["figure"]], line["source_value"], ours]
-        print(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        page.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     for line in lines:
         if line["reason"]:
-            print(f"\n`{line['figure']}`: {line['reason']}")
-    print("\n## Sources\n")
+            page.append(f"\n`{line['figure']}`: {line['reason']}")
+    page.append("\n## Sources\n")
     used = {of_figure[line["figure"]]: line for line in lines}
     for source, line in used.items():
         year = f" ({line['year']})" if line["year"] else ""
-        print(f"- {source}: {line['author']}{year}. {line['place']}.")
+        page.append(f"- {source}: {line['author']}{year}. {line['place']}.")
+    (ROOT / "docs/REPRODUCED.md").write_text("\n".join(page) + "\n")
 
 
 def run(program, *arguments):
-    return subprocess.run([program, *arguments], check=True, text=True, stdout=subprocess.PIPE).stdout
+    """What a command prints. It ends with 14 if a figure is not reproduced, which the page says, too."""
+    done = subprocess.run([program, *arguments], text=True, stdout=subprocess.PIPE)
+    if done.returncode not in (0, 14):
+        sys.exit(f"{program} {' '.join(arguments)} ended with {done.returncode}")
+    return done.stdout
 
 
 if __name__ == "__main__":
-    with (ROOT / "docs/REPRODUCED.md").open("w") as page:
-        sys.stdout = page
-        main(sys.argv[1])
+    if len(sys.argv) != 2:
+        sys.exit("name the program, as in target/release/queens")
+    main(sys.argv[1])

@@ -70,7 +70,12 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
         "SQLite does not take this for the name of a file: have ./ before it, if it is one"
     } else {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        return folder.filter(|folder| !folder.is_dir()).map_or(Ok(()), |folder| {
+        // A folder that may not be looked at may be there.
+        let is_missing = |folder: &&Path| match folder.metadata() {
+            Ok(there) => !there.is_dir(),
+            Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        };
+        return folder.filter(is_missing).map_or(Ok(()), |folder| {
             Err(LedgerFault::Place(format!("there is no folder {}", folder.display())))
         });
     };

@@ -63,7 +63,8 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Writes bytes as hexadecimal text, two digits for each byte. Every row of a ledger that is read has some hundred of them in its checksum's text.
+/// Writes bytes as hexadecimal text, two digits for each byte. The checksum's text of each row of a ledger has some
+/// hundred of them.
 pub fn write_hexadecimal<const BYTES: usize>(
     f: &mut fmt::Formatter<'_>,
     bytes: &[u8; BYTES],

@@ -34,16 +34,10 @@ pub enum ServiceError {
         reason: String,
     },
     /// There was no coordinator for so long that the worker does not wait any more.
-    #[error(
-        "there was no coordinator for as long as --give-up-after says ({0}); what this worker has not \
-         reported is counted again by others"
-    )]
+    #[error("there was no coordinator for too long ({0})")]
     GaveUp(String),
     /// The coordinator refuses the token.
-    #[error(
-        "the coordinator at {url} refuses this token: {reason}; give one that is valid with --token-file FILE, or \
-         a join string with --join-file FILE"
-    )]
+    #[error("the coordinator at {url} refuses this token: {reason}")]
     Token {
         /// The address of the coordinator.
         url: String,
@@ -55,9 +49,7 @@ pub enum ServiceError {
     #[error("{0}")]
     Secret(String),
     /// The address to listen on cannot be bound.
-    #[error(
-        "cannot listen on {address}: {reason}; stop the process that does, or choose another address with --listen"
-    )]
+    #[error("cannot listen on {address}: {reason}")]
     Listen {
         /// The address.
         address: String,
@@ -68,10 +60,7 @@ pub enum ServiceError {
     #[error("{0}")]
     Incompatible(String),
     /// The coordinator sent tasks that cannot be counted.
-    #[error(
-        "the coordinator sent tasks that its plan does not have: {0}; run the same version of this program at both \
-         ends, or work for another coordinator"
-    )]
+    #[error("the coordinator sent tasks that its plan does not have: {0}")]
     Tasks(#[from] CountError),
     /// A device failed that was asked for.
     #[error(transparent)]

@@ -26,11 +26,11 @@
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
 
-mod arrays;
 mod bits;
 mod check;
 mod construct;
 pub mod draw;
+mod large;
 mod masks;
 mod notation;
 mod placement;

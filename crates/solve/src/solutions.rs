@@ -5,8 +5,8 @@ use std::task::{Poll, ready};
 
 use board::Problem;
 
-use crate::arrays::Arrays;
 use crate::check::Rules;
+use crate::large::Large;
 use crate::masks::{MASKS_MAX, Masks};
 use crate::unique::{Orbits, UNIQUE_MAX};
 use crate::{Placement, Start};
@@ -34,7 +34,7 @@ pub fn solutions(of: impl Into<Solutions>) -> Solutions {
 
 /// The placements that [`solutions`] lists, as an iterator.
 ///
-/// It searches with masks up to N = 64, and beyond with control arrays. Both are plain backtracking: the
+/// It searches with masks up to N = 64, and beyond with bit sets of any length. Both are plain backtracking: the
 /// first placement of 30 queens takes about a second, and that of 100 for ever, unless many are given.
 /// To [count](Iterator::count) and to skip placements takes no memory for each.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Solutions {
 #[derive(Clone, Debug)]
 enum Search {
     Masks(Masks),
-    Arrays(Box<Arrays>),
+    Large(Box<Large>),
     Orbits(Orbits),
 }
 
@@ -107,14 +107,14 @@ impl Search {
         if start.n <= MASKS_MAX {
             Search::Masks(Masks::new(start, start.n))
         } else {
-            Search::Arrays(Box::new(Arrays::new(start)))
+            Search::Large(Box::new(Large::new(start)))
         }
     }
 
     fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         match self {
             Search::Masks(masks) => masks.advance_within(steps),
-            Search::Arrays(arrays) => arrays.advance_within(steps),
+            Search::Large(large) => large.advance_within(steps),
             Search::Orbits(orbits) => orbits.advance_within(steps).map(|size| size.is_some()),
         }
     }
@@ -122,7 +122,7 @@ impl Search {
     fn placement(&self) -> Placement {
         let columns = match self {
             Search::Masks(masks) => &masks.columns,
-            Search::Arrays(arrays) => &arrays.columns,
+            Search::Large(large) => &large.columns,
             Search::Orbits(orbits) => &orbits.search.as_ref().expect("it has found one").columns,
         };
         Placement::trusted(columns.clone())
@@ -199,8 +199,8 @@ pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
         return Masks::new(start, rows).count(&mut found);
     }
     assert_eq!(rows, n, "the rows of a board of size {n} do not fit a word");
-    let mut arrays = Arrays::new(start);
-    while arrays.advance() {
+    let mut large = Large::new(start);
+    while large.advance() {
         found(1);
     }
 }

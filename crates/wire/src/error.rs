@@ -25,7 +25,7 @@ impl WireError {
     }
 
     /// A name or a version cannot be printed or stored as it is.
-    pub(crate) fn text(field: &str) -> WireError {
+    pub fn text(field: &str) -> WireError {
         WireError::Malformed(format!(
             "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \
              empty and must not be"

@@ -8,7 +8,8 @@ impl Farm {
     /// The most jobs that have ended of which people see at a time.
     pub const ENDED_SHOWN: usize = 100;
 
-    /// What people see of the farm now. It costs about a microsecond for each job and worker.
+    /// What people see of the farm now. It costs about a microsecond for each job and worker,
+    /// and for a job that waits for its turn some more for each job that is leased.
     pub fn overview(&self) -> Overview {
         let ended_in_all = [JobState::Done, JobState::Cancelled].map(|state| self.jobs_in(state));
         Overview {

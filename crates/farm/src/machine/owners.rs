@@ -36,11 +36,15 @@ impl Queue {
 
     /// Whether it was there.
     pub(super) fn remove(&mut self, priority: i32, owner: &str, id: JobId) -> bool {
-        let level = self.0.get_mut(&Reverse(priority));
-        let jobs = level.and_then(|level| level.get_mut(owner));
-        let was_there = jobs.is_some_and(|jobs| jobs.remove(&id));
-        self.0.values_mut().for_each(|level| level.retain(|_, jobs| !jobs.is_empty()));
-        self.0.retain(|_, level| !level.is_empty());
+        let Some(level) = self.0.get_mut(&Reverse(priority)) else { return false };
+        let Some(jobs) = level.get_mut(owner) else { return false };
+        let was_there = jobs.remove(&id);
+        if jobs.is_empty() {
+            level.remove(owner);
+        }
+        if level.is_empty() {
+            self.0.remove(&Reverse(priority));
+        }
         was_there
     }
 

@@ -150,8 +150,10 @@ fn an_audit_that_confirms_a_wrong_total_suspends_again() {
     work(&mut stage, two);
 
     assert_eq!(stage.state(job), (JobState::Suspended, 4));
-    let suspensions =
-        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Finish { .. }));
+    let suspensions = stage
+        .commands
+        .iter()
+        .filter(|command| matches!(command, LedgerCommand::Finish { reason: Some(_), .. }));
     assert_eq!(suspensions.count(), 2);
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use farm::{JobId, JobView, Plan};
+use futures_util::{Stream, StreamExt as _};
 use tonic::{Code, Response, Status, Streaming};
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::ask_response::Answer;
@@ -187,26 +188,9 @@ impl Client {
     pub(super) async fn receive(
         &self,
         pieces: Result<Response<Streaming<v1::Piece>>, Status>,
-        mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+        write: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut pieces = self.given(pieces)?;
-        let mut hasher = blake3::Hasher::new();
-        loop {
-            let piece = pieces.message().await.map_err(|status| self.failure(status))?;
-            let v1::Piece { data, hash } = piece.ok_or_else(|| {
-                Failure::unreachable(self.url(), "it ended what it sent too early")
-            })?;
-            hasher.update(&data);
-            write(&data)?;
-            if hash.is_empty() {
-                continue;
-            }
-            let is_whole = hash == hasher.finalize().as_bytes();
-            return is_whole.then_some(()).ok_or_else(|| {
-                let altered = "what the coordinator sent was altered on its way; ask for it again";
-                Failure::Incompatible(altered.into())
-            });
-        }
+        join(self.given(pieces)?, write).await.map_err(|status| self.failure(status))?
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
@@ -262,4 +246,56 @@ impl Client {
 /// A job as the coordinator shows it.
 pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
     Ok(JobView::try_from(job)?)
+}
+
+/// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last one.
+async fn join(
+    mut pieces: impl Stream<Item = Result<v1::Piece, Status>> + Unpin,
+    mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<Result<(), Failure>, Status> {
+    let failed = |what| {
+        Failure::Incompatible(format!(
+            "what the coordinator sent {what} on its way; ask for it again"
+        ))
+    };
+    let mut hasher = blake3::Hasher::new();
+    while let Some(piece) = pieces.next().await {
+        let v1::Piece { data, hash } = piece?;
+        hasher.update(&data);
+        if let Err(failure) = write(&data) {
+            return Ok(Err(failure));
+        }
+        if !hash.is_empty() {
+            let is_whole = hash == hasher.finalize().as_bytes();
+            return Ok(is_whole.then_some(()).ok_or_else(|| failed("was altered")));
+        }
+    }
+    Ok(Err(failed("lost its end")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+
+    #[tokio::test]
+    async fn a_file_is_taken_whole_and_unaltered() {
+        let piece = |data: &[u8], hash: &[u8]| v1::Piece { data: data.into(), hash: hash.into() };
+        let hash = blake3::hash(b"all of it");
+        let whole = [piece(b"all ", &[]), piece(b"of it", hash.as_bytes())];
+        let received = async |pieces: &[v1::Piece]| {
+            let mut file = Vec::new();
+            let joined = join(stream::iter(pieces.iter().cloned().map(Ok)), |data| {
+                file.extend_from_slice(data);
+                Ok(())
+            });
+            joined.await.expect("the connection holds").map(|()| file)
+        };
+        assert_eq!(received(&whole).await.expect("it is whole"), b"all of it");
+        let altered = [whole[0].clone(), piece(b"of us", hash.as_bytes())];
+        let swapped = [piece(b"of it", &[]), piece(b"all ", hash.as_bytes())];
+        for pieces in [&whole[..1], &whole[1..], &altered, &swapped, &[]] {
+            received(pieces).await.expect_err("it is another file");
+        }
+    }
 }

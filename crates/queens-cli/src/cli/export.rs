@@ -88,7 +88,12 @@ fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
 /// Fetches the bundle of a job from a coordinator, and checks that it does not contradict itself.
 async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
     let bundle = &args.bundle;
-    let failed = |error: io::Error| unwritten(bundle, &error);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Failure::Incompatible(format!(
+            "what the coordinator sent is no compressed text ({error}); ask for it again"
+        )),
+        _ => unwritten(bundle, &error),
+    };
     let mut client = Client::connect(&args.coordinator).await?;
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
     let pieces = client.service.export(v1::JobRequest { job: args.job }).await;

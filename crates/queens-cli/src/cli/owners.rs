@@ -3,10 +3,10 @@
 use clap::Args;
 use farm::{Hours, Share};
 use serde_json::{Value, json};
-use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::ask_response::Answer;
 use wire::v1::grant::Limit;
+use wire::{WireError, v1};
 
 use super::client::{Client, CoordinatorArgs};
 use super::show;
@@ -58,6 +58,9 @@ pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
     }
     let answer = client.service.list_owners(v1::ListOwnersRequest {}).await;
     let owners = client.given(answer)?.owners;
+    if !owners.iter().all(|owner| wire::is_text(&owner.owner)) {
+        return Err(WireError::text("owner").into());
+    }
     let leased_us: f64 = owners.iter().map(|owner| owner.leased_us as f64).sum();
     let is_wanted = |known: &v1::Owner| owner.as_ref().is_none_or(|owner| known.owner == *owner);
     let wanted = owners.into_iter().filter(is_wanted);

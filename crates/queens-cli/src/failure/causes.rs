@@ -105,10 +105,21 @@ impl From<ServiceError> for Failure {
             ServiceError::Plan(error) => error.into(),
             ServiceError::Url(_) => Failure::Usage(text),
             ServiceError::Unreachable { url, reason } => Failure::unreachable(&url, &reason),
-            ServiceError::GaveUp(_) => Failure::Unreachable(text),
-            ServiceError::Token { .. } | ServiceError::Secret(_) => Failure::Secret(text),
-            ServiceError::Listen { .. } => Failure::Listen(text),
-            ServiceError::Incompatible(_) | ServiceError::Tasks(_) => Failure::Incompatible(text),
+            ServiceError::GaveUp(reason) => Failure::Unreachable(format!(
+                "there was no coordinator for as long as --give-up-after says ({reason}); what this worker has not \
+                 reported is counted again by others"
+            )),
+            ServiceError::Token { .. } => Failure::Secret(format!(
+                "{text}; give one that is valid with --token-file FILE, or a join string with --join-file FILE"
+            )),
+            ServiceError::Secret(_) => Failure::Secret(text),
+            ServiceError::Listen { .. } => Failure::Listen(format!(
+                "{text}; stop the process that does, or choose another address with --listen"
+            )),
+            ServiceError::Incompatible(_) => Failure::Incompatible(text),
+            ServiceError::Tasks(_) => Failure::Incompatible(format!(
+                "{text}; run the same version of this program at both ends, or work for another coordinator"
+            )),
             ServiceError::Device(error) => error.into(),
             ServiceError::Distrusted(_) => Failure::Miscounted(text),
             ServiceError::Stopping(gone) => anyhow::Error::from(gone).into(),

@@ -34,7 +34,7 @@ use wire::v1;
 use super::{Credentials, Identity};
 use crate::os::{folder_of, free_space};
 
-/// Bytes of a bundle's text after which it is seen again whether the disk has room for as many.
+/// Bytes of a bundle's text after which the room on the disk is looked at again.
 const BLOCK: usize = 1 << 20;
 /// The most bundles that wait for their turn, are written or are sent at a time. Each may have a file.
 const PLACES: usize = 16;
@@ -81,6 +81,8 @@ impl Client<v1::Piece> {
         loop {
             let mut data = Vec::with_capacity(PIECE);
             let read = (&mut file).take(PIECE as u64).read_to_end(&mut data).await;
+            let read =
+                read.inspect_err(|error| tracing::warn!(%error, "a file was not sent to its end"));
             let is_last = read.map_err(internal)? < PIECE;
             hasher.update(&data);
             let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };

@@ -1047,6 +1047,9 @@ pub struct Job {
     /// the end of a sentence for people that begins with "waits for".
     #[prost(string, optional, tag = "37")]
     pub waits_for: ::core::option::Option<::prost::alloc::string::String>,
+    /// It waits for its turn alone: the workers count jobs that are served before it.
+    #[prost(bool, tag = "38")]
+    pub awaits_turn: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListWorkersRequest {}

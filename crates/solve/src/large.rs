@@ -9,7 +9,7 @@ use crate::search::exact::{Board, Line};
 
 /// A search of whole boards. The columns placed so far are the stack.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrays {
+pub(crate) struct Large {
     given: Vec<Option<u32>>,
     board: Board,
     /// Column of each row's queen; rows from `row` on have old values.
@@ -21,10 +21,10 @@ pub(crate) struct Arrays {
     is_over: bool,
 }
 
-impl Arrays {
+impl Large {
     /// A search of all placements that `start` admits.
-    pub(crate) fn new(start: &Start) -> Arrays {
-        Arrays {
+    pub(crate) fn new(start: &Start) -> Large {
+        Large {
             given: start.columns.clone(),
             board: Board::new(start),
             columns: vec![0; start.n as usize],
@@ -108,7 +108,7 @@ mod tests {
     proptest! {
         /// The masks are compared with the rules in `tests/solve/listing.rs`.
         #[test]
-        fn arrays_find_what_masks_find(
+        fn large_boards_list_what_masks_list(
             n in 1_u32..=8,
             rules in prop::sample::select(vec![Rules::Plain, Rules::Torus, Rules::Superqueens]),
             [given, blocked] in prop::array::uniform2(prop::collection::vec((0_u32..8, 0_u32..8), 0..3)),
@@ -119,12 +119,12 @@ mod tests {
             let start = Start::with_rules(n, rules, &given).and_then(|it| it.blocking(&blocked));
             prop_assume!(start.is_ok());
             let start = start.expect("it was assumed");
-            let (mut arrays, mut masks) = (Arrays::new(&start), Masks::new(&start, n));
+            let (mut large, mut masks) = (Large::new(&start), Masks::new(&start, n));
             while masks.advance() {
-                prop_assert!(arrays.advance());
-                prop_assert_eq!(&arrays.columns, &masks.columns);
+                prop_assert!(large.advance());
+                prop_assert_eq!(&large.columns, &masks.columns);
             }
-            prop_assert!(!arrays.advance() && !arrays.advance());
+            prop_assert!(!large.advance() && !large.advance());
         }
     }
 
@@ -132,8 +132,8 @@ mod tests {
     fn superqueens_and_tori_without_given_queens_are_all_found() {
         for (n, rules) in [(10, Rules::Superqueens), (11, Rules::Superqueens), (11, Rules::Torus)] {
             let start = Start { rules, ..n.into() };
-            let mut arrays = Arrays::new(&start);
-            let found = std::iter::from_fn(|| arrays.advance().then_some(())).count() as u128;
+            let mut large = Large::new(&start);
+            let found = std::iter::from_fn(|| large.advance().then_some(())).count() as u128;
             let known =
                 if rules == Rules::Torus { vectors::toroidal(n) } else { vectors::superqueens(n) };
             assert_eq!(found, known, "N = {n}, {rules:?}");
