@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::first_rows;
 use crate::halves::{self, HalvesPlan};
 use crate::ring::RingPlan;
-use crate::rows::{MAX_TASKS, RowsPlan};
+use crate::rows::{Images, MAX_TASKS, RowsPlan};
 use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
@@ -137,8 +137,9 @@ impl PlanIndex {
         let kind = TaskKind::of(problem, method).ok_or(PlanError::Method { problem, method })?;
         let plan = match kind {
             TaskKind::Prefix { rows } => {
-                let of_pair = if method == (Method::Prefixes { rows }) { 1 } else { 2 };
-                RowsPlan::new_unless(n, rows, of_pair, MAX_TASKS, stop)?.map(Plan::Rows)
+                let prefixes = Method::Prefixes { rows };
+                let images = if method == prefixes { Images::Both } else { Images::Left };
+                RowsPlan::new_unless(n, rows, images, MAX_TASKS, stop)?.map(Plan::Rows)
             }
             TaskKind::Preplacement { width } => {
                 RingPlan::new_unless(n, width, stop).map(Plan::Ring)

@@ -1,0 +1,226 @@
+//! A plan, as an index that says where the tasks below each prefix of a shallow row begin.
+//!
+//! The index holds all canonical prefixes of the deepest row that has at most [`MAX_ENTRIES`] of them, in
+//! order, each with the ordinal of the first task below it. A task is reached by binary search and a walk
+//! below one entry.
+
+use std::ops::Range;
+
+use super::suggested_rows;
+use super::walk::Walk;
+use crate::{PlanError, Prefix, Task, full_mask};
+
+/// The most entries of an index: 24 bytes each, 1.5 MiB.
+const MAX_ENTRIES: u64 = 1 << 16;
+
+/// Which of two prefixes that are mirror images of each other are tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Images {
+    /// The one whose first queen off the centre column stands in the left half, which is the canonical one.
+    Left,
+    /// Both.
+    Both,
+}
+
+/// A canonical prefix, and the ordinal of the first task at or below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) start: u64,
+    pub(super) prefix: Prefix,
+    pub(super) weight: u8,
+}
+
+/// The tasks of one board and one number of placed rows, by ordinal.
+///
+/// It takes at most 2 MB for any number of tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct RowsPlan {
+    n: u32,
+    /// The canonical prefixes of one row, in order.
+    entries: Vec<Entry>,
+    /// Number of rows from an entry down to its tasks.
+    below: u32,
+    tasks: u64,
+}
+
+impl RowsPlan {
+    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both of two
+    /// mirror images; `None` soon after `stop` begins to return `true`.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::TooManyPrefixes`], if the first `rows` rows hold more than `limit` prefixes.
+    ///
+    /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
+    /// is refused before the search has gone deep.
+    pub(crate) fn new_unless(
+        n: u32,
+        rows: u32,
+        images: Images,
+        limit: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<RowsPlan>, PlanError> {
+        let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
+        let mut depth = 0;
+        let mut prefixes_above = 0;
+        // After two rows no prefix is its own mirror image, which the walk below an entry relies on.
+        while depth < rows && (depth < 2 || children(n, &entries) <= MAX_ENTRIES) {
+            prefixes_above += entries.len() as u64;
+            entries = entries.iter().flat_map(|entry| extend(n, *entry, images)).collect();
+            depth += 1;
+        }
+
+        let below = rows - depth;
+        let mut tasks = 0;
+        for deep in (below % 2..=below).step_by(2) {
+            let mut tally = Tally::default();
+            for entry in &mut entries {
+                entry.start = tally.tasks;
+                tally.add(n, entry.prefix, deep);
+                if prefixes_above + tally.parents + tally.tasks > limit {
+                    let advice = suggested_rows(n);
+                    return Err(PlanError::TooManyPrefixes { n, rows, advice });
+                }
+                if stop() {
+                    return Ok(None);
+                }
+            }
+            prefixes_above += tally.parents + tally.tasks;
+            tasks = tally.tasks;
+        }
+        Ok(Some(RowsPlan { n, entries, below, tasks }))
+    }
+
+    /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).
+    pub(crate) fn len(&self) -> u64 {
+        self.tasks
+    }
+
+    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Vec<Task>) {
+        if range.is_empty() {
+            return;
+        }
+        // The entry above the first task.
+        let after = self.entries.partition_point(|entry| entry.start <= range.start);
+        let entries = &self.entries[after - 1..];
+        let skip = range.start - entries[0].start;
+        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.below);
+    }
+}
+
+/// The number of prefixes one row below `entries`, which are two rows deep or more.
+fn children(n: u32, entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| u64::from(entry.prefix.free(n).count_ones())).sum()
+}
+
+/// The canonical prefixes one row below an entry, in order; their `start` is not known yet.
+fn extend(n: u32, entry: Entry, images: Images) -> impl Iterator<Item = Entry> {
+    let own_mirror_image = entry.weight == 1 && images == Images::Left;
+    let (columns, centre) = if own_mirror_image {
+        (full_mask(n.div_ceil(2)), full_mask(n % 2) << (n / 2))
+    } else {
+        (full_mask(n), 0)
+    };
+    bits(entry.prefix.free(n) & columns).map(move |bit| Entry {
+        start: 0,
+        prefix: entry.prefix.place(n, bit),
+        weight: if bit == centre || images == Images::Both { 1 } else { 2 },
+    })
+}
+
+/// The single bits of a mask, lowest first.
+pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = mask & mask.wrapping_neg();
+        mask ^= bit;
+        (bit != 0).then_some(bit)
+    })
+}
+
+/// The number of prefixes of the last two rows of a search.
+#[derive(Default)]
+struct Tally {
+    parents: u64,
+    tasks: u64,
+}
+
+impl Tally {
+    /// Adds the numbers of prefixes `rows` rows below `prefix`, and `rows - 1` rows below it.
+    fn add(&mut self, n: u32, prefix: Prefix, rows: u32) {
+        match rows {
+            0 => self.tasks += 1,
+            1 => {
+                self.parents += 1;
+                self.tasks += u64::from(prefix.free(n).count_ones());
+            }
+            2 => {
+                self.parents += u64::from(prefix.free(n).count_ones());
+                self.tasks += two_rows(n, prefix);
+            }
+            _ => {
+                for bit in bits(prefix.free(n)) {
+                    self.add(n, prefix.place(n, bit), rows - 1);
+                }
+            }
+        }
+    }
+}
+
+/// The number of ways to place two rows below `prefix`, without visiting each: all pairs of free squares of
+/// the two rows, less the pairs in one column or on one diagonal.
+pub(super) fn two_rows(n: u32, prefix: Prefix) -> u64 {
+    let first = prefix.free(n);
+    let second = prefix.place(n, 0).free(n);
+    let together = first.count_ones() * second.count_ones();
+    let attacking = (first & second).count_ones()
+        + ((first << 1) & second).count_ones()
+        + (first & (second << 1)).count_ones();
+    u64::from(together - attacking)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MAX_N;
+    use crate::rows::MAX_TASKS;
+
+    #[test]
+    fn the_index_is_bounded_and_its_entries_start_in_order() {
+        for n in 0..=MAX_N {
+            let index =
+                RowsPlan::new_unless(n, suggested_rows(n), Images::Left, MAX_TASKS, &|| false);
+            let index = index.expect("is within the limit").expect("is not stopped");
+            assert!(index.entries.len() as u64 <= MAX_ENTRIES, "N = {n}");
+            assert!(index.entries.is_sorted_by_key(|entry| entry.start));
+        }
+    }
+
+    #[test]
+    fn the_limit_counts_the_prefixes_of_all_rows() {
+        for rows in [3, 8, 12] {
+            let within =
+                |rows, limit| RowsPlan::new_unless(12, rows, Images::Left, limit, &|| false);
+            let tasks = |rows| within(rows, u64::MAX).expect("no limit").expect("no stop").tasks;
+            let all_rows = (0..=rows).map(tasks).sum();
+            assert!(within(rows, all_rows).is_ok(), "M = {rows}");
+            assert!(within(rows, all_rows - 1).is_err(), "M = {rows}");
+        }
+    }
+
+    #[test]
+    fn two_rows_are_counted_as_if_looked_at() {
+        for n in [1, 2, 3, 5, 9, 32] {
+            let mut prefix = Prefix::EMPTY;
+            loop {
+                let one_by_one: u32 =
+                    bits(prefix.free(n)).map(|bit| prefix.place(n, bit).free(n).count_ones()).sum();
+                assert_eq!(two_rows(n, prefix), u64::from(one_by_one), "{prefix:?}");
+                let Some(bit) = bits(prefix.free(n)).last() else {
+                    break;
+                };
+                prefix = prefix.place(n, bit);
+            }
+        }
+    }
+}
