@@ -155,8 +155,8 @@ impl Client {
         }
     }
 
-    /// The first `most` jobs that have not ended, the oldest first, or of those that have, the newest first; and whether
-    /// there are more.
+    /// The first `most` jobs, and whether there are more: jobs that have not ended, the oldest first, or jobs that have
+    /// `ended`, the newest first.
     pub(super) async fn list(
         &mut self,
         ended: bool,

@@ -104,7 +104,7 @@ pub(super) const COLUMNS: [Column<v1::Worker>; 10] = [
     ("PLACEMENTS/S", true, |worker| show::rate(worker.placements_per_second)),
 ];
 
-/// Those that a narrow terminal leaves out, the least important first.
+/// The columns that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
 
 /// The counting loop of a worker, or the graphics processor, which the fifth part of its build names.
