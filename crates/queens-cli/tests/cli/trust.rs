@@ -211,7 +211,7 @@ fn missing_jobs_and_files_are_not_exported_or_verified() {
     export(&["export", "2", "other"]).refusal(4, &["no job 2"]);
     let nowhere = bundle.scratch.path("no/such/file").display().to_string();
     run(&mut queens(&["export", "1", "other", "--ledger", &nowhere])).refusal(10, &["cannot open"]);
-    run(&mut queens(&["verify", &nowhere])).refusal(2, &["No such file"]);
+    run(&mut queens(&["verify", &nowhere])).refusal(2, &["cannot read the bundle"]);
     run(&mut queens(&["verify", "Cargo.toml"])).refusal(16, &["it is not a bundle"]);
 }
 
