@@ -129,7 +129,7 @@ impl Writer {
     fn lines(&mut self, record: EvidenceRecord) -> Vec<Line> {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
-            EvidenceRecord::Policy(policy, at_ms) => {
+            EvidenceRecord::Policy { policy, at_ms } => {
                 let AuditPolicy { share_ppm, by_search, across, .. } = policy;
                 Line::Policy(StatedPolicy { share_ppm, by_search, across, asked_at: at_ms })
             }
@@ -140,10 +140,10 @@ impl Writer {
                 let counts = (!task_counts.are_omitted()).then(decimals);
                 Line::Range { audit: check, row: self.row(&row, at_ms, &mut lines), counts }
             }
-            EvidenceRecord::Audit(row, at_ms) => {
+            EvidenceRecord::Audit { row, at_ms } => {
                 Line::Audit { row: self.row(&row, at_ms, &mut lines) }
             }
-            EvidenceRecord::Dispute(row, state, at_ms) => {
+            EvidenceRecord::Dispute { row, state, at_ms } => {
                 Line::Dispute { state, row: self.row(&row, at_ms, &mut lines) }
             }
         };

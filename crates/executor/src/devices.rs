@@ -23,7 +23,7 @@ pub const LEAST_WORTHWHILE: u32 = 20;
 /// The devices that count, and what they may take.
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
-    devices: Vec<Arc<Used>>,
+    devices: Vec<Arc<UsedDevice>>,
     /// The smallest board that they count.
     least: u32,
     /// Whether counting ends if a device fails, instead of going on with the processor.
@@ -32,7 +32,7 @@ pub struct Devices {
 
 /// A device, and what became of it.
 #[derive(Debug)]
-pub(crate) struct Used {
+pub(crate) struct UsedDevice {
     device: Device,
     /// Bytes that all threads of the device may take of its memory.
     memory: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Used {
 /// A thread's place at a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Feeder {
-    pub(crate) used: Arc<Used>,
+    pub(crate) used: Arc<UsedDevice>,
     /// The threads that feed the device, this one included.
     pub(crate) threads: u32,
 }
@@ -54,7 +54,7 @@ impl Devices {
     pub fn new(devices: Vec<Device>, memory: Option<u64>, are_required: bool) -> Devices {
         let used = |device: Device| {
             let memory = memory.unwrap_or(device.memory / 10 * 9);
-            Arc::new(Used { device, memory, is_lost: AtomicBool::new(false) })
+            Arc::new(UsedDevice { device, memory, is_lost: AtomicBool::new(false) })
         };
         let least = if are_required { *Counter::BOARDS.start() } else { LEAST_WORTHWHILE };
         Devices { devices: devices.into_iter().map(used).collect(), least, are_required }
@@ -98,7 +98,7 @@ impl Devices {
     }
 
     /// Whether this one of them counts tasks of this plan.
-    pub(crate) fn count_by(&self, used: &Used, Plan { problem, method, .. }: Plan) -> bool {
+    pub(crate) fn count_by(&self, used: &UsedDevice, Plan { problem, method, .. }: Plan) -> bool {
         !used.is_lost()
             && TaskKind::of(problem, method) == Some(TaskKind::Split)
             && problem.n() >= self.least
@@ -115,7 +115,7 @@ impl Devices {
     }
 }
 
-impl Used {
+impl UsedDevice {
     /// A counter for tasks of `plan`, within a thread's share of the device's memory.
     pub(crate) fn counter(&self, plan: Plan) -> Result<Counter, DeviceError> {
         Counter::new(&self.device, plan.problem.n(), self.memory / THREADS as u64)

@@ -38,9 +38,9 @@ struct Leased {
     lease: LeaseId,
     /// When it should be back.
     due: Millis,
-    /// From when on another session is leased it, too.
+    /// The time from which another session may be leased them, too.
     late_at: Millis,
-    /// How often they were leased before without having come back.
+    /// How many of their earlier leases have not come back.
     overtaken: u32,
 }
 
@@ -181,7 +181,7 @@ impl Job {
         self.attempts.suspected(range).map(Range::len).sum()
     }
 
-    /// The parts of `range` that are accepted or on their way into the ledger.
+    /// The ordinals that are accepted or on their way into the ledger.
     pub(crate) fn accepted(&self) -> &IntervalSet {
         &self.accepted
     }
@@ -537,10 +537,9 @@ impl Job {
         self.costs.us_left(self.free_tasks() + self.leased_tasks, workers)
     }
 
-    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps what lists say of it
-    /// and where its accepted ordinals begin and end, but no row: about 2 KiB if it is done, and 40
-    /// more for each stretch of ordinals that has a count of one that was cancelled, of which there
-    /// are some hundreds at most.
+    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps
+    /// what lists say of it and where its accepted ordinals begin and end, but no row. That is about 2 KiB of a job that
+    /// is done. A cancelled job has some hundred runs of accepted ordinals at most, and each takes 40 bytes more.
     pub(crate) fn rest(&mut self) {
         self.costs.forget_sessions();
         self.scheduler = StratumScheduler::new(&self.spec.plan);

@@ -9,7 +9,7 @@ macro_rules! named {
         pub enum $name { $($(#[$of])* $variant,)+ }
 
         impl $name {
-            /// All of them.
+            /// All variants, in their order.
             pub const ALL: [$name; [$($text),+].len()] = [$($name::$variant),+];
 
             /// Its name in messages, ledgers and metrics.
@@ -18,7 +18,7 @@ macro_rules! named {
                 match self { $($name::$variant => $text,)+ }
             }
 
-            /// The one of this name.
+            /// The variant that has this name.
             #[must_use]
             pub fn named(name: &str) -> Option<$name> {
                 $name::ALL.into_iter().find(|one| one.name() == name)

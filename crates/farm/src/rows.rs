@@ -76,8 +76,13 @@ pub enum DisputeState {
 /// A job's line of evidence. Times are Unix milliseconds, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvidenceRecord {
-    /// A policy that chose ranges to be counted twice, and when it was asked for.
-    Policy(AuditPolicy, i64),
+    /// A policy that chose ranges to be counted twice.
+    Policy {
+        /// The policy.
+        policy: AuditPolicy,
+        /// When it was asked for.
+        at_ms: i64,
+    },
     /// An accepted range.
     Range {
         /// The range, its count and its check.
@@ -87,10 +92,22 @@ pub enum EvidenceRecord {
         /// When it was accepted.
         at_ms: i64,
     },
-    /// A second count that agrees with the accepted one, and when it was made.
-    Audit(Row, i64),
-    /// A count that is not in the total, why it is kept, and when it was made.
-    Dispute(Row, DisputeState, i64),
+    /// A second count that agrees with the accepted one.
+    Audit {
+        /// The count.
+        row: Row,
+        /// When it was made.
+        at_ms: i64,
+    },
+    /// A count that is not in the total.
+    Dispute {
+        /// The count.
+        row: Row,
+        /// Why it is kept.
+        state: DisputeState,
+        /// When it was made.
+        at_ms: i64,
+    },
     /// A change of trust in somebody.
     Trust(TrustChange),
 }

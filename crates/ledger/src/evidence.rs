@@ -89,7 +89,7 @@ impl Evidence {
             format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid");
         each(db, &query, job, |columns| {
             let (policy, at_ms) = (read_policy(columns, 0)?, get(columns, POLICY_WIDTH)?);
-            see(EvidenceRecord::Policy(policy, at_ms))
+            see(EvidenceRecord::Policy { policy, at_ms })
         })?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
@@ -106,7 +106,7 @@ impl Evidence {
             match get(columns, WIDTH + 3)? {
                 Some(at_ms) => {
                     let row = read_row(job, columns, WIDTH + 4)?;
-                    see(EvidenceRecord::Audit(row, at_ms))
+                    see(EvidenceRecord::Audit { row, at_ms })
                 }
                 None => Ok(()),
             }
@@ -117,7 +117,7 @@ impl Evidence {
         );
         each(db, &query, job, |columns| {
             let (row, state) = (read_row(job, columns, 0)?, read_one(&STATES, columns, WIDTH + 1)?);
-            see(EvidenceRecord::Dispute(row, state, get(columns, WIDTH)?))
+            see(EvidenceRecord::Dispute { row, state, at_ms: get(columns, WIDTH)? })
         })
     }
 }

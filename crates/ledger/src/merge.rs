@@ -71,17 +71,17 @@ impl Ledger {
                     let range = self.hull(job, range)?;
                     open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
                 }
-                EvidenceRecord::Audit(row, at_ms) => {
+                EvidenceRecord::Audit { row, at_ms } => {
                     // The second count of a range that is left out confirms nothing.
                     if let Some(overlap) = &mut open {
                         overlap.seconds.push((row, at_ms));
                     }
                 }
-                EvidenceRecord::Dispute(row, state, at_ms) => {
+                EvidenceRecord::Dispute { row, state, at_ms } => {
                     self.add_dispute(job, &row, at_ms, state)?;
                 }
                 // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
-                EvidenceRecord::Policy(..) | EvidenceRecord::Trust(_) => {}
+                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())
         })?;

@@ -41,13 +41,13 @@ pub fn scrub(path: &Path) -> Result<ScrubReport> {
                     report.ranges += 1;
                     agreed = (counted.check == Check::Agreed).then_some(counted.row);
                 }
-                EvidenceRecord::Audit(row, _) => {
+                EvidenceRecord::Audit { row, .. } => {
                     report.audits += 1;
                     let first = agreed.take().map(|first| first.checked_count);
                     confirmed += u64::from(first == Some(row.checked_count));
                 }
-                EvidenceRecord::Dispute(..) => report.disputes += 1,
-                EvidenceRecord::Policy(..) | EvidenceRecord::Trust(_) => {}
+                EvidenceRecord::Dispute { .. } => report.disputes += 1,
+                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())
         })?;

@@ -149,9 +149,9 @@ fn unfinished(snapshot: &Snapshot) -> Markup {
 }
 
 fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
-    let left = job.seconds_left();
+    let (left, remarks) = (job.seconds_left(), job.remarks());
     html! {
-        tr.has-why[!job.remarks().is_empty()] {
+        tr.has-why[!remarks.is_empty()] {
             (name(job))
             td.st { (state(job)) }
             td.progress.span { (done(job)) }
@@ -169,14 +169,15 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
             td.c2 data-label="Owner" { (owner(job)) }
             td.n.c3 data-label="Priority" { (job.spec.priority) }
         }
-        (why(job))
+        (why(&remarks))
     }
 }
 
-fn why(job: &JobView) -> Markup {
+/// A row with what people should know about a job, if there is anything.
+fn why(remarks: &[String]) -> Markup {
     html! {
-        @if !job.remarks().is_empty() {
-            tr.why { td colspan="8" { @for remark in job.remarks() { p { (sentence(&format!("It {remark}."))) } } } }
+        @if !remarks.is_empty() {
+            tr.why { td colspan="8" { @for remark in remarks { p { (sentence(&format!("It {remark}."))) } } } }
         }
     }
 }
@@ -207,8 +208,9 @@ fn ended_jobs(jobs: &[JobView], snapshot: &Snapshot) -> Markup {
 }
 
 fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
+    let remarks = job.remarks();
     html! {
-        tr.has-why[!job.remarks().is_empty()] {
+        tr.has-why[!remarks.is_empty()] {
             (name(job))
             td.st { (state(job)) }
             td.n.span data-label="Total" { (total(job)) }
@@ -220,7 +222,7 @@ fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
             td.n.c3 data-label="Counted twice" { (audits(job)) }
             td.c2 data-label="Owner" { (owner(job)) }
         }
-        (why(job))
+        (why(&remarks))
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::ServiceError;
 use crate::os::{self, check_mode, check_owner, make_folder};
-use crate::{ServiceError, Token};
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -102,8 +102,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 /// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
 /// were only its owner and group; otherwise, and if it is new, its owner alone.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    let is_pipe = fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
-    let replaced = if is_pipe {
+    let is_pipe_or_device =
+        fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
+    let replaced = if is_pipe_or_device {
         File::options().write(true).open(path).and_then(|mut file| file.write_all(contents))
     } else {
         draft(path, contents).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
@@ -114,24 +115,6 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
 /// The error about a secret file that is not there.
 pub(crate) fn missing(path: &Path) -> ServiceError {
     ServiceError::secret_file(path, "No such file or directory")
-}
-
-/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
-/// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the folder or a file cannot be written.
-pub fn write_monitor_folder(
-    folder: &Path,
-    token: &Token,
-    authority: Option<&str>,
-) -> Result<(), ServiceError> {
-    make_folder(folder).map_err(|error| ServiceError::secret_file(folder, error))?;
-    if let Some(authority) = authority {
-        replace(&folder.join("authority.pem"), authority.as_bytes())?;
-    }
-    replace(&folder.join("token"), token.secret().as_bytes())
 }
 
 /// A new, durable file with these contents to take the place of what `path` names, and where that is. It is removed with the

@@ -79,12 +79,18 @@ fn number(text: &str) -> u128 {
 macro_rules! sequences {
     ($($(#[$about:meta])* $sequence:ident, $known:ident;)*) => {$(
         $(#[$about])*
+        ///
+        /// # Panics
+        ///
+        /// Panics if no count is known for `n`.
         #[must_use]
         pub fn $sequence(n: u32) -> u128 {
             COUNTS.$sequence.at(n)
         }
 
         $(#[$about])*
+        ///
+        /// `None`, if no count is known for `n`.
         #[must_use]
         pub fn $known(n: u32) -> Option<Known> {
             COUNTS.$sequence.known(n)

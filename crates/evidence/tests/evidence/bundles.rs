@@ -103,7 +103,7 @@ impl Forger {
         let counted = self.counted(at);
         counted.check = Check::Agreed;
         let row = row(counted.row.range, counted.row.checked_count, kernel, provenance);
-        self.records.insert(at + 1, EvidenceRecord::Audit(row, 0));
+        self.records.insert(at + 1, EvidenceRecord::Audit { row, at_ms: 0 });
     }
 
     fn write(&self, name: &str) -> PathBuf {
@@ -400,7 +400,7 @@ fn a_settled_dispute_confirms_nothing() {
     counted.check = Check::Agreed;
     let row = row(counted.row.range, counted.row.checked_count, "portable", provenance("p", "n"));
     let state = farm::DisputeState::Settled;
-    forger.records.push(EvidenceRecord::Dispute(row, state, 0));
+    forger.records.push(EvidenceRecord::Dispute { row, state, at_ms: 0 });
     let confirmed = forger.check().expect("it holds").content.confirmations;
     assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
 }
@@ -433,7 +433,7 @@ fn false_times_do_not_overflow_the_sum() {
         row(forger.counted(0).row.range, CheckedCount::EMPTY, "avx2", provenance("o", "m"));
     spent.busy_us = 1_000;
     let state = farm::DisputeState::TakenBack;
-    forger.records.push(EvidenceRecord::Dispute(spent, state, 0));
+    forger.records.push(EvidenceRecord::Dispute { row: spent, state, at_ms: 0 });
     let busy = forger.check().expect("it holds").content.busy;
     assert_eq!(busy.counts, Duration::from_micros(ranges), "invalidated counts are not included");
     assert_eq!(busy.second_counts, Duration::from_micros(1));

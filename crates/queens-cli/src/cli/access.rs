@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ledger::{Ledger, LedgerLock, Role};
-use service::coordinator::{OwnFiles, require_keys, role_token};
+use service::coordinator::{OwnFiles, require_keys, role_token, write_monitor_folder};
 use service::tls::Authority;
-use service::{
-    HostPort, HostPortError, JoinString, KeyFolder, Token, with_port, write_monitor_folder,
-};
+use service::{HostPort, HostPortError, JoinString, KeyFolder, Token, with_port};
 
 use crate::failure::Failure;
 

@@ -276,13 +276,13 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
     if !going.is_empty() || ended.is_empty() {
         let nothing = "there is no job; `queens submit N` adds one";
-        show::table(&going, &show::OF_ENDED).print(&show::SPARED, nothing)?;
+        show::table(&going, &show::ONLY_OF_ENDED).print(&show::SPARED, nothing)?;
     }
     if !ended.is_empty() {
         if ended.len() < listed.len() {
             output::print("")?;
         }
-        show::table(&ended, &show::OF_LIVE).print(&show::SPARED, "")?;
+        show::table(&ended, &show::ONLY_OF_LIVE).print(&show::SPARED, "")?;
     }
     show::remarks(&listed).into_iter().try_for_each(output::print)?;
     if are_more { output::print("more have ended: `queens jobs --all`") } else { Ok(()) }

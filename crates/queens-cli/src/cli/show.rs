@@ -128,8 +128,8 @@ pub(super) const SPARED: [&str; 12] = [
 ];
 
 /// The columns for ended jobs alone, and those for all others alone.
-pub(super) const OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
-pub(super) const OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
+pub(super) const ONLY_OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
+pub(super) const ONLY_OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
 
 /// A number of something per second, or a dash if it is not known.
 pub(super) fn rate(rate: f64) -> String {

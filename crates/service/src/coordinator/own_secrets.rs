@@ -7,7 +7,7 @@ use ledger::{CredentialChange, Ledger, LedgerFault, LedgerView, Role};
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
-use crate::{KeyFolder, Token, secret_file};
+use crate::{KeyFolder, Token, os, secret_file};
 
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
@@ -103,4 +103,22 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
         Some(_) => {}
     }
     Ok(token)
+}
+
+/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
+/// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
+///
+/// # Errors
+///
+/// [`ServiceError::Secret`], if the folder or a file cannot be written.
+pub fn write_monitor_folder(
+    folder: &Path,
+    token: &Token,
+    authority: Option<&str>,
+) -> Result<(), ServiceError> {
+    os::make_folder(folder).map_err(|error| ServiceError::secret_file(folder, error))?;
+    if let Some(authority) = authority {
+        secret_file::replace(&folder.join("authority.pem"), authority.as_bytes())?;
+    }
+    secret_file::replace(&folder.join("token"), token.secret().as_bytes())
 }
