@@ -255,7 +255,8 @@ fn run(command: &mut Command) -> Result<String, Failure> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::BatchSystem(format!("{name} fails: {}", errors.trim())))
+    let errors = errors.trim().lines().collect::<Vec<_>>().join("; ");
+    Err(Failure::BatchSystem(format!("{name} fails: {errors}")))
 }
 
 /// The coordinator's demand, besides the workers in `jobs`.

@@ -128,10 +128,11 @@ fn several_failures_in_a_row_end_autoscale() {
     let _coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
 
-    let refusing = Slurm::new("echo no such partition >&2; exit 1");
+    let refusing = Slurm::new("echo no such partition >&2; echo try another >&2; exit 1");
     let refused = run(&mut refusing.autoscale(&farm, &[]));
     assert_eq!(refused.code, Some(19), "{}", refused.stderr);
-    assert!(refused.stderr.contains("sbatch fails: no such partition"), "{}", refused.stderr);
+    let reason = "sbatch fails: no such partition; try another\n";
+    assert!(refused.stderr.contains(reason), "{}", refused.stderr);
 
     // These jobs fail at once.
     let failing = Slurm::new(&SUBMITS.replace("PENDING", "FAILED"));
