@@ -1,7 +1,7 @@
 //! Tests of jobs without workers, and of the messages about them.
 
 use crate::support::Farm;
-use crate::support::process::wait_until;
+use crate::support::process::{Process, queens, wait_until};
 
 #[test]
 fn a_job_without_workers_names_what_it_waits_for() {
@@ -31,6 +31,12 @@ fn a_job_without_workers_names_what_it_waits_for() {
     let counted = farm.client(&["jobs", "1", "--json"]).success();
     assert!(counted.contains(r#""waits_for":null"#), "{counted}");
 
+    // Who watches it sees that it waits for its turn, and is not warned of it.
+    let mut watch = queens(&["watch", "2", "--json", "--coordinator", &farm.url()]);
+    let mut watch = Process::start(&mut watch, farm.new_log());
+    watch.wait_for_line(&reported);
     farm.client(&["pause", &behind.to_string()]).success();
+    watch.wait_for_line("job 2 waits for `queens resume 2`");
+    assert!(!watch.said().contains("job 2 waits for job 1"), "{}", watch.said());
     assert!(status(behind).contains("`queens resume 2`: it is paused"), "{}", status(behind));
 }
