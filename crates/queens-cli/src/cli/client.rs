@@ -190,7 +190,8 @@ impl Client {
         pieces: Result<Response<Streaming<v1::Piece>>, Status>,
         write: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        join(self.given(pieces)?, write).await.map_err(|status| self.failure(status))?
+        let pieces = self.given(pieces)?;
+        join(pieces.map(|piece| piece.map_err(|status| self.failure(status))), write).await
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
@@ -250,9 +251,9 @@ pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
 
 /// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last one.
 async fn join(
-    mut pieces: impl Stream<Item = Result<v1::Piece, Status>> + Unpin,
+    mut pieces: impl Stream<Item = Result<v1::Piece, Failure>> + Unpin,
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<Result<(), Failure>, Status> {
+) -> Result<(), Failure> {
     let failed = |what| {
         Failure::Incompatible(format!(
             "what the coordinator sent {what} on its way; ask for it again"
@@ -262,15 +263,13 @@ async fn join(
     while let Some(piece) = pieces.next().await {
         let v1::Piece { data, hash } = piece?;
         hasher.update(&data);
-        if let Err(failure) = write(&data) {
-            return Ok(Err(failure));
-        }
+        write(&data)?;
         if !hash.is_empty() {
             let is_whole = hash == hasher.finalize().as_bytes();
-            return Ok(is_whole.then_some(()).ok_or_else(|| failed("was altered")));
+            return is_whole.then_some(()).ok_or_else(|| failed("was altered"));
         }
     }
-    Ok(Err(failed("lost its end")))
+    Err(failed("lost its end"))
 }
 
 #[cfg(test)]
@@ -289,7 +288,7 @@ mod tests {
                 file.extend_from_slice(data);
                 Ok(())
             });
-            joined.await.expect("the connection holds").map(|()| file)
+            joined.await.map(|()| file)
         };
         assert_eq!(received(&whole).await.expect("it is whole"), b"all of it");
         let altered = [whole[0].clone(), piece(b"of us", hash.as_bytes())];
