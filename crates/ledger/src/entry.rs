@@ -4,11 +4,11 @@ use farm::{
     Check, CheckedCount, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Provenance,
     Range, Row,
 };
-use rusqlite::ToSql;
+use rusqlite::{Statement, ToSql, params};
 
 use super::{LedgerFault, Result};
 
-/// The columns of such a row as they are stored, in the order of [`values`].
+/// The columns of such a row as they are stored, in the order of [`execute`].
 pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, checksum";
 
 /// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build
@@ -19,24 +19,43 @@ pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, o
 /// How many columns [`STORED`] and [`COLUMNS`] name: the first one after them has this number.
 pub(super) const WIDTH: usize = 13;
 
-/// The values of [`STORED`], with the text of the build in the place of its id.
-pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
+/// How a row is added to `table`: its job, [`STORED`], and the columns `own`.
+pub(super) fn insert(table: &str, own: &[&str]) -> String {
+    let names = format!("job, {STORED}, {}", own.join(", "));
+    let places = vec!["?"; 1 + WIDTH + own.len()].join(", ");
+    format!("INSERT INTO {table} ({names}) VALUES ({places})")
+}
+
+/// Executes what [`insert`] made, for a row whose build has the id `build`, and with `own` as the values of its own columns.
+pub(super) fn execute(
+    insert: &mut Statement<'_>,
+    job: JobId,
+    row: &Row,
+    build: i64,
+    own: &[&dyn ToSql],
+) -> Result<(), rusqlite::Error> {
     let Row { range, checked_count, kernel, provenance, lease, busy_us } = row;
-    [
-        Box::new(signed(range.start())),
-        Box::new(signed(range.end())),
-        Box::new(checked_count.count.to_string()),
-        Box::new(signed(checked_count.residue)),
-        Box::new(checked_count.digest.to_string()),
-        Box::new(kernel.to_string()),
-        Box::new(provenance.principal.owner.clone()),
-        Box::new(provenance.principal.machine.clone()),
-        Box::new(provenance.worker.clone()),
-        Box::new(provenance.build.clone()),
-        Box::new(signed(lease.0)),
-        Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
-        Box::new(checksum(job, row)),
-    ]
+    let columns = params![
+        signed(job.0),
+        signed(range.start()),
+        signed(range.end()),
+        checked_count.count.to_string(),
+        signed(checked_count.residue),
+        checked_count.digest.to_string(),
+        kernel.as_str(),
+        provenance.principal.owner,
+        provenance.principal.machine,
+        provenance.worker,
+        build,
+        signed(lease.0),
+        i64::try_from(*busy_us).unwrap_or(i64::MAX),
+        checksum(job, row),
+    ];
+    for (column, value) in columns.iter().chain(own).enumerate() {
+        insert.raw_bind_parameter(column + 1, value)?;
+    }
+    insert.raw_execute()?;
+    Ok(())
 }
 
 /// [`COLUMNS`] of one of several tables.

@@ -14,7 +14,7 @@ use farm::{
 };
 
 use super::entry::{checksum, signed};
-use super::store::{SqlStore, own_state};
+use super::store::SqlStore;
 use super::{Evidence, Ledger, LedgerFault, Result};
 
 /// What a part contributed.
@@ -131,7 +131,7 @@ impl Ledger {
             if wrong.includes(&second.provenance.principal) {
                 store.set_check(job, second.range, Check::NotChosen)?;
             } else {
-                store.add("audits", ("counted_at", at_ms), job, &second, Vec::new())?;
+                store.add_audit(job, &second, at_ms)?;
             }
         }
         Ok(())
@@ -174,7 +174,7 @@ impl Ledger {
         let key = (signed(job.0), checksum(job, row), at_ms, state as i64);
         let is_known = self.db.prepare_cached(known)?.exists(key)?;
         if !is_known {
-            SqlStore(&self.db).add("disputes", ("noted_at", at_ms), job, row, own_state(state))?;
+            SqlStore(&self.db).add_dispute(job, row, at_ms, state)?;
         }
         Ok(())
     }

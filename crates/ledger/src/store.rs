@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Select, Store, StoredJob};
@@ -9,11 +10,18 @@ use farm::{
     AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
     OpenDispute, Party, Principal, Range, Row, Share, TaskCounts, TrustChange,
 };
-use rusqlite::{Connection, Params, ToSql};
+use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 
-use super::entry::{CHECKS, COLUMNS, STORED, WIDTH, read_one, read_row, signed, unsigned, values};
+use super::entry::{
+    self, CHECKS, COLUMNS, STORED, WIDTH, insert, read_one, read_row, signed, unsigned,
+};
 use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
 use super::{LedgerFault, Result, task_counts};
+
+static ADD_RANGE: LazyLock<String> =
+    LazyLock::new(|| insert("ranges", &["accepted_at", "audit", "task_counts"]));
+static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits", &["counted_at"]));
+static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["noted_at", "state"]));
 
 /// A ledger's tables. They are changed only within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
@@ -34,32 +42,34 @@ impl SqlStore<'_> {
         statement.query_and_then(params, read)?.collect()
     }
 
-    /// Adds a row to a table, with a time in the column `noted` and columns of its own.
-    pub(super) fn add(
+    /// Adds a second count that was made at this time.
+    pub(super) fn add_audit(&self, job: JobId, row: &Row, at_ms: i64) -> Result<()> {
+        self.add(&ADD_AUDIT, job, row, &[&at_ms])
+    }
+
+    /// Adds evidence that was made at this time.
+    pub(super) fn add_dispute(
         &self,
-        table: &str,
-        (noted, at_ms): (&str, i64),
         job: JobId,
         row: &Row,
-        own: Vec<(&str, Box<dyn ToSql>)>,
+        at_ms: i64,
+        state: DisputeState,
     ) -> Result<()> {
-        self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.provenance.build])?;
-        let mut names = format!("job, {STORED}, {noted}");
-        let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
-        all.extend(values(job, row));
-        all.push(Box::new(at_ms));
-        for (name, value) in own {
-            names = format!("{names}, {name}");
-            all.push(value);
-        }
-        let place = |name| match name {
-            "build" => "(SELECT id FROM builds WHERE text = ?)",
-            _ => "?",
+        self.add(&ADD_DISPUTE, job, row, &[&at_ms, &(state as i64)])
+    }
+
+    /// Adds a row to a table, which has `own` in its own columns.
+    fn add(&self, insert: &str, job: JobId, row: &Row, own: &[&dyn ToSql]) -> Result<()> {
+        let text = &row.provenance.build;
+        let mut find = self.0.prepare_cached("SELECT id FROM builds WHERE text = ?")?;
+        let build = match find.query_row([text], |columns| columns.get(0)).optional()? {
+            Some(id) => id,
+            None => {
+                self.change("INSERT INTO builds (text) VALUES (?)", [text])?;
+                self.0.last_insert_rowid()
+            }
         };
-        let places = names.split(", ").map(place).collect::<Vec<_>>().join(", ");
-        let query = format!("INSERT INTO {table} ({names}) VALUES ({places})");
-        self.change(&query, rusqlite::params_from_iter(all))?;
-        Ok(())
+        Ok(entry::execute(&mut *self.0.prepare_cached(insert)?, job, row, build, own)?)
     }
 
     /// Says whether an accepted range was counted a second time.
@@ -109,11 +119,6 @@ impl SqlStore<'_> {
         self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
         Ok(())
     }
-}
-
-/// The column of a dispute that says where it stands.
-pub(super) fn own_state(state: DisputeState) -> Vec<(&'static str, Box<dyn ToSql>)> {
-    vec![("state", Box::new(state as i64))]
 }
 
 /// Job, first and past.
@@ -297,16 +302,17 @@ impl Store for SqlStore<'_> {
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
+        instead_of: &[Range],
     ) -> Result<()> {
-        self.change(
-            "DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?",
-            key(job, counted.row.range),
-        )?;
-        let own: Vec<(_, Box<dyn ToSql>)> = vec![
-            ("audit", Box::new(counted.check as i64)),
-            ("task_counts", Box::new(task_counts::bytes(task_counts))),
-        ];
-        self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, own)
+        for part in instead_of {
+            self.change(
+                "DELETE FROM ranges WHERE job = ? AND first = ?",
+                (signed(job.0), signed(part.start())),
+            )?;
+        }
+        let own: &[&dyn ToSql] =
+            &[&unix_ms(), &(counted.check as i64), &task_counts::bytes(task_counts)];
+        self.add(&ADD_RANGE, job, &counted.row, own)
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
@@ -340,7 +346,7 @@ impl Store for SqlStore<'_> {
 
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
-        self.add("audits", ("counted_at", unix_ms()), job, second, Vec::new())
+        self.add_audit(job, second, unix_ms())
     }
 
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
@@ -368,7 +374,7 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_claim(&mut self, job: JobId, row: &Row) -> Result<()> {
-        self.add("disputes", ("noted_at", unix_ms()), job, row, own_state(DisputeState::Open))
+        self.add_dispute(job, row, unix_ms(), DisputeState::Open)
     }
 
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {

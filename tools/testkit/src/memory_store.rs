@@ -184,11 +184,13 @@ impl Store for MemoryStore {
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
+        instead_of: &[Range],
     ) -> Result<(), Contradiction> {
         let (job, range) = (self.get(job)?, counted.row.range);
-        let within = range.start()..range.end();
-        job.rows.extract_if(within.clone(), |_, _| true).for_each(drop);
-        job.task_counts.extract_if(within, |_, _| true).for_each(drop);
+        for part in instead_of {
+            job.rows.remove(&part.start());
+            job.task_counts.remove(&part.start());
+        }
         job.rows.insert(range.start(), counted.clone());
         if !task_counts.are_omitted() {
             job.task_counts.insert(range.start(), task_counts.clone());

@@ -15,14 +15,16 @@ use super::{Done, Store, stored_job};
 use crate::rows::{Check, CountedRange, Row};
 use crate::{JobId, Range, TaskCounts};
 
-/// Joins a row that is about to be accepted with those `beside` it. Returns what is to take their place.
+/// Joins a row that is about to be accepted with those `beside` it. Returns the row, what its tasks count, and the accepted
+/// ranges whose place it takes.
 pub(super) fn join<S: Store>(
     store: &mut S,
     id: JobId,
     mut joined: CountedRange,
     mut reported: TaskCounts,
     beside: Vec<CountedRange>,
-) -> Done<S, (CountedRange, TaskCounts)> {
+) -> Done<S, (CountedRange, TaskCounts, Vec<Range>)> {
+    let mut parts = Vec::new();
     for other in beside {
         let is_before = other.row.range.start() < joined.row.range.start();
         let [first, next] = if is_before { [&other, &joined] } else { [&joined, &other] };
@@ -35,9 +37,10 @@ pub(super) fn join<S: Store>(
         let Some(sum_reported) = sum_reported else { continue };
         if is_left_alone(store, id, sum.row.range)? {
             (joined, reported) = (sum, sum_reported);
+            parts.push(other.row.range);
         }
     }
-    Ok((joined, reported))
+    Ok((joined, reported, parts))
 }
 
 /// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second

@@ -90,8 +90,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             let new = CountedRange { row: Row::new(report, provenance), check };
             let beside = beside(store, report.job, report.range)?;
             let reported = report.task_counts.clone();
-            let (joined, reported) = join::join(store, report.job, new, reported, beside)?;
-            store.insert(report.job, &joined, &reported)?;
+            let (joined, reported, parts) = join::join(store, report.job, new, reported, beside)?;
+            store.insert(report.job, &joined, &reported, &parts)?;
         }
         LedgerCommand::Confirm(report, provenance) => confirm(store, report, provenance)?,
         LedgerCommand::Dispute(report, provenance) => {
@@ -126,7 +126,7 @@ pub fn accept<S: Store>(
     task_counts: &TaskCounts,
 ) -> Done<S> {
     beside(store, job, counted.row.range)?;
-    store.insert(job, counted, task_counts)
+    store.insert(job, counted, task_counts, &[])
 }
 
 /// The rows on either side of a range that is about to be accepted. The farm does not let ranges overlap; this is the second

@@ -44,13 +44,14 @@ pub trait Store {
     ) -> Result<(), Self::Fault>;
     /// How many accepted ranges have this check.
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
-    /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes the place of those within
-    /// it, none of which was counted twice.
+    /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes the place of accepted
+    /// ranges within it, none of which was counted twice.
     fn insert(
         &mut self,
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
+        instead_of: &[Range],
     ) -> Result<(), Self::Fault>;
     /// The counts of single tasks of an accepted range, if they were reported; none if the range is no row.
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Self::Fault>;

@@ -2,6 +2,7 @@
 //! effects out.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,8 @@ const QUEUE: usize = 4_096;
 /// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
 /// reports on the way.
 const OUTBOX: usize = 16_384;
+/// Events or inputs that are taken in before anything else is looked for.
+const AT_ONCE: usize = 64;
 /// How often the ledger's file is looked for while nothing is written.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -101,6 +104,7 @@ impl EventLoop {
         self.step(Event::Tick).await;
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut events, mut inputs) = (Vec::new(), Vec::new());
         loop {
             let wakeup = self.farm.next_wakeup();
             let now = self.now();
@@ -108,28 +112,27 @@ impl EventLoop {
             let is_open = self.requests.is_some();
             tokio::select! {
                 biased;
-                event = self.events.recv() => match event {
-                    Some(LedgerEvent::Answered(asker, command, answer)) => {
-                        let at_ms = unix_ms();
-                        let event = Event::Ledger { asker, command: *command, answer, at_ms };
-                        self.step(event).await;
-                    }
-                    Some(LedgerEvent::Committed(took)) => self.meters.committed(took),
-                    Some(LedgerEvent::Failed(fault)) => {
-                        return Err(fault.at(self.path.as_deref()).into());
-                    }
-                    Some(LedgerEvent::Closed) if !is_open => return Ok(()),
-                    Some(LedgerEvent::Closed) | None => {
+                _ = self.events.recv_many(&mut events, AT_ONCE) => {
+                    if events.is_empty() {
                         return Err(anyhow!("the ledger's writer ended").into());
                     }
-                },
-                input = self.inputs.recv(), if is_open => match input {
-                    // The ledger closes when it has done what it was asked for.
-                    None => self.requests = None,
-                    Some(input) => if let Some(event) = input(&mut self) {
-                        self.step(event).await;
-                    },
-                },
+                    for event in events.drain(..) {
+                        if self.hear(event).await?.is_break() {
+                            return Ok(());
+                        }
+                    }
+                }
+                _ = self.inputs.recv_many(&mut inputs, AT_ONCE), if is_open => {
+                    if inputs.is_empty() {
+                        // The ledger closes when it has done what it was asked for.
+                        self.requests = None;
+                    }
+                    for input in inputs.drain(..) {
+                        if let Some(event) = input(&mut self) {
+                            self.step(event).await;
+                        }
+                    }
+                }
                 _ = looks.tick(), if is_open => {
                     if let Some(ledger) = &self.requests {
                         // If the ledger is busy, it looks anyway.
@@ -141,6 +144,21 @@ impl EventLoop {
                 }
             }
         }
+    }
+
+    /// Takes in an event of the ledger. Breaks off when it is closed.
+    async fn hear(&mut self, event: LedgerEvent) -> Result<ControlFlow<()>, ServiceError> {
+        match event {
+            LedgerEvent::Answered(asker, command, answer) => {
+                let at_ms = unix_ms();
+                self.step(Event::Ledger { asker, command: *command, answer, at_ms }).await;
+            }
+            LedgerEvent::Committed(took) => self.meters.committed(took),
+            LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
+            LedgerEvent::Closed if self.requests.is_none() => return Ok(ControlFlow::Break(())),
+            LedgerEvent::Closed => return Err(anyhow!("the ledger's writer ended").into()),
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// A worker that holds a lease of a later epoch has worked with a later state of the ledger than this one.
