@@ -1,7 +1,7 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
+    AuditPolicy, CountResult, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
     Report, RequestId, Row, SessionId, Share,
 };
 
@@ -76,8 +76,8 @@ pub enum LedgerCommand {
         provenance: Provenance,
         /// Those who counted otherwise.
         wrong: Vec<Party>,
-        /// Whose word that rests on.
-        ground: Ground,
+        /// Why, as ledgers and bundles say it.
+        reason: &'static str,
     },
     /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not any more is the
     /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.

@@ -14,7 +14,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Range, SessionId};
+use crate::lease::OpenLease;
+use crate::session::Speed;
+use crate::{Millis, Range, SessionId};
 
 /// Parts of a plan of which it is known whether something was counted of them.
 const PARTS: u64 = 16;
@@ -71,13 +73,21 @@ impl Spent {
     }
 }
 
-/// What a job's tasks have cost so far, by workers.
+/// How fast sessions count a job, and what its tasks have cost so far.
 #[derive(Debug)]
 pub(crate) struct Costs {
-    /// Without what each reported first: while a worker counts that, it touches its memory and makes its tables.
-    sessions: BTreeMap<SessionId, Spent>,
+    sessions: BTreeMap<SessionId, Measured>,
     /// By sessions that are gone.
     earlier: Spent,
+    /// Tasks per 1,000 seconds of all sessions.
+    rate: u64,
+}
+
+#[derive(Debug, Default)]
+struct Measured {
+    speed: Speed,
+    /// Without what it reported first: while a worker counts that, it touches its memory and makes its tables.
+    spent: Option<Spent>,
 }
 
 impl Costs {
@@ -89,40 +99,75 @@ impl Costs {
     const LEAST_PARTS: u32 = 8;
 
     pub(crate) fn new(earlier: Spent) -> Costs {
-        Costs { sessions: BTreeMap::new(), earlier }
+        Costs { sessions: BTreeMap::new(), earlier, rate: 0 }
+    }
+
+    /// `range` has come back from a session of `threads` threads now, with so many placements in the `tasks` that its lease
+    /// was open for.
+    pub(crate) fn measured(
+        &mut self,
+        now: Millis,
+        (lease, threads): (&OpenLease, u32),
+        range: Range,
+        (tasks, placements): (u64, f64),
+    ) {
+        let speed = &mut self.sessions.entry(lease.session).or_default().speed;
+        let before = speed.tasks_per_kilosecond().unwrap_or(0);
+        let ms = speed.measured(now, lease, tasks, placements);
+        let rate = speed.tasks_per_kilosecond().unwrap_or(0);
+        self.rate = self.rate.saturating_sub(before).saturating_add(rate);
+        if !lease.recount {
+            self.add(lease.session, threads, range, ms.saturating_mul(1_000));
+        }
     }
 
     /// A session of `threads` threads has counted a range in `us` by the farm's clock.
-    pub(crate) fn add(&mut self, session: SessionId, threads: u32, range: Range, us: u64) {
-        let Some(spent) = self.sessions.get_mut(&session) else {
-            self.sessions.insert(session, Spent::new(self.earlier.plan_tasks));
-            return;
-        };
-        spent.add(range, us.saturating_mul(threads.into()));
-        spent.fade(threads);
+    fn add(&mut self, session: SessionId, threads: u32, range: Range, us: u64) {
+        let measured = self.sessions.entry(session).or_default();
+        match &mut measured.spent {
+            None => measured.spent = Some(Spent::new(self.earlier.plan_tasks)),
+            Some(spent) => {
+                spent.add(range, us.saturating_mul(threads.into()));
+                spent.fade(threads);
+            }
+        }
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
-        if let Some(spent) = self.sessions.remove(&session) {
-            self.earlier.join(&spent);
+        if let Some(Measured { speed, spent }) = self.sessions.remove(&session) {
+            self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
+            spent.iter().for_each(|spent| self.earlier.join(spent));
         }
+    }
+
+    pub(crate) fn forget_sessions(&mut self) {
+        *self = Costs::new(self.all());
+    }
+
+    /// Tasks per 1,000 seconds of one session, once it is known.
+    pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
+        self.sessions.get(&session)?.speed.tasks_per_kilosecond()
+    }
+
+    /// Tasks per 1,000 seconds of all sessions.
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// How fast a session counts it and how many tasks it was seen to count; nothing before that is known.
+    pub(crate) fn speed_of(&self, session: SessionId) -> Speed {
+        self.sessions.get(&session).map(|measured| measured.speed).unwrap_or_default()
     }
 
     fn all(&self) -> Spent {
         let mut all = self.earlier.clone();
-        self.sessions.values().for_each(|spent| all.join(spent));
+        self.sessions.values().filter_map(|it| it.spent.as_ref()).for_each(|spent| all.join(spent));
         all
     }
 
     /// Time of a thread that a task has taken on average, microseconds; `None` before any was counted.
     pub(crate) fn us_per_task(&self) -> Option<f64> {
         self.all().pace().map(f64::recip)
-    }
-
-    pub(crate) fn forget_sessions(&mut self) {
-        for spent in std::mem::take(&mut self.sessions).into_values() {
-            self.earlier.join(&spent);
-        }
     }
 
     /// How long so many tasks take `workers`: sessions, and how many threads they count them with. Microseconds; `None`
@@ -135,7 +180,8 @@ impl Costs {
             let is_known = |spent: &&Spent| {
                 spent.thread_us >= Self::KNOWN_US.saturating_mul(its_threads.into())
             };
-            let own = self.sessions.get(&session).filter(is_known).and_then(Spent::pace);
+            let own = self.sessions.get(&session).and_then(|measured| measured.spent.as_ref());
+            let own = own.filter(is_known).and_then(Spent::pace);
             let its_threads = f64::from(its_threads);
             threads += its_threads;
             known += own.map_or(0.0, |_| its_threads);

@@ -22,9 +22,8 @@ use crate::attempts::Attempts;
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
-use crate::lease::OpenLease;
 use crate::scheduler::StratumScheduler;
-use crate::session::{Rate, Speed};
+use crate::session::Rate;
 use crate::timeouts::Timeouts;
 use crate::{
     AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
@@ -44,12 +43,6 @@ struct Leased {
     overtaken: u32,
 }
 
-impl Leased {
-    fn new(range: Range, lease: LeaseId, due: Millis) -> Leased {
-        Leased { end: range.end(), lease, due, late_at: due, overtaken: 0 }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) spec: JobSpec,
@@ -59,7 +52,6 @@ pub(crate) struct Job {
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
     pub(crate) audits: Audits,
-    pub(crate) audits_agreed: u64,
     pub(crate) known: Known,
     pub(crate) state: JobState,
     pub(crate) times: Times,
@@ -90,11 +82,11 @@ pub(crate) struct Job {
     /// is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
     /// Nobody has them.
-    pool: IntervalSet,
+    pub(crate) pool: IntervalSet,
     /// Nobody has them, and they are to be leased alone.
     suspected: IntervalSet,
     /// They are not leased to anybody.
-    failed: IntervalSet,
+    pub(crate) failed: IntervalSet,
     attempts: Attempts,
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
@@ -106,9 +98,6 @@ pub(crate) struct Job {
     /// Leases of which something is leased to others, too, and where that lies.
     pub(crate) overtaken: BTreeMap<LeaseId, Range>,
     accepted: IntervalSet,
-    speeds: BTreeMap<SessionId, (Speed, u64)>,
-    /// Sum over sessions of tasks per 1,000 seconds.
-    rate: u64,
 }
 
 impl Job {
@@ -120,8 +109,7 @@ impl Job {
             fingerprint: plan.fingerprint(),
             tasks: pool.len(),
             policy,
-            audits: Audits::new(0),
-            audits_agreed: 0,
+            audits: Audits::new(0, 0),
             known,
             state: JobState::Running,
             times: Times::default(),
@@ -150,24 +138,12 @@ impl Job {
             late: BTreeSet::new(),
             overtaken: BTreeMap::new(),
             accepted: IntervalSet::new(),
-            speeds: BTreeMap::new(),
-            rate: 0,
         }
-    }
-
-    /// Ordinals that nobody has and anybody may be leased.
-    pub(crate) fn pool_tasks(&self) -> u64 {
-        self.pool.len()
     }
 
     /// Tasks that may be leased, including those that are to be leased alone.
     pub(crate) fn free_tasks(&self) -> u64 {
         self.pool.len() + self.suspected.len()
-    }
-
-    /// Ordinals that are not to be leased.
-    pub(crate) fn failed(&self) -> &IntervalSet {
-        &self.failed
     }
 
     /// What is leased for the first time, and under which lease: the latest one.
@@ -244,7 +220,8 @@ impl Job {
         range.end() <= plan.tasks && (slice.is_all() || slice.ordinals(plan.tasks).contains(range))
     }
 
-    /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
+    /// Leases at most `tasks` free ordinals in one piece: from where it is the session's turn, or, if there are no others,
+    /// suspected ones, and of these at most half of their range.
     pub(crate) fn assign(
         &mut self,
         session: SessionId,
@@ -252,8 +229,18 @@ impl Job {
         lease: LeaseId,
         due: Millis,
     ) -> Option<Range> {
-        let range = self.scheduler.take(session, &mut self.pool, tasks)?;
-        self.note_leased(range, Leased::new(range, lease, due));
+        let range = self.scheduler.take(session, &mut self.pool, tasks);
+        let range = range.or_else(|| self.take_suspected(tasks))?;
+        self.note_leased(range, lease, due);
+        Some(range)
+    }
+
+    fn take_suspected(&mut self, tasks: u64) -> Option<Range> {
+        let first = self.suspected.iter().next()?;
+        let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
+        let half = (suspected.len() / 2).max(1);
+        let range = suspected.first(tasks.min(half));
+        self.suspected.remove(range);
         Some(range)
     }
 
@@ -295,26 +282,10 @@ impl Job {
         self.take_leased(range, |_| true);
         let due = now.after(expected_ms);
         let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
-        self.note_leased(range, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
+        self.keep_leased(from, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
         let overtaken = self.overtaken.entry(earlier).or_insert(range);
         *overtaken = overtaken.hull(range);
         range
-    }
-
-    /// Leases suspected ordinals, at most `tasks` of them and half of their range, in one piece.
-    pub(crate) fn lease_suspected(
-        &mut self,
-        tasks: u64,
-        lease: LeaseId,
-        due: Millis,
-    ) -> Option<Range> {
-        let first = self.suspected.iter().next()?;
-        let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
-        let half = (suspected.len() / 2).max(1);
-        let range = suspected.first(tasks.min(half));
-        self.suspected.remove(range);
-        self.note_leased(range, Leased::new(range, lease, due));
-        Some(range)
     }
 
     /// A worker that holds a range has come back: the range did not kill it.
@@ -329,15 +300,20 @@ impl Job {
         let free = self.pool.within(range).collect::<Vec<_>>();
         for &part in &free {
             self.pool.remove(part);
-            self.note_leased(part, Leased::new(part, lease, due));
+            self.note_leased(part, lease, due);
         }
         free
     }
 
-    fn note_leased(&mut self, range: Range, leased: Leased) {
-        self.leased.insert(range.start(), Leased { end: range.end(), ..leased });
-        self.late.insert((leased.late_at, range.start()));
-        self.leased_tasks += range.len();
+    fn note_leased(&mut self, range: Range, lease: LeaseId, due: Millis) {
+        let leased = Leased { end: range.end(), lease, due, late_at: due, overtaken: 0 };
+        self.keep_leased(range.start(), leased);
+    }
+
+    fn keep_leased(&mut self, start: u64, leased: Leased) {
+        self.leased.insert(start, leased);
+        self.late.insert((leased.late_at, start));
+        self.leased_tasks += leased.end - start;
     }
 
     /// Puts what `lease` still holds of `range` back into the pool. Returns what that was.
@@ -465,7 +441,9 @@ impl Job {
             self.late.remove(&(leased.late_at, start));
             self.leased_tasks -= whole.len();
             let rest = [Range::new(start, part.start()), Range::new(part.end(), leased.end)];
-            rest.into_iter().flatten().for_each(|rest| self.note_leased(rest, leased));
+            for rest in rest.into_iter().flatten() {
+                self.keep_leased(rest.start(), Leased { end: rest.end(), ..leased });
+            }
             taken.push((leased.lease, part));
         }
         taken
@@ -480,39 +458,10 @@ impl Job {
         );
     }
 
-    /// `range` has come back from a session of `threads` threads now, with so many placements in the `tasks` that its lease
-    /// was open for.
-    pub(crate) fn measured(
-        &mut self,
-        now: Millis,
-        (lease, threads): (&OpenLease, u32),
-        range: Range,
-        (tasks, placements): (u64, f64),
-    ) {
-        let (speed, rate) = self.speeds.entry(lease.session).or_default();
-        let ms = speed.measured(now, lease, tasks, placements);
-        if !lease.recount {
-            self.costs.add(lease.session, threads, range, ms.saturating_mul(1_000));
-        }
-        let new = speed.tasks_per_kilosecond();
-        self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
-        *rate = new;
-    }
-
-    /// Tasks per 1,000 seconds of one session, once it is known.
-    pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
-        self.speeds.get(&session).map(|&(_, rate)| rate)
-    }
-
-    /// How fast a session counts it; 0 before that is known.
-    pub(crate) fn speed_of(&self, session: SessionId) -> Rate {
-        self.speeds.get(&session).map_or(Rate::default(), |(speed, _)| speed.rate())
-    }
-
     /// How fast it is counted by these sessions; of a job that is over, how fast it was from its first lease to its end.
     pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
         if !self.durable_state.is_over() {
-            return workers.iter().map(|&(session, _)| self.speed_of(session)).sum();
+            return workers.iter().map(|&(session, _)| self.costs.speed_of(session).rate()).sum();
         }
         let seconds = self.times.counting().map_or(f64::INFINITY, |time| time.as_secs_f64());
         let seconds = seconds.max(1e-3);
@@ -520,16 +469,6 @@ impl Job {
             tasks_per_second: self.tasks_done as f64 / seconds,
             placements_per_second: self.total as f64 / seconds,
         }
-    }
-
-    /// Tasks that a session was seen to count.
-    pub(crate) fn counted_by(&self, session: SessionId) -> u64 {
-        self.speeds.get(&session).map_or(0, |(speed, _)| speed.counted())
-    }
-
-    /// Tasks per 1,000 seconds of all sessions.
-    pub(crate) fn rate(&self) -> u64 {
-        self.rate
     }
 
     /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds.
@@ -543,7 +482,6 @@ impl Job {
     pub(crate) fn rest(&mut self) {
         self.costs.forget_sessions();
         self.scheduler = StratumScheduler::new(&self.spec.plan);
-        (self.speeds, self.rate) = (BTreeMap::new(), 0);
         (self.attempts, self.timeouts) = (Attempts::default(), Timeouts::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
@@ -553,16 +491,13 @@ impl Job {
     pub(crate) fn forget_session(&mut self, session: SessionId) {
         self.costs.forget_session(session);
         self.scheduler.forget_session(session);
-        if let Some((_, rate)) = self.speeds.remove(&session) {
-            self.rate = self.rate.saturating_sub(rate);
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::LeaseTime;
+    use crate::lease::{LeaseTime, OpenLease};
     use crate::{JobId, Method, Origin, Plan, Problem, Slice};
 
     #[test]
@@ -589,12 +524,12 @@ mod tests {
                 term,
             };
             job.accept(range);
-            job.measured(Millis(1), (&lease, 1), range, (range.len(), 1.0));
+            job.costs.measured(Millis(1), (&lease, 1), range, (range.len(), 1.0));
         }
         let cost = job.costs.us_per_task();
         job.rest();
 
-        assert_eq!((job.speeds.len(), job.rate()), (0, 0));
+        assert_eq!((job.costs.rate_of(SessionId(1)), job.costs.rate()), (None, 0));
         assert_eq!(job.costs.us_per_task(), cost, "what was counted is still told");
         assert_eq!(job.accepted().iter().count(), 1, "one range");
         assert!(size_of::<Job>() <= 1_536, "{}", size_of::<Job>());

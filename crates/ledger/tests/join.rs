@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    CheckedCount, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
+    CheckedCount, Distrusted, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId,
     LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem,
     Provenance, Range, Report, Slice, TaskCounts,
 };
@@ -74,7 +74,7 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
                     report: report(range(0)),
                     provenance: provenance('b'),
                     wrong: wrong.clone(),
-                    ground: Ground::OwnMachines,
+                    reason: "a test says so",
                 },
             ],
             Happening::Distrusts(who) => {

@@ -27,8 +27,8 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        self.stats.workers_lost += u64::from(!session.draining);
-        let leases = session.leases.iter().filter(|_| !session.draining);
+        self.stats.workers_lost += u64::from(!session.seen.draining);
+        let leases = session.leases.iter().filter(|_| !session.seen.draining);
         // A session may have a task by two leases, if others have it, too: one process is lost with it.
         let mut by_job: BTreeMap<JobId, IntervalSet> = BTreeMap::new();
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
@@ -83,7 +83,7 @@ impl Farm {
     /// suspected only if it holds nothing else that is.
     pub(super) fn has_task_for(&self, id: JobId, session: &Session) -> bool {
         let job: &Job = &self.jobs[&id];
-        job.pool_tasks() > 0 || job.free_tasks() > 0 && !self.holds_suspected(session)
+        !job.pool.is_empty() || job.free_tasks() > 0 && !self.holds_suspected(session)
     }
 
     fn holds_suspected(&self, session: &Session) -> bool {

@@ -42,8 +42,7 @@ impl Farm {
     pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64, agreed: u64) {
         let job = existing(&mut self.jobs, id);
         job.audits.asked -= 1;
-        job.audits.forget(wanted);
-        job.audits_agreed = agreed;
+        job.audits.forget(wanted, agreed);
         if job.state == JobState::Suspended {
             self.reopen(id);
         }
@@ -103,7 +102,6 @@ impl Farm {
         let job = existing(&mut self.jobs, report.job);
         job.audits.confirmed(report.range);
         job.timeouts.counted(report.range);
-        job.audits_agreed += 1;
         self.spend(&report);
         self.ack(session, &report, Verdict::Agreed);
         self.find_audits(report.job);
@@ -132,10 +130,16 @@ impl Farm {
         self.command(Asker::Session(session), LedgerCommand::Doubt(report, provenance));
     }
 
-    pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {
+    pub(super) fn doubt_noted(
+        &mut self,
+        session: SessionId,
+        report: Report,
+        wanted: u64,
+        agreed: u64,
+    ) {
         let job = existing(&mut self.jobs, report.job);
         job.audits.asked -= 1;
-        job.audits.forget(wanted);
+        job.audits.forget(wanted, agreed);
         self.ack(session, &report, Verdict::Superseded);
         self.find_audits(report.job);
         self.finish_if_covered(report.job);

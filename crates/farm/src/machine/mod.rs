@@ -50,7 +50,7 @@ pub struct Farm {
     /// How often workers are to report.
     pace: Pace,
     /// Until then nothing is leased from the pools: see [`Config::grace_ms`].
-    lease_from: Option<Millis>,
+    lease_from: Millis,
     epoch: u64,
     jobs: BTreeMap<JobId, Job>,
     /// The jobs that have a key, those on their way into the ledger included.
@@ -66,10 +66,9 @@ pub struct Farm {
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. They look again once something is new.
     refused: BTreeSet<SessionId>,
-    /// When sessions that missed a deadline may be served again.
-    rests: BTreeSet<Millis>,
-    /// When parties that kept a recount too long may be leased it again.
-    turns: BTreeSet<Millis>,
+    /// When more may be leased, whatever happens: the grace after a restart ends, a session has rested that missed a
+    /// deadline, or it is again the turn of a party that kept a recount too long.
+    wakeups: BTreeSet<Millis>,
     leases: Leases,
     /// Parties that are distrusted.
     distrusted: Distrusted,
@@ -145,18 +144,17 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.leasable().filter(|_| is_idle);
         let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));
-        let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
-        service.chain(self.leases.next_deadline()).min()
+        let wakeup = self.wakeups.first().copied().filter(|_| is_idle);
+        wakeup.into_iter().chain(late).chain(self.leases.next_deadline()).min()
     }
 
     /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
     /// [`Config::grace_ms`].
     pub fn leases_in_ms(&self) -> u64 {
-        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+        self.lease_from.0.saturating_sub(self.now.0)
     }
 
     /// How often workers are to report now.
@@ -191,7 +189,7 @@ impl Farm {
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
         self.sessions.iter().map(|(&id, session)| {
-            session.view(session.held().map(|(job, _)| self.jobs[&job].speed_of(id)).sum())
+            session.view(session.held().map(|(job, _)| self.jobs[&job].costs.speed_of(id).rate()).sum())
         })
     }
 
@@ -226,15 +224,15 @@ impl Farm {
             audit: job.policy.map(|policy| AuditPolicy { seed: 0, ..policy }),
             suspended: job.suspended.clone(),
             audits_wanted: job.audits.wanted,
-            audits_agreed: job.audits_agreed,
+            audits_agreed: job.audits.agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let staying = able.filter(|session| !session.draining);
+                let staying = able.filter(|session| !session.seen.draining);
                 job.audits.stranded(staying.map(Session::principal), job.across())
             } else {
                 Some(0)
             },
-            failed: job.failed().len(),
-            failed_first: named(job.failed()),
+            failed: job.failed.len(),
+            failed_first: named(&job.failed),
             times: job.times,
             hours: job.hours,
             waits_for: None,
@@ -316,8 +314,8 @@ impl Farm {
             (Session(session), Dispute(report, _), Written) => {
                 self.dispute_written(session, report)
             }
-            (Session(session), Doubt(report, _), AuditNoted { wanted, .. }) => {
-                self.doubt_noted(session, report, wanted);
+            (Session(session), Doubt(report, _), AuditNoted { wanted, agreed }) => {
+                self.doubt_noted(session, report, wanted, agreed);
             }
             (Session(session), Settle { report, .. }, Settled(withdrawn)) => {
                 self.settled(session, report, &withdrawn);

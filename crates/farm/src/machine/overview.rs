@@ -42,7 +42,7 @@ impl Farm {
         for range in job.accepted().iter() {
             map.paint(range, |cell, tasks| cell.accepted += tasks);
         }
-        for range in job.failed().iter() {
+        for range in job.failed.iter() {
             map.paint(range, |cell, tasks| cell.failed += tasks);
         }
         for &range in job.disputes.keys() {
@@ -60,7 +60,7 @@ impl Farm {
 
     /// The name of the worker that has a lease.
     fn holder(&self, lease: &OpenLease) -> &str {
-        &self.sessions[&lease.session].provenance.worker
+        &self.sessions[&lease.session].seen.provenance.worker
     }
 }
 

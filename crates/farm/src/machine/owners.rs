@@ -77,7 +77,7 @@ impl Farm {
         let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));
         let stays = latest.map(|lease| self.owner_of(lease.job));
         let lease_ms = STAY_LEASES * self.pace.lease_ms(&self.config);
-        let stay_ns = u128::from(lease_ms) * u128::from(session.kernel().1) * 1_000_000;
+        let stay_ns = u128::from(lease_ms) * u128::from(session.seen.threads) * 1_000_000;
         let turn = move |owner: &str| {
             let account = &self.accounts[owner];
             let ahead = if stays == Some(owner) { account.by_weight(stay_ns) } else { 0 };

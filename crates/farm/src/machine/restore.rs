@@ -84,7 +84,8 @@ impl Farm {
     pub fn restore(config: Config, key: LeaseKey, now: Millis, restored: Restored) -> Farm {
         assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
         let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
-        let grace = config.grace_ms > 0 && restored.jobs.iter().any(begun);
+        let grace_ms = if restored.jobs.iter().any(begun) { config.grace_ms } else { 0 };
+        let lease_from = now.after(grace_ms);
         let mut farm = Farm {
             config,
             key,
@@ -92,7 +93,7 @@ impl Farm {
             unix_ms: 0,
             adopts_until: now.after(config.lease_ttl_ms),
             pace: Pace::default(),
-            lease_from: grace.then(|| now.after(config.grace_ms)),
+            lease_from,
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
             keys: BTreeMap::new(),
@@ -102,8 +103,7 @@ impl Farm {
             processes: BTreeMap::new(),
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
-            rests: BTreeSet::new(),
-            turns: BTreeSet::new(),
+            wakeups: BTreeSet::from([lease_from]),
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: VecDeque::new(),
@@ -166,8 +166,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.hours = restored.hours;
     job.has_begun = job.times.begun_at_ms.is_some();
     job.state = restored.state;
-    job.audits = Audits::new(restored.audits_wanted);
-    job.audits_agreed = restored.audits_agreed;
+    job.audits = Audits::new(restored.audits_wanted, restored.audits_agreed);
     for (range, dispute) in restored.disputes {
         job.open_dispute(range, dispute);
     }

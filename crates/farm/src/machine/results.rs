@@ -40,7 +40,7 @@ const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
-        let provenance = known.provenance.clone();
+        let provenance = known.seen.provenance.clone();
         let range = report.range;
         if !self.key.recognizes(&Holding::of_report(&report), &provenance.principal.owner) {
             return self.dismiss(session, Dismissal::Unproven);
@@ -54,7 +54,7 @@ impl Farm {
         if !job.spec.plan.reports_tasks() {
             report.task_counts = TaskCounts::default();
         }
-        let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
+        let most_busy_us = MOST_BUSY_US.saturating_mul(known.seen.threads.into());
         report.busy_us = report.busy_us.min(most_busy_us);
         let is_whole = !report.is_recount() || range == report.token.range;
         let tasks = report.task_counts.as_slice();
@@ -82,16 +82,16 @@ impl Farm {
         if !takes_off && job.accepted().intersects(report.range) {
             return;
         }
-        session.missed = 0;
-        (session.heard_at, job.heard_at) = (self.now, self.now);
+        session.seen.missed = 0;
+        (session.seen.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
             let lease = self.leases.get(report.lease).expect("something is taken off it");
             let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
             let share = tasks as f64 / report.range.len() as f64;
-            session.counted = session.counted.saturating_add(tasks);
+            session.seen.counted = session.seen.counted.saturating_add(tasks);
             let threads = session.threads_for(job.known.thread_memory).max(1);
             let placements = share * report.checked_count.count as f64;
-            job.measured(self.now, (lease, threads), report.range, (tasks, placements));
+            job.costs.measured(self.now, (lease, threads), report.range, (tasks, placements));
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
             self.end_recount(report);
@@ -281,7 +281,7 @@ impl Farm {
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
         dispute.votes.push(Vote { principal: provenance.principal.clone(), result });
-        if let Some(ground) = dispute.ground(result, across, is_trusted) {
+        if let Some(reason) = dispute.settled(result, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> =
@@ -289,7 +289,7 @@ impl Farm {
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report, provenance, wrong, ground };
+            let command = LedgerCommand::Settle { report, provenance, wrong, reason };
             self.command(Asker::Session(session), command);
         } else {
             self.command(Asker::Session(session), LedgerCommand::Dispute(report, provenance));

@@ -82,7 +82,7 @@ impl Farm {
 
     pub(super) fn draining(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.draining = true;
+            session.seen.draining = true;
             self.stop_waiting(id);
         }
     }
@@ -100,7 +100,7 @@ impl Farm {
             let deadline = self.deadline(leased.job);
             self.leases.renew(lease, deadline);
             if let Some(session) = self.sessions.get_mut(&id) {
-                session.heard_at = self.now;
+                session.seen.heard_at = self.now;
             }
         }
     }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Farm;
 use crate::job::Job;
-use crate::session::Session;
-use crate::{JobState, KernelName, Stats};
+use crate::{JobState, KernelName, Stats, WorkerView};
 
 impl Farm {
     /// What has happened since the farm began.
@@ -22,8 +21,9 @@ impl Farm {
     /// those of workers that name none of [`KernelName::ALL`].
     pub fn threads_by_kernel(&self) -> BTreeMap<KernelName, u64> {
         let mut threads = BTreeMap::new();
-        for (kernel, of_it) in self.sessions.values().map(Session::kernel) {
-            *threads.entry(kernel).or_default() += u64::from(of_it);
+        for WorkerView { backend, threads: of_it, .. } in self.sessions.values().map(|it| &it.seen) {
+            let kernel = KernelName::new(backend).unwrap_or_default();
+            *threads.entry(kernel).or_default() += u64::from(*of_it);
         }
         threads
     }
@@ -44,7 +44,7 @@ impl Farm {
     }
 
     fn threads_for(&self, job: &Job) -> u64 {
-        let tasks = job.tasks.saturating_sub(job.tasks_done).saturating_sub(job.failed().len());
+        let tasks = job.tasks.saturating_sub(job.tasks_done).saturating_sub(job.failed.len());
         let lease_us = self.pace.lease_ms(&self.config).max(1) as f64 * 1e3;
         let by_time =
             job.costs.us_per_task().map(|us| (tasks as f64 * us / lease_us).ceil() as u64);

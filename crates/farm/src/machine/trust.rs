@@ -72,8 +72,7 @@ impl Farm {
         let disputes =
             job.disputes.extract_if(.., |&range, dispute| is_over(range, &dispute.votes));
         leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
-        job.audits.forget(*audits_wanted);
-        job.audits_agreed = *audits_agreed;
+        job.audits.forget(*audits_wanted, *audits_agreed);
         for lease in leases {
             self.revoke(lease);
         }

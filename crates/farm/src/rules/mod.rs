@@ -98,8 +98,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             store.add_claim(report.job, &Row::new(report, provenance))?;
             reopen(store, report.job)?;
         }
-        LedgerCommand::Settle { report, provenance, wrong, ground } => {
-            return settle::settle(store, report, provenance, wrong, *ground);
+        LedgerCommand::Settle { report, provenance, wrong, reason } => {
+            return settle::settle(store, report, provenance, wrong, reason);
         }
         LedgerCommand::Remove(job) => {
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditScope, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party, Principal,
+    AuditScope, Distrusted, IntervalSet, JobId, JobState, LedgerAnswer, Party, Principal,
     Provenance, Range, Report, Withdrawn,
 };
 
@@ -28,11 +28,11 @@ pub(super) fn settle<S: Store>(
     report: &Report,
     provenance: &Provenance,
     wrong: &[Party],
-    ground: Ground,
+    reason: &str,
 ) -> Done<S, LedgerAnswer> {
     for party in wrong {
         let proof = Some((report.job, report.range));
-        store.change_trust(party, false, proof, ground.reason())?;
+        store.change_trust(party, false, proof, reason)?;
     }
     replace(store, report, provenance)?;
     reopen(store, report.job)?;
