@@ -275,16 +275,15 @@ impl Audits {
         self.agreed += 1;
     }
 
-    /// A range is no longer what it was: disputed, or not accepted any more. Returns the leases under
-    /// which parts of it are counted again.
-    pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<(Range, LeaseId)> {
+    /// Ranges are no longer what they were: disputed, or not accepted any more. Returns the leases under which they are
+    /// counted again.
+    pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<LeaseId> {
         self.doubters.retain(|&range, _| !gone(range));
         let is_gone = |&(&range, wanted): &(&Range, &Wanted)| {
             gone(range) && wanted.place != Place::Confirming
         };
         let ranges: Vec<Range> = self.ranges.iter().filter(is_gone).map(|(&range, _)| range).collect();
-        let leases = ranges.into_iter().filter_map(|range| Some((range, self.remove(range)?.lease()?)));
-        leases.collect()
+        ranges.into_iter().filter_map(|range| self.remove(range)?.lease()).collect()
     }
 }
 

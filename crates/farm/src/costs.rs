@@ -80,7 +80,7 @@ pub(crate) struct Costs {
     /// By sessions that are gone.
     earlier: Spent,
     /// Tasks per 1,000 seconds of all sessions.
-    rate: u64,
+    pub(crate) rate: u64,
 }
 
 #[derive(Debug, Default)]
@@ -112,10 +112,9 @@ impl Costs {
         (tasks, placements): (u64, f64),
     ) {
         let speed = &mut self.sessions.entry(lease.session).or_default().speed;
-        let before = speed.tasks_per_kilosecond().unwrap_or(0);
+        self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
         let ms = speed.measured(now, lease, tasks, placements);
-        let rate = speed.tasks_per_kilosecond().unwrap_or(0);
-        self.rate = self.rate.saturating_sub(before).saturating_add(rate);
+        self.rate = self.rate.saturating_add(speed.tasks_per_kilosecond().unwrap_or(0));
         if !lease.recount {
             self.add(lease.session, threads, range, ms.saturating_mul(1_000));
         }
@@ -147,11 +146,6 @@ impl Costs {
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.sessions.get(&session)?.speed.tasks_per_kilosecond()
-    }
-
-    /// Tasks per 1,000 seconds of all sessions.
-    pub(crate) fn rate(&self) -> u64 {
-        self.rate
     }
 
     /// How fast a session counts it and how many tasks it was seen to count; nothing before that is known.

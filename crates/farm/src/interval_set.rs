@@ -84,10 +84,10 @@ impl IntervalSet {
         self.tasks += end - start;
     }
 
-    /// Takes `range` out; what is not in stays out.
-    pub fn remove(&mut self, range: Range) {
+    /// Takes `range` out, and returns the parts of it that were in.
+    pub fn remove(&mut self, range: Range) -> Vec<Range> {
         let covered: Vec<Range> = self.within(range).collect();
-        for part in covered {
+        for part in &covered {
             let (&start, &end) = self
                 .ends
                 .range(..=part.start())
@@ -102,6 +102,7 @@ impl IntervalSet {
             }
             self.tasks -= part.len();
         }
+        covered
     }
 }
 

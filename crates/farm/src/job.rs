@@ -148,8 +148,7 @@ impl Job {
 
     /// What is leased for the first time, and under which lease: the latest one.
     pub(crate) fn leased(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
-        let leased = self.leased.iter();
-        leased.filter_map(|(&start, leased)| Some((Range::new(start, leased.end)?, leased.lease)))
+        self.leased.iter().filter_map(|(&start, it)| Some((Range::new(start, it.end)?, it.lease)))
     }
 
     /// How many of a range are to be leased alone.
@@ -162,18 +161,12 @@ impl Job {
         &self.accepted
     }
 
-    /// Whether it has ended, or its end is on the way into the ledger.
-    pub(crate) fn is_over(&self) -> bool {
-        self.end().is_some()
-    }
-
     /// How it has ended, or ends once that is in the ledger.
     pub(crate) fn end(&self) -> Option<JobState> {
         let is_done = self.finishing == Some(JobState::Done) || self.ended;
         Some(if is_done { JobState::Done } else { self.state }).filter(|state| state.is_over())
     }
 
-    /// Whether it is suspended, or on the way to be.
     pub(crate) fn is_being_suspended(&self) -> bool {
         [Some(self.state), self.finishing].contains(&Some(JobState::Suspended))
     }
@@ -185,16 +178,11 @@ impl Job {
 
     /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
     pub(crate) fn answers(&self, wanted: &Job) -> bool {
-        let is_checked = match (self.policy, wanted.policy) {
-            (_, None) => true,
-            (None, Some(_)) => false,
-            (Some(policy), Some(wanted)) => policy.gives(wanted),
-        };
+        let gives = |wanted| self.policy.is_some_and(|policy| policy.gives(wanted));
         let JobSpec { plan, slice, .. } = self.spec;
-        (plan, slice) == (wanted.spec.plan, wanted.spec.slice) && is_checked
+        (plan, slice) == (wanted.spec.plan, wanted.spec.slice) && wanted.policy.is_none_or(gives)
     }
 
-    /// Whether it can be completed by waiting for the ledger alone.
     pub(crate) fn is_covered(&self) -> bool {
         self.tasks_done == self.tasks
     }
@@ -207,11 +195,6 @@ impl Job {
     /// Between whom a second opinion about its counts lies.
     pub(crate) fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
-    }
-
-    /// Whether a range that is being accepted is to be counted again.
-    pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
-        self.policy.is_some_and(|policy| policy.chooses(self.fingerprint, range))
     }
 
     /// Whether a range lies in its slice of the plan.
@@ -261,7 +244,6 @@ impl Job {
         late.chain(slow).find(is_ordinary)
     }
 
-    /// When something becomes late next.
     pub(crate) fn next_late(&self, now: Millis) -> Option<Millis> {
         self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
     }
@@ -290,18 +272,15 @@ impl Job {
 
     /// A worker that holds a range has come back: the range did not kill it.
     pub(crate) fn brought_back(&mut self, range: Range) {
-        self.attempts.forget(range);
-        self.take_free(range).iter().for_each(|part| self.put_back(part));
+        self.attempts.take(range);
+        self.take_free(range).into_iter().for_each(|part| self.put_back(part));
         self.check();
     }
 
     /// Leases those ordinals of `range` that are in the pool.
     pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId, due: Millis) -> Vec<Range> {
-        let free = self.pool.within(range).collect::<Vec<_>>();
-        for &part in &free {
-            self.pool.remove(part);
-            self.note_leased(part, lease, due);
-        }
+        let free = self.pool.remove(range);
+        free.iter().for_each(|&part| self.note_leased(part, lease, due));
         free
     }
 
@@ -316,25 +295,21 @@ impl Job {
         self.leased_tasks += leased.end - start;
     }
 
-    /// Puts what `lease` still holds of `range` back into the pool. Returns what that was.
-    pub(crate) fn release(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
+    /// Puts what `lease` still holds of `range` back into the pool.
+    pub(crate) fn release(&mut self, range: Range, lease: LeaseId) {
         let taken = self.take_leased(range, |holder| holder == lease);
-        taken.iter().for_each(|&(_, part)| self.put_back(part));
+        taken.into_iter().for_each(|(_, part)| self.put_back(part));
         self.check();
-        taken.into_iter().map(|(_, part)| part).collect()
     }
 
     /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken one has at most that.
-    ///
-    /// # Panics
-    /// If part of it is accepted already: accepted ranges are disjoint.
     pub(crate) fn accept(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.accepted.intersects(range), "accepted ranges must be disjoint: {range}");
         let mut taken = self.take_leased(range, |_| true);
         let overtaken = self.overtaken.iter();
         taken.extend(overtaken.filter_map(|(&id, of)| Some((id, of.intersect(range)?))));
         self.take_free(range);
-        self.attempts.forget(range);
+        self.attempts.take(range);
         self.accepted.insert(range);
         self.check();
         taken
@@ -344,10 +319,7 @@ impl Job {
     /// the only one that the process held. Returns the task if it has failed permanently since.
     pub(crate) fn record_loss(&mut self, range: Range, alone: bool) -> Option<u64> {
         let worst = self.attempts.record_loss(range).filter(|_| alone);
-        for part in self.pool.within(range).collect::<Vec<_>>() {
-            self.pool.remove(part);
-            self.put_back(part);
-        }
+        self.pool.remove(range).into_iter().for_each(|part| self.put_back(part));
         let failed = worst.filter(|&task| self.suspected.contains(task));
         if let Some(task) = failed {
             self.suspected.remove(task);
@@ -377,17 +349,11 @@ impl Job {
     }
 
     /// Takes what is free of `range` from where it is.
-    fn take_free(&mut self, range: Range) -> IntervalSet {
+    fn take_free(&mut self, range: Range) -> Vec<Range> {
         let places = [&mut self.pool, &mut self.suspected, &mut self.failed];
-        let take = |place: &mut IntervalSet| {
-            let parts: Vec<Range> = place.within(range).collect();
-            parts.iter().for_each(|&part| place.remove(part));
-            parts
-        };
-        places.into_iter().flat_map(take).collect()
+        places.into_iter().flat_map(|place| place.remove(range)).collect()
     }
 
-    /// A range is disputed from now on.
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
         self.disputes.insert(range, dispute);
         self.is_offered = true;
@@ -410,9 +376,6 @@ impl Job {
     }
 
     /// Takes accepted ranges back: they are to be counted anew.
-    ///
-    /// # Panics
-    /// If part of them is not accepted.
     pub(crate) fn take_back(&mut self, ranges: &IntervalSet) {
         for range in ranges.iter() {
             assert!(self.accepted.contains(range), "only what was accepted is taken back: {range}");
@@ -449,7 +412,6 @@ impl Job {
         taken
     }
 
-    /// Every ordinal is in exactly one place.
     fn check(&self) {
         assert_eq!(
             self.free_tasks() + self.failed.len() + self.leased_tasks + self.accepted.len(),
@@ -529,7 +491,7 @@ mod tests {
         let cost = job.costs.us_per_task();
         job.rest();
 
-        assert_eq!((job.costs.rate_of(SessionId(1)), job.costs.rate()), (None, 0));
+        assert_eq!((job.costs.rate_of(SessionId(1)), job.costs.rate), (None, 0));
         assert_eq!(job.costs.us_per_task(), cost, "what was counted is still told");
         assert_eq!(job.accepted().iter().count(), 1, "one range");
         assert!(size_of::<Job>() <= 1_536, "{}", size_of::<Job>());

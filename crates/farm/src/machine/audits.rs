@@ -57,9 +57,8 @@ impl Farm {
 
     /// Nothing of a job waits for a second count any more.
     fn lease_no_recounts(&mut self, id: JobId) {
-        let job = existing(&mut self.jobs, id);
-        let leases = job.audits.drop(|_| true);
-        leases.into_iter().for_each(|(_, lease)| self.revoke(lease));
+        let leases = existing(&mut self.jobs, id).audits.drop(|_| true);
+        leases.into_iter().for_each(|lease| self.revoke(lease));
     }
 
     /// A job that was done, or is suspended, is no longer: its total is in doubt.
@@ -117,7 +116,7 @@ impl Farm {
         report: Report,
     ) {
         let job = existing(&mut self.jobs, report.job);
-        let is_over = job.is_over() || job.is_being_suspended();
+        let is_over = job.end().is_some() || job.is_being_suspended();
         let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
         let reported = Effect::Contradicted(report.clone(), provenance.clone());

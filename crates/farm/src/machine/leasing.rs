@@ -230,7 +230,7 @@ impl Farm {
         let pool = u128::from(pool);
         let share = match self.sessions.iter().any(is_company) {
             false => pool,
-            true => pool * u128::from(rate) / (2 * u128::from(job.costs.rate().max(rate).max(1))),
+            true => pool * u128::from(rate) / (2 * u128::from(job.costs.rate.max(rate).max(1))),
         };
         let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
         let lease = lease.max(long.min(share / LONG));
@@ -333,7 +333,6 @@ impl Farm {
         self.now.after(self.ttl_ms(job))
     }
 
-    /// Takes back what is overdue.
     pub(super) fn expire(&mut self) {
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");

@@ -70,7 +70,6 @@ pub struct Farm {
     /// deadline, or it is again the turn of a party that kept a recount too long.
     wakeups: BTreeSet<Millis>,
     leases: Leases,
-    /// Parties that are distrusted.
     distrusted: Distrusted,
     /// Processes that were lost, the oldest first. It is not durable.
     losses: VecDeque<Loss>,

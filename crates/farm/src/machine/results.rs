@@ -29,7 +29,7 @@ use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, CoordinatorMessage, CountResult, Dismissal, Holding, JobState, KernelName, LeaseId,
+    Ack, Asker, AuditPolicy, CoordinatorMessage, CountResult, Dismissal, Holding, JobState, LeaseId,
     LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict, Vote,
     Withdrawn,
 };
@@ -92,9 +92,11 @@ impl Farm {
             let threads = session.threads_for(job.known.thread_memory).max(1);
             let placements = share * report.checked_count.count as f64;
             job.costs.measured(self.now, (lease, threads), report.range, (tasks, placements));
+            if lease.recount {
+                return self.end_lease(report.lease);
+            }
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
-            self.end_recount(report);
         }
     }
 
@@ -115,29 +117,23 @@ impl Farm {
             self.vote(session, provenance, report);
         } else if !job.accepted().intersects(report.range) {
             let taken = job.accept(report.range);
-            let audit = job.is_to_be_audited(report.range);
+            let chooses = |policy: AuditPolicy| policy.chooses(job.fingerprint, report.range);
+            let audit = job.policy.is_some_and(chooses);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            self.command(
-                Asker::Session(session),
-                LedgerCommand::Accept { report, provenance, audit },
-            );
+            let command = LedgerCommand::Accept { report, provenance, audit };
+            self.command(Asker::Session(session), command);
         } else if job.accepted().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
             self.command(Asker::Session(session), LedgerCommand::Compare(report, provenance));
         } else {
-            self.release_unusable(session, &report);
+            // The session's own lease will not report these ordinals again: others must count them.
+            if self.takes_off(session, &report) {
+                existing(&mut self.jobs, report.job).release(report.range, report.lease);
+                self.shrink(report.lease, report.range, report.lease);
+            }
             self.ack(session, &report, Verdict::Superseded);
-        }
-    }
-
-    /// The session's own lease will not report these ordinals again: others must count them.
-    fn release_unusable(&mut self, session: SessionId, report: &Report) {
-        if self.takes_off(session, report) {
-            let job = existing(&mut self.jobs, report.job);
-            job.release(report.range, report.lease);
-            self.shrink(report.lease, report.range, report.lease);
         }
     }
 
@@ -204,57 +200,34 @@ impl Farm {
         if job.disputes.contains_key(&report.range) {
             return self.vote(session, provenance, report);
         }
-        let Report { range, lease, kernel: its_kernel, .. } = report;
-        let (was_asked_for, across) = (report.is_recount(), job.across());
+        let Report { range, lease, kernel, .. } = report;
         match found {
             Some(result) if result == report.checked_count.result() => {
-                let confirms = was_asked_for
-                    && job.audits.confirms(
-                        range,
-                        (&provenance.principal, its_kernel),
-                        lease,
-                        across,
-                    );
-                if !confirms {
+                let (by, across) = ((&provenance.principal, kernel), job.across());
+                if !report.is_recount() || !job.audits.confirms(range, by, lease, across) {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
-                let needless = job.audits.confirm(range);
-                needless.into_iter().for_each(|lease| self.revoke(lease));
+                if let Some(needless) = job.audits.confirm(range) {
+                    self.revoke(needless);
+                }
                 self.command(Asker::Session(session), LedgerCommand::Confirm(report, provenance));
             }
             Some(result) if !is_frozen(job, range) => {
-                match job.audits.awaited(range).filter(|_| was_asked_for) {
+                match job.audits.awaited(range).filter(|_| report.is_recount()) {
                     Some((principal, kernel)) => {
                         let stored = Vote { principal: principal.clone(), result };
-                        self.dispute(session, provenance, report, stored, kernel);
+                        // What was to be confirmed is now to be decided. A recount that is under way is a vote.
+                        let recount = job.audits.drop(|other| other.intersect(range).is_some()).pop();
+                        let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
+                        job.open_dispute(range, dispute);
+                        self.reopen(report.job);
+                        self.add_vote(session, provenance, report);
                     }
                     None => self.contradicted(session, provenance, report),
                 }
             }
             _ => self.ack(session, &report, Verdict::Superseded),
         }
-    }
-
-    /// Two counts of one range differ: freeze it.
-    fn dispute(
-        &mut self,
-        session: SessionId,
-        provenance: Provenance,
-        report: Report,
-        stored: Vote,
-        kernel: KernelName,
-    ) {
-        let job = existing(&mut self.jobs, report.job);
-        // What was to be confirmed there is now to be decided. A recount that is under way is a vote.
-        let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
-        let (same, other): (Vec<_>, Vec<_>) =
-            audits.into_iter().partition(|&(range, _)| range == report.range);
-        let recount = same.first().map(|&(_, lease)| lease);
-        let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
-        job.open_dispute(report.range, dispute);
-        self.reopen(report.job);
-        other.into_iter().for_each(|(_, lease)| self.revoke(lease));
-        self.add_vote(session, provenance, report);
     }
 
     /// One more count of a frozen range.
@@ -320,13 +293,6 @@ impl Farm {
         self.spend(&report);
         self.taken_back(withdrawn);
         self.ack(session, &report, Verdict::Disputed);
-    }
-
-    /// A recount that came back is no longer leased.
-    fn end_recount(&mut self, report: &Report) {
-        if self.leases.get(report.lease).is_some_and(|lease| lease.recount) {
-            self.end_lease(report.lease);
-        }
     }
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {

@@ -105,7 +105,6 @@ impl Farm {
         }
     }
 
-    /// Ends a session, for whatever reason.
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
         self.processes.remove(&session.process);
@@ -146,7 +145,6 @@ impl Farm {
         }
     }
 
-    /// Ends a lease, and revokes it at its worker.
     pub(super) fn revoke(&mut self, id: LeaseId) {
         if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
             self.end_lease(id);

@@ -26,13 +26,13 @@ mod store;
 
 use std::ops::ControlFlow;
 
-pub use restore::{restore, restore_job};
+pub use restore::restore;
 pub use store::{Select, Store, StoredJob};
 
 use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
-    AuditPolicy, AuditScope, CountResult, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
+    AuditPolicy, AuditScope, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
     LedgerCommand, Provenance, Range, Report, TaskCounts,
 };
 
@@ -105,7 +105,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
         }
         LedgerCommand::Compare(report, _) => {
-            return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
+            let rows = first_rows(store, report.job, report.range, MOST_COMPARED)?;
+            let found = tiled(rows.iter().map(|counted| &counted.row), report.range);
+            return Ok(LedgerAnswer::Compared(found));
         }
         LedgerCommand::FindAudits { job, most } => {
             return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));
@@ -275,12 +277,6 @@ pub fn for_each_row<S: Store>(
         ControlFlow::Continue(())
     })?;
     fault.map_or(Ok(sum), |fault| Err(fault.into()))
-}
-
-/// What the rows of a range say, of which few are read.
-fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Option<CountResult>> {
-    let rows = first_rows(store, job, range, MOST_COMPARED)?;
-    Ok(tiled(rows.iter().map(|counted| &counted.row), range))
 }
 
 /// The first `most` rows that have ordinals of a range.

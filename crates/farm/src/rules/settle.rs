@@ -109,10 +109,9 @@ fn second_vote<'a>(
     votes.into_iter().rfind(agrees)
 }
 
-/// What becomes of a row.
+/// What becomes of a row that does not stay as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Stays,
     WaitsAgain,
     TakenBack,
 }
@@ -128,16 +127,16 @@ fn fate(
     second: Option<&Principal>,
     wrong: &[Party],
     distrusted: &Distrusted,
-) -> Fate {
+) -> Option<Fate> {
     let first = &counted.row.provenance.principal;
     let is_void =
         second.is_some_and(|principal| wrong.iter().any(|party| party.voids(first, principal)));
     let is_trusted = |principal: &Principal| !distrusted.includes(principal);
     let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_trusted);
     match distrusted.includes(first) {
-        true if !is_confirmed => Fate::TakenBack,
-        false if is_void => Fate::WaitsAgain,
-        true | false => Fate::Stays,
+        true if !is_confirmed => Some(Fate::TakenBack),
+        false if is_void => Some(Fate::WaitsAgain),
+        true | false => None,
     }
 }
 
@@ -165,12 +164,11 @@ fn fates<S: Store>(
     let mut reported = Vec::new();
     for party in wrong {
         store.visit(job, Select::By(party), &mut |counted, second| {
-            let fate = fate(&counted, second.as_ref(), wrong, distrusted);
             let row = &counted.row;
-            match fate {
-                Fate::Stays => reported
-                    .extend(Some(row.range).filter(|_| is_of(wrong, &row.provenance.principal))),
-                _ => drop(fates.entry(row.range).or_insert((fate, row.checked_count.count))),
+            if let Some(fate) = fate(&counted, second.as_ref(), wrong, distrusted) {
+                fates.entry(row.range).or_insert((fate, row.checked_count.count));
+            } else if is_of(wrong, &row.provenance.principal) {
+                reported.push(row.range);
             }
             ControlFlow::Continue(())
         })?;
@@ -197,7 +195,6 @@ fn withdraw<S: Store>(
                 total += u128::from(count);
             }
             Fate::WaitsAgain => store.set_wanted(job, range, true)?,
-            Fate::Stays => {}
         }
     }
     let audits_wanted = store.count(job, Check::Wanted)?;
