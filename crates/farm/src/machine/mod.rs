@@ -16,7 +16,6 @@ mod owners;
 mod restore;
 mod results;
 mod sessions;
-mod stats;
 mod trust;
 mod waiting;
 
