@@ -182,8 +182,8 @@ pub(crate) struct Speed {
     /// What they counted.
     placements: f64,
     ms: f64,
-    /// All that was measured.
-    counted: u64,
+    /// All tasks that were measured.
+    pub(crate) counted: u64,
     measured_at: Millis,
 }
 
@@ -214,12 +214,6 @@ impl Speed {
         ms
     }
 
-    /// Tasks that it has counted in all.
-    pub(crate) fn counted(self) -> u64 {
-        self.counted
-    }
-
-    /// How fast that is.
     pub(crate) fn rate(self) -> Rate {
         let seconds = self.ms.max(1.0) / 1e3;
         Rate {

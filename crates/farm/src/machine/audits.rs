@@ -38,7 +38,6 @@ impl Farm {
         Ok(())
     }
 
-    /// So many ranges are wanted now, and so many agreed.
     pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64, agreed: u64) {
         let job = existing(&mut self.jobs, id);
         job.audits.asked -= 1;

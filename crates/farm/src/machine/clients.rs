@@ -129,7 +129,6 @@ impl Farm {
         self.finish_if_covered(id);
     }
 
-    /// Notes when a job's first range is leased.
     pub(super) fn begin(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if !std::mem::replace(&mut job.has_begun, true) {

@@ -236,7 +236,7 @@ impl Farm {
         let lease = lease.max(long.min(share / LONG));
         let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
         let tasks = u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS");
-        tasks.max(threads.into()).min(job.costs.speed_of(id).counted().saturating_mul(GROWTH))
+        tasks.max(threads.into()).min(job.costs.speed_of(id).counted.saturating_mul(GROWTH))
     }
 
     /// The most tasks that a session is leased in one piece.

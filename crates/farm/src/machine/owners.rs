@@ -113,7 +113,7 @@ impl Farm {
         let ns = u128::from(tasks) * u128::from(task_ns);
         let session = self.sessions.get_mut(&id).expect("only sessions are leased to");
         session.hold(job, tasks, ns);
-        self.account_of(job).lease(ns);
+        self.account_of(job).leased_ns += ns;
     }
 
     /// So much of that has come back, or will not.
@@ -126,7 +126,8 @@ impl Farm {
             session.let_go(job, tasks, ns);
         }
         let was_spent = self.is_spent(job);
-        self.account_of(job).release(ns);
+        let leased_ns = &mut self.account_of(job).leased_ns;
+        *leased_ns = leased_ns.checked_sub(ns).expect("only what is leased comes back");
         if was_spent && !self.is_spent(job) {
             self.idle.append(&mut self.refused);
         }

@@ -178,7 +178,6 @@ fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
-/// The numbers of a job's audits.
 fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
@@ -342,7 +341,6 @@ fn reopen<S: Store>(store: &mut S, job: JobId) -> Done<S> {
     Ok(())
 }
 
-/// Parties that are distrusted.
 fn distrusted<S: Store>(store: &mut S) -> Done<S, Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }

@@ -34,7 +34,6 @@ pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
     })
 }
 
-/// Reads the rows of a job.
 fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S, RestoredJob> {
     let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;

@@ -180,7 +180,6 @@ fn fates<S: Store>(
     Ok(fates)
 }
 
-/// Makes the rows of a job what their fates say.
 fn withdraw<S: Store>(
     store: &mut S,
     job: JobId,
