@@ -219,10 +219,9 @@ impl Audits {
         }
     }
 
-    /// Who counted a range that waits for a recount, leased or not, and with what.
+    /// Who counted a range that waits for a recount, and with what.
     pub(crate) fn awaited(&self, range: Range) -> Option<(&Principal, KernelName)> {
-        let wanted = self.ranges.get(&range).filter(|wanted| wanted.is_awaited())?;
-        Some((&wanted.principal, wanted.kernel))
+        self.ranges.get(&range).map(|wanted| (&wanted.principal, wanted.kernel))
     }
 
     /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of this owner as the
@@ -246,8 +245,7 @@ impl Audits {
         lease: LeaseId,
         across: AuditScope,
     ) -> bool {
-        let wanted = self.ranges.get_mut(&range).filter(|wanted| wanted.is_awaited());
-        let Some(wanted) = wanted else { return false };
+        let Some(wanted) = self.ranges.get_mut(&range) else { return false };
         if wanted.kernel == kernel && wanted.asked == Some(lease) {
             wanted.tried.insert(principal.clone());
         }
@@ -291,11 +289,6 @@ impl Wanted {
     /// The lease under which it is counted again now.
     fn lease(&self) -> Option<LeaseId> {
         self.asked.filter(|_| self.place == Place::Leased)
-    }
-
-    /// Whether a recount of it that comes back is compared with it.
-    fn is_awaited(&self) -> bool {
-        matches!(self.place, Place::Free | Place::Leased)
     }
 }
 

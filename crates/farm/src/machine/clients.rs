@@ -137,11 +137,6 @@ impl Farm {
         }
     }
 
-    pub(super) fn begin_written(&mut self, id: JobId) {
-        let job = existing(&mut self.jobs, id);
-        job.times.begun_at_ms = Some(self.unix_ms);
-    }
-
     fn change(
         &mut self,
         request: RequestId,

@@ -202,7 +202,8 @@ impl Farm {
         let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
         let rate = job.costs.rate_of(id);
         let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
-        let term = self.term(job_id, expected_ms.unwrap_or_else(|| self.ttl_ms(job_id)));
+        let ttl_ms = self.ttl_ms(job_id);
+        let term = LeaseTime::of_count(self.now, ttl_ms, expected_ms.unwrap_or(ttl_ms));
         let overtaken = if is_free { None } else { self.to_overtake(job_id, id) };
         let (now, lease) = (self.now, self.lease_id());
         let least_ms = self.pace.lease_ms(&self.config) / 4;
@@ -316,11 +317,6 @@ impl Farm {
     /// What a session of so many threads is leased before its speed is known.
     fn probe_tasks(&self, threads: u32) -> u64 {
         u64::from(threads).min(UNSEEN_THREADS) * self.config.probe_tasks.max(1)
-    }
-
-    /// The term of a first count that is leased now and is to take `expected_ms`.
-    pub(super) fn term(&self, job: JobId, expected_ms: u64) -> LeaseTime {
-        LeaseTime::of_count(self.now, self.ttl_ms(job), expected_ms)
     }
 
     /// How long leases of a job live without news, ms.

@@ -270,7 +270,9 @@ impl Farm {
     /// restored from a copy, of a later one.
     fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
-        let another = LeaseTime { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
+        let ttl_ms = self.ttl_ms(job);
+        let of_count = LeaseTime::of_count(self.now, ttl_ms, ttl_ms);
+        let another = LeaseTime { deadline: self.adopts_until, ..of_count };
         let orphaned = self.leases.orphan_term(lease);
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
@@ -285,7 +287,9 @@ impl Farm {
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, reason, .. }, Written) => self.finish_written(job, reason),
-            (Farm, Change { job, .. }, Written) => self.begin_written(job),
+            (Farm, Change { job, .. }, Written) => {
+                existing(&mut self.jobs, job).times.begun_at_ms = Some(self.unix_ms);
+            }
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
