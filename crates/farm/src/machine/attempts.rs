@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Farm, existing};
-use crate::job::Job;
 use crate::session::{Process, Session};
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
@@ -79,14 +78,7 @@ impl Farm {
         }
     }
 
-    /// Whether something of the job that was never counted may be leased to this session: what is
-    /// suspected only if it holds nothing else that is.
-    pub(super) fn has_task_for(&self, id: JobId, session: &Session) -> bool {
-        let job: &Job = &self.jobs[&id];
-        !job.pool.is_empty() || job.free_tasks() > 0 && !self.holds_suspected(session)
-    }
-
-    fn holds_suspected(&self, session: &Session) -> bool {
+    pub(super) fn holds_suspected(&self, session: &Session) -> bool {
         let mut held = session.leases.iter().flat_map(|&lease| self.first_count(lease));
         held.any(|(job, range)| self.jobs[&job].suspected_within(range) > 0)
     }

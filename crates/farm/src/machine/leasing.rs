@@ -126,10 +126,13 @@ impl Farm {
         self.in_turn(id).find(waits)
     }
 
-    /// Whether a session may be leased something of a job that was never counted.
+    /// Whether a session may be leased something of a job that was never counted: what is suspected only if it holds
+    /// nothing else that is.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
-        let able = session.may_count(self.jobs[&id].known.thread_memory);
-        able && self.lease_from <= self.now && self.has_task_for(id, session)
+        let job = &self.jobs[&id];
+        session.may_count(job.known.thread_memory)
+            && self.lease_from <= self.now
+            && (!job.pool.is_empty() || job.free_tasks() > 0 && !self.holds_suspected(session))
     }
 
     /// The first ordinal of what another session has of a job and this one should count, too.
@@ -349,7 +352,8 @@ impl Farm {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
         let principal = self.sessions[&lease.session].principal();
-        let is_only_owner = self.processes.keys().all(|(owner, _)| *owner == principal.owner);
+        let is_own = |session: &Session| session.principal().owner == principal.owner;
+        let is_only_owner = self.sessions.values().all(is_own);
         let job = existing(&mut self.jobs, lease.job);
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };

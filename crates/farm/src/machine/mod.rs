@@ -28,7 +28,7 @@ use self::attempts::Loss;
 use self::owners::Queue;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
-use crate::session::{Process, Session};
+use crate::session::Session;
 use crate::share::Account;
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
@@ -59,8 +59,6 @@ pub struct Farm {
     /// The owners of jobs, those of removed ones included, and those that were granted a share.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
-    /// The session of each connected process.
-    processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. They look again once something is new.
@@ -94,12 +92,6 @@ pub struct Farm {
 /// A job that is there. One of which something is leased, or on its way into the ledger, is not removed.
 fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
     jobs.get_mut(&id).expect("callers name jobs that exist")
-}
-
-/// The first ordinals of a set, for people.
-fn named(ordinals: &IntervalSet) -> Vec<u64> {
-    let all = ordinals.iter().flat_map(|range| range.start()..range.end());
-    all.take(JobView::FAILED_NAMED).collect()
 }
 
 impl Farm {
@@ -202,6 +194,7 @@ impl Farm {
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
+        let failed = job.failed.iter().flat_map(|range| range.start()..range.end());
         let view = JobView {
             id,
             spec: job.spec.clone(),
@@ -230,7 +223,7 @@ impl Farm {
                 Some(0)
             },
             failed: job.failed.len(),
-            failed_first: named(&job.failed),
+            failed_first: failed.take(JobView::FAILED_NAMED).collect(),
             times: job.times,
             hours: job.hours,
             waits_for: None,

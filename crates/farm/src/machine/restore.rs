@@ -100,7 +100,6 @@ impl Farm {
             queue: Default::default(),
             accounts: BTreeMap::new(),
             sessions: BTreeMap::new(),
-            processes: BTreeMap::new(),
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
             wakeups: BTreeSet::from([lease_from]),
