@@ -127,28 +127,26 @@ impl Farm {
         farm
     }
 
-    /// Takes in a job that the ledger remembers.
-    pub(super) fn take_in(&mut self, job: RestoredJob) {
+    fn take_in(&mut self, job: RestoredJob) {
         let id = job.id;
         self.note_key(&job.spec.origin, id);
         self.open_account(&job.spec.origin.owner);
-        self.jobs.insert(id, restore_job(job));
+        let job = restore_job(job);
+        // What is known may have changed since an earlier process ended or suspended it.
+        let is_contradicted = job.known.contradiction(job.total).is_some();
+        let is_outdated = match job.state {
+            JobState::Done => is_contradicted,
+            JobState::Suspended => !is_contradicted,
+            _ => false,
+        };
+        self.jobs.insert(id, job);
         self.requeue(id);
-        self.look_again(id);
+        if is_outdated {
+            self.reopen(id);
+        }
         // The last result may have become durable and the end of the job not.
         self.finish_if_covered(id);
         self.find_audits(id);
-    }
-
-    /// Looks again at a job that an earlier process ended or suspended: what is known may have changed since.
-    fn look_again(&mut self, id: JobId) {
-        let job = &self.jobs[&id];
-        let is_contradicted = job.known.contradiction(job.total).is_some();
-        match job.state {
-            JobState::Done if is_contradicted => self.reopen(id),
-            JobState::Suspended if !is_contradicted => self.reopen(id),
-            _ => {}
-        }
     }
 }
 
