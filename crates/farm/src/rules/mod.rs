@@ -70,12 +70,12 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             doubt(store, report.job, report.range)?;
             return audit_noted(store, report.job);
         }
-        LedgerCommand::Trust { party, trusted: false, reason } => {
-            return settle::distrust(store, party, reason);
-        }
-        LedgerCommand::Trust { party, trusted: true, reason } => {
-            store.change_trust(party, true, None, reason)?;
-            return Ok(LedgerAnswer::Settled(Vec::new()));
+        LedgerCommand::Trust { party, trusted, reason } => {
+            store.change_trust(party, *trusted, None, reason)?;
+            let wrong = std::slice::from_ref(party);
+            let withdrawn =
+                if *trusted { Vec::new() } else { settle::take_back(store, wrong, None)? };
+            return Ok(LedgerAnswer::Settled(withdrawn));
         }
         LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
         LedgerCommand::Finish { job, tasks, total, reason } => {
@@ -99,7 +99,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             reopen(store, report.job)?;
         }
         LedgerCommand::Settle { report, provenance, wrong, reason } => {
-            return settle::settle(store, report, provenance, wrong, reason);
+            let withdrawn = settle::settle(store, report, provenance, wrong, reason)?;
+            return Ok(LedgerAnswer::Settled(withdrawn));
         }
         LedgerCommand::Remove(job) => {
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditScope, Distrusted, IntervalSet, JobId, JobState, LedgerAnswer, Party, Principal,
+    AuditScope, Distrusted, IntervalSet, JobId, JobState, Party, Principal,
     Provenance, Range, Report, Withdrawn,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn settle<S: Store>(
     provenance: &Provenance,
     wrong: &[Party],
     reason: &str,
-) -> Done<S, LedgerAnswer> {
+) -> Done<S, Vec<Withdrawn>> {
     for party in wrong {
         let proof = Some((report.job, report.range));
         store.change_trust(party, false, proof, reason)?;
@@ -39,23 +39,13 @@ pub(super) fn settle<S: Store>(
     take_back(store, wrong, Some(report.job))
 }
 
-/// Takes back what a party has counted and nobody has confirmed, because somebody decided so.
-pub(super) fn distrust<S: Store>(
-    store: &mut S,
-    party: &Party,
-    reason: &str,
-) -> Done<S, LedgerAnswer> {
-    store.change_trust(party, false, None, reason)?;
-    take_back(store, std::slice::from_ref(party), None)
-}
-
 /// Takes back what these parties have counted and nobody has confirmed. The answer names `changed`
 /// in any case.
-fn take_back<S: Store>(
+pub(super) fn take_back<S: Store>(
     store: &mut S,
     wrong: &[Party],
     changed: Option<JobId>,
-) -> Done<S, LedgerAnswer> {
+) -> Done<S, Vec<Withdrawn>> {
     let mut withdrawn = Vec::new();
     let distrusted = super::distrusted(store)?;
     for job in store.jobs(None)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
@@ -65,7 +55,7 @@ fn take_back<S: Store>(
         }
         withdrawn.push(withdraw(store, job.id, &fates)?);
     }
-    Ok(LedgerAnswer::Settled(withdrawn))
+    Ok(withdrawn)
 }
 
 /// Exchanges the row of a range for the count that is right.
