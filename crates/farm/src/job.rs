@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
 use crate::audit::Audits;
-use crate::costs::{Costs, Spent};
+use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::scheduler::StratumScheduler;
 use crate::session::Rate;
@@ -132,7 +132,7 @@ impl Job {
             failed: IntervalSet::new(),
             attempts: Attempts::default(),
             scheduler: StratumScheduler::new(&plan),
-            costs: Costs::new(Spent::new(plan.tasks)),
+            costs: Costs::default(),
             leased: BTreeMap::new(),
             leased_tasks: 0,
             late: BTreeSet::new(),
@@ -433,9 +433,16 @@ impl Job {
         }
     }
 
-    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds.
+    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds; `None` before something
+    /// of half of the plan's parts was counted.
     pub(crate) fn us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
-        self.costs.us_left(self.free_tasks() + self.leased_tasks, workers)
+        const PARTS: u64 = 16;
+        let tasks = self.spec.plan.tasks.div_ceil(PARTS);
+        let part = |part: u64| Range::new(part * tasks, (part + 1) * tasks);
+        let is_seen = |&range: &Range| self.accepted.intersects(range);
+        let seen = (0..PARTS).filter_map(part).filter(is_seen).count() as u64;
+        let left = self.free_tasks() + self.leased_tasks;
+        self.costs.us_left(left, workers).filter(|_| 2 * seen >= PARTS)
     }
 
     /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps
@@ -462,31 +469,48 @@ mod tests {
     use crate::lease::{LeaseTime, OpenLease};
     use crate::{JobId, Method, Origin, Plan, Problem, Slice};
 
+    /// A job of 64,000 tasks.
+    fn job() -> Job {
+        let (problem, method) = (Problem::Total { n: 18 }, Method::Rows { rows: 3 });
+        let plan = Plan { problem, method, tasks: 64_000 };
+        let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
+        Job::new(spec, None, Known::nothing())
+    }
+
+    /// A session has counted a range within `ms`.
+    fn counted(job: &mut Job, session: SessionId, range: Range, ms: u64) {
+        let lease = OpenLease {
+            session,
+            job: JobId(1),
+            open: IntervalSet::new(),
+            recount: false,
+            reported: false,
+            leased_at: Millis(0),
+            task_ns: 0,
+            term: LeaseTime::of_count(Millis(0), 1, 1),
+        };
+        job.accept(range);
+        job.costs.measured(Millis(ms), (&lease, 1), range.len(), (range.len(), 1.0));
+    }
+
+    #[test]
+    fn nothing_is_told_before_half_of_the_plan_was_looked_at() {
+        let mut job = job();
+        for part in 0..8 {
+            assert_eq!(job.us_left(&[(SessionId(1), 1)]), None, "{part} parts were seen");
+            let range = Range::new(8_000 * part, 8_000 * part + 10).expect("not empty");
+            counted(&mut job, SessionId(1), range, 5_000 * (part + 1));
+        }
+        assert!(job.us_left(&[(SessionId(1), 1)]).is_some());
+    }
+
     #[test]
     fn a_job_that_is_over_keeps_nothing_of_who_counted_it() {
-        let plan = Plan {
-            problem: Problem::Total { n: 18 },
-            method: Method::Rows { rows: 3 },
-            tasks: 64_000,
-        };
-        let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
-        let mut job = Job::new(spec, None, Known::nothing());
+        let mut job = job();
         for session in (0..100).cycle().map(SessionId) {
             let id = LeaseId(session.0);
             let Some(range) = job.assign(session, 10, id, Millis(0)) else { break };
-            let term = LeaseTime::of_count(Millis(0), 1, 1);
-            let lease = OpenLease {
-                session,
-                job: JobId(1),
-                open: IntervalSet::new(),
-                recount: false,
-                reported: false,
-                leased_at: Millis(0),
-                task_ns: 0,
-                term,
-            };
-            job.accept(range);
-            job.costs.measured(Millis(1), (&lease, 1), range, (range.len(), 1.0));
+            counted(&mut job, session, range, 1);
         }
         let cost = job.costs.us_per_task();
         job.rest();

@@ -130,7 +130,7 @@ impl Forger {
             suspended: None,
             accepted: IntervalSet::new(),
             total: total.sum(),
-            spent: Spent::new(self.plan.tasks),
+            spent: Spent::default(),
             disputes: Default::default(),
             audit: None,
             audits_wanted: 0,

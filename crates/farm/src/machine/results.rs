@@ -87,11 +87,12 @@ impl Farm {
         if takes_off {
             let lease = self.leases.get(report.lease).expect("something is taken off it");
             let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
-            let share = tasks as f64 / report.range.len() as f64;
+            let reported = report.range.len();
+            let share = tasks as f64 / reported as f64;
             session.seen.counted = session.seen.counted.saturating_add(tasks);
             let threads = session.threads_for(job.known.thread_memory).max(1);
             let placements = share * report.checked_count.count as f64;
-            job.costs.measured(self.now, (lease, threads), report.range, (tasks, placements));
+            job.costs.measured(self.now, (lease, threads), reported, (tasks, placements));
             if lease.recount {
                 return self.end_lease(report.lease);
             }

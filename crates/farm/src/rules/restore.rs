@@ -37,7 +37,7 @@ pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
 fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S, RestoredJob> {
     let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;
-    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
+    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
     let wanted = spec.slice.ordinals(tasks);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
@@ -51,7 +51,7 @@ fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S,
         is_within &= wanted.contains(row.range);
         if is_within {
             accepted.insert(row.range);
-            spent.add(row.range, row.busy_us);
+            spent.add(row.range.len(), row.busy_us);
         }
     })?;
     if !is_within {
