@@ -36,11 +36,6 @@ impl IntervalSet {
         self.tasks == 0
     }
 
-    /// How many intervals it takes to hold it.
-    pub fn fragments(&self) -> usize {
-        self.ends.len()
-    }
-
     /// The intervals, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Range> + '_ {
         self.ends.iter().map(|(&start, &end)| interval(start, end))

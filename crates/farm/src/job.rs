@@ -12,9 +12,8 @@
 //!
 //! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease is over.
 //!
-//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
-//! be back much sooner from another session, that other one is leased the end, too. Then the ordinals are in its lease. The
-//! earlier one is *overtaken*: its session goes on, and the first report counts.
+//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. If another session is
+//! leased its end, too, the earlier lease is *overtaken*: its session goes on, and the first report counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

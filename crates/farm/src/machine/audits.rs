@@ -38,14 +38,11 @@ impl Farm {
         Ok(())
     }
 
-    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64, agreed: u64) {
-        let job = existing(&mut self.jobs, id);
-        job.audits.asked -= 1;
-        job.audits.forget(wanted, agreed);
-        if job.state == JobState::Suspended {
+    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId) {
+        if self.jobs[&id].state == JobState::Suspended {
             self.reopen(id);
         }
-        if wanted == 0 {
+        if self.jobs[&id].audits.wanted == 0 {
             self.lease_no_recounts(id);
         }
         self.requeue(id);
@@ -128,16 +125,7 @@ impl Farm {
         self.command(Asker::Session(session), LedgerCommand::Doubt(report, provenance));
     }
 
-    pub(super) fn doubt_noted(
-        &mut self,
-        session: SessionId,
-        report: Report,
-        wanted: u64,
-        agreed: u64,
-    ) {
-        let job = existing(&mut self.jobs, report.job);
-        job.audits.asked -= 1;
-        job.audits.forget(wanted, agreed);
+    pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report) {
         self.ack(session, &report, Verdict::Superseded);
         self.find_audits(report.job);
         self.finish_if_covered(report.job);

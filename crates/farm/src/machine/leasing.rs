@@ -270,9 +270,9 @@ impl Farm {
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
         let token = LeaseToken { range, kind, mac: [0; 16] };
-        let unsigned = Holding { lease, job, fingerprint, range, token };
-        let token = self.key.sign(&unsigned, &self.sessions[&session].principal().owner);
-        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
+        let mut lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
+        let owner = &self.sessions[&session].principal().owner;
+        lease.token = self.key.sign(&Holding::of_lease(&lease), owner);
         self.tell(session, CoordinatorMessage::Lease(lease));
     }
 

@@ -276,6 +276,10 @@ impl Farm {
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered -= 1;
+            if let AuditNoted { wanted, agreed } = answer {
+                job.audits.asked -= 1;
+                job.audits.forget(wanted, agreed);
+            }
         }
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
@@ -287,8 +291,8 @@ impl Farm {
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
             }
-            (Client(request), RequestAudit { job, .. }, AuditNoted { wanted, agreed }) => {
-                self.audit_noted(request, job, wanted, agreed);
+            (Client(request), RequestAudit { job, .. }, AuditNoted { .. }) => {
+                self.audit_noted(request, job);
             }
             (Client(request), Trust { party, trusted, .. }, Settled(withdrawn)) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
@@ -309,8 +313,8 @@ impl Farm {
             (Session(session), Dispute(report, _), Written) => {
                 self.dispute_written(session, report)
             }
-            (Session(session), Doubt(report, _), AuditNoted { wanted, agreed }) => {
-                self.doubt_noted(session, report, wanted, agreed);
+            (Session(session), Doubt(report, _), AuditNoted { .. }) => {
+                self.doubt_noted(session, report);
             }
             (Session(session), Settle { report, .. }, Settled(withdrawn)) => {
                 self.settled(session, report, &withdrawn);

@@ -56,7 +56,7 @@ impl Farm {
         }
         let most_busy_us = MOST_BUSY_US.saturating_mul(known.seen.threads.into());
         report.busy_us = report.busy_us.min(most_busy_us);
-        let is_whole = !report.is_recount() || range == report.token.range;
+        let is_whole = !report.token.is_recount() || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.checked_count.count)
@@ -205,7 +205,7 @@ impl Farm {
         match found {
             Some(result) if result == report.checked_count.result() => {
                 let (by, across) = ((&provenance.principal, kernel), job.across());
-                if !report.is_recount() || !job.audits.confirms(range, by, lease, across) {
+                if !report.token.is_recount() || !job.audits.confirms(range, by, lease, across) {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
                 if let Some(needless) = job.audits.confirm(range) {
@@ -214,7 +214,7 @@ impl Farm {
                 self.command(Asker::Session(session), LedgerCommand::Confirm(report, provenance));
             }
             Some(result) if !is_frozen(job, range) => {
-                match job.audits.awaited(range).filter(|_| report.is_recount()) {
+                match job.audits.awaited(range).filter(|_| report.token.is_recount()) {
                     Some((principal, kernel)) => {
                         let stored = Vote { principal: principal.clone(), result };
                         // What was to be confirmed is now to be decided. A recount that is under way is a vote.
@@ -238,7 +238,7 @@ impl Farm {
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote. Otherwise the worker sends it again.
         }
-        if !is_heard || !report.is_recount() {
+        if !is_heard || !report.token.is_recount() {
             return self.ack(session, &report, Verdict::Superseded);
         }
         self.add_vote(session, provenance, report);
