@@ -115,10 +115,6 @@ impl Costs {
         }
     }
 
-    pub(crate) fn forget_sessions(&mut self) {
-        *self = Costs::new(self.all());
-    }
-
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.sessions.get(&session)?.speed.tasks_per_kilosecond()
@@ -129,7 +125,7 @@ impl Costs {
         self.sessions.get(&session).map(|measured| measured.speed).unwrap_or_default()
     }
 
-    fn all(&self) -> Spent {
+    pub(crate) fn all(&self) -> Spent {
         let mut all = self.earlier;
         for spent in self.sessions.values().filter_map(|measured| measured.spent) {
             all.add(spent.tasks, spent.thread_us);

@@ -448,7 +448,7 @@ impl Job {
     /// what lists say of it and where its accepted ordinals begin and end, but no row. That is about 2 KiB of a job that
     /// is done. A cancelled job has some hundred runs of accepted ordinals at most, and each takes 40 bytes more.
     pub(crate) fn rest(&mut self) {
-        self.costs.forget_sessions();
+        self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);
         (self.attempts, self.timeouts) = (Attempts::default(), Timeouts::default());
         if !self.is_served() {

@@ -115,7 +115,15 @@ impl Leases {
     pub(crate) fn end(&mut self, id: LeaseId) -> Option<OpenLease> {
         let lease = self.leases.remove(&id)?;
         self.deadlines.remove(&(lease.term.deadline, id));
-        self.forget_holder(&lease);
+        let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
+        let held = of_job.get_mut(&lease.session).expect("every lease is counted");
+        *held -= 1;
+        if *held == 0 {
+            of_job.remove(&lease.session);
+        }
+        if of_job.is_empty() {
+            self.holders.remove(&lease.job);
+        }
         Some(lease)
     }
 
@@ -135,18 +143,6 @@ impl Leases {
     pub(crate) fn of_job(&self, job: JobId) -> Vec<LeaseId> {
         let of_job = self.leases.iter().filter(|(_, lease)| lease.job == job);
         of_job.map(|(&id, _)| id).collect()
-    }
-
-    fn forget_holder(&mut self, lease: &OpenLease) {
-        let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
-        let held = of_job.get_mut(&lease.session).expect("every lease is counted");
-        *held -= 1;
-        if *held == 0 {
-            of_job.remove(&lease.session);
-        }
-        if of_job.is_empty() {
-            self.holders.remove(&lease.job);
-        }
     }
 
     pub(crate) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {

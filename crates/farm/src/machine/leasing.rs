@@ -299,9 +299,11 @@ impl Farm {
         };
         // A lease that is taken up in several parts has one price.
         let task_ns = self.leases.assign(lease, range, new).task_ns;
+        let ns = u128::from(range.len()) * u128::from(task_ns);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
         session.leases.insert(lease);
-        self.lease_time(session_id, job, range.len(), task_ns);
+        session.hold(job, range.len(), ns);
+        self.account_of(job).leased_ns += ns;
     }
 
     /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known,

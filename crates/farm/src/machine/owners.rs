@@ -108,15 +108,7 @@ impl Farm {
         self.accounts.get(self.owner_of(job)).is_some_and(Account::is_spent)
     }
 
-    /// So much thread time of a job is leased to a session.
-    pub(super) fn lease_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
-        let ns = u128::from(tasks) * u128::from(task_ns);
-        let session = self.sessions.get_mut(&id).expect("only sessions are leased to");
-        session.hold(job, tasks, ns);
-        self.account_of(job).leased_ns += ns;
-    }
-
-    /// So much of that has come back, or will not.
+    /// So many tasks that were leased to a session have come back, or will not.
     pub(super) fn release_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
         if tasks == 0 {
             return;
@@ -141,7 +133,7 @@ impl Farm {
         self.account_of(report.job).spend(now, hours);
     }
 
-    fn account_of(&mut self, job: JobId) -> &mut Account {
+    pub(super) fn account_of(&mut self, job: JobId) -> &mut Account {
         let owner = &self.jobs[&job].spec.origin.owner;
         self.accounts.get_mut(owner).expect("the owner of a job has an account")
     }
