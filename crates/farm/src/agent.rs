@@ -310,7 +310,9 @@ impl Done {
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
     fn into_reported(self, key: Holding) -> impl Iterator<Item = Report> {
-        self.parts.into_values().filter(move |part| !key.token.is_recount() || part.range == key.range)
+        self.parts
+            .into_values()
+            .filter(move |part| !key.token.is_recount() || part.range == key.range)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.

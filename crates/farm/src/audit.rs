@@ -176,7 +176,8 @@ impl Audits {
             return None;
         }
         let may = |(range, wanted): &(&Range, &Wanted)| {
-            let doubter = self.doubters.get(range).filter(|&owner| *owner != wanted.principal.owner);
+            let doubter =
+                self.doubters.get(range).filter(|&owner| *owner != wanted.principal.owner);
             wanted.place == Place::Free
                 && session.has_room_for_recount(range.len())
                 && may_be_asked(**range)
@@ -280,7 +281,8 @@ impl Audits {
         let is_gone = |&(&range, wanted): &(&Range, &Wanted)| {
             gone(range) && wanted.place != Place::Confirming
         };
-        let ranges: Vec<Range> = self.ranges.iter().filter(is_gone).map(|(&range, _)| range).collect();
+        let ranges: Vec<Range> =
+            self.ranges.iter().filter(is_gone).map(|(&range, _)| range).collect();
         ranges.into_iter().filter_map(|range| self.remove(range)?.lease()).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, CountResult, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
-    Report, RequestId, Row, SessionId, Share,
+    AuditPolicy, CountResult, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance, Report,
+    RequestId, Row, SessionId, Share,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take

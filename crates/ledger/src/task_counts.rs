@@ -62,9 +62,9 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, JobId, JobSpec, KernelName,
-        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem,
-        Provenance, Report, Slice,
+        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId,
+        LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem, Provenance,
+        Report, Slice,
     };
     use tempfile::TempDir;
 

@@ -179,7 +179,9 @@ impl Farm {
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
         self.sessions.iter().map(|(&id, session)| {
-            session.view(session.held().map(|(job, _)| self.jobs[&job].costs.speed_of(id).rate()).sum())
+            session.view(
+                session.held().map(|(job, _)| self.jobs[&job].costs.speed_of(id).rate()).sum(),
+            )
         })
     }
 

@@ -80,7 +80,8 @@ impl Farm {
     /// those of workers that name none of [`KernelName::ALL`].
     pub fn threads_by_kernel(&self) -> BTreeMap<KernelName, u64> {
         let mut threads = BTreeMap::new();
-        for WorkerView { backend, threads: of_it, .. } in self.sessions.values().map(|it| &it.seen) {
+        for WorkerView { backend, threads: of_it, .. } in self.sessions.values().map(|it| &it.seen)
+        {
             let kernel = KernelName::new(backend).unwrap_or_default();
             *threads.entry(kernel).or_default() += u64::from(*of_it);
         }

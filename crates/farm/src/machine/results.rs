@@ -29,9 +29,9 @@ use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, AuditPolicy, CoordinatorMessage, CountResult, Dismissal, Holding, JobState, LeaseId,
-    LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict, Vote,
-    Withdrawn,
+    Ack, Asker, AuditPolicy, CoordinatorMessage, CountResult, Dismissal, Holding, JobState,
+    LeaseId, LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict,
+    Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -218,7 +218,8 @@ impl Farm {
                     Some((principal, kernel)) => {
                         let stored = Vote { principal: principal.clone(), result };
                         // What was to be confirmed is now to be decided. A recount that is under way is a vote.
-                        let recount = job.audits.drop(|other| other.intersect(range).is_some()).pop();
+                        let recount =
+                            job.audits.drop(|other| other.intersect(range).is_some()).pop();
                         let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
                         job.open_dispute(range, dispute);
                         self.reopen(report.job);

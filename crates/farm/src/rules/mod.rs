@@ -32,8 +32,8 @@ pub use store::{Select, Store, StoredJob};
 use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
-    AuditPolicy, AuditScope, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Provenance, Range, Report, TaskCounts,
+    AuditPolicy, AuditScope, Distrusted, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
+    Provenance, Range, Report, TaskCounts,
 };
 
 /// What a rule finds or changes in a store, or why the store cannot be read or written.

@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditScope, Distrusted, IntervalSet, JobId, JobState, Party, Principal,
-    Provenance, Range, Report, Withdrawn,
+    AuditScope, Distrusted, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range,
+    Report, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
