@@ -29,9 +29,8 @@ pub enum LedgerCommand {
         /// The owner who asked for it; empty if nobody did.
         by: String,
     },
-    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; and, if second opinions lie between owners from now on, those that
-    /// only machines of one owner have counted. With a policy that chooses nothing, nothing waits for a second
-    /// count any more.
+    /// Accepted ranges are to be counted again: those that the policy chooses, and those whose second count is no second
+    /// opinion under it. With a policy that chooses nothing, nothing waits any more.
     RequestAudit {
         /// The job. One that is suspended runs again; one that is done stays so.
         job: JobId,

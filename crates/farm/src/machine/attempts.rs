@@ -33,31 +33,29 @@ impl Farm {
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
             by_job.entry(job).or_default().insert(range);
         }
-        let held: Vec<(JobId, Range)> = by_job
-            .iter()
-            .flat_map(|(&job, ranges)| ranges.iter().map(move |range| (job, range)))
-            .collect();
-        let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
-        let alone = held.iter().map(suspected).sum::<u64>() == 1;
+        let suspected = |(job, ranges): (&JobId, &IntervalSet)| -> u64 {
+            ranges.iter().map(|range| self.jobs[job].suspected_within(range)).sum()
+        };
+        let alone = by_job.iter().map(suspected).sum::<u64>() == 1;
         let (process, principal) = (session.process.clone(), session.principal().clone());
         self.left(id);
-        if held.is_empty() {
+        if by_job.is_empty() {
             return;
         }
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_front();
         }
-        let jobs = by_job.into_keys().collect();
+        let jobs = by_job.keys().copied().collect();
         self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
             return;
         }
-        for (id, range) in held {
-            let job = existing(&mut self.jobs, id);
-            if let Some(ordinal) = job.record_loss(range, alone) {
-                self.effects.push(Effect::TaskFailed { job: id, ordinal });
+        for (job, ranges) in by_job {
+            for range in ranges.iter() {
+                let failed = existing(&mut self.jobs, job).record_loss(range, alone);
+                self.effects.extend(failed.map(|ordinal| Effect::TaskFailed { job, ordinal }));
             }
         }
     }

@@ -193,8 +193,7 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
     Ok(())
 }
 
-/// Notes a policy, and marks what it chooses of the accepted ranges. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
-/// withdraws what waited before. A job that is done stays so.
+/// Notes a policy, and marks the accepted ranges that wait under it. A job that is done stays so.
 fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &str) -> Done<S> {
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::{Done, Store, StoredJob, first_rows, for_each_row};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
+use crate::{Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob, Spent, Vote};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
-/// number of the last job are the opener's to set, and nothing is known of the counts.
+/// number of the last job are the opener's to set.
 ///
 /// # Errors
 ///
@@ -81,7 +81,6 @@ fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S,
     Ok(RestoredJob {
         id,
         spec,
-        known: Known::nothing(),
         state,
         times,
         hours,

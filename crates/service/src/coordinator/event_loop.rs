@@ -66,7 +66,6 @@ impl EventLoop {
         let restored = ledger.take_restored();
         let ledger = ledger::spawn(ledger);
         let epoch = restored.epoch;
-        let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let handle = FarmHandle {
@@ -76,7 +75,7 @@ impl EventLoop {
             ledger_path: path.as_deref().map(Arc::from),
         };
         let farm = EventLoop {
-            farm: Farm::restore(config, key, Millis(0), restored),
+            farm: Farm::restore(config, key, Millis(0), restored, known),
             started: Instant::now(),
             path,
             inputs,
