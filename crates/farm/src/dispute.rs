@@ -110,15 +110,10 @@ impl Dispute {
     pub(crate) fn sentence(&self, range: Range) -> String {
         let principals = self.votes.iter().map(|vote| vote.principal.to_string());
         let principals = principals.take(Self::NAMED).collect::<Vec<_>>().join(", ");
-        let asked: Vec<String> = std::iter::once("another owner".into())
-            .chain(
-                self.owners()
-                    .into_iter()
-                    .filter(|owner| self.hears_more_of(owner))
-                    .map(|owner| format!("another machine of {owner}")),
-            )
-            .take(Self::NAMED)
-            .collect();
+        let heard = self.owners().into_iter().filter(|owner| self.hears_more_of(owner));
+        let own = heard.map(|owner| format!("another machine of {owner}"));
+        let asked = std::iter::once("another owner".into()).chain(own).take(Self::NAMED);
+        let asked: Vec<String> = asked.collect();
         format!(
             "tasks {range} were counted differently by {principals}; asked to settle it is a worker of {}, or one with a trusted \
              credential: `queens token create --role worker --trusted`",

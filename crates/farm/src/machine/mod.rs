@@ -253,10 +253,7 @@ impl Farm {
 
     fn lease_id(&mut self) -> LeaseId {
         self.next_lease += 1;
-        assert!(
-            self.next_lease < 1 << 40,
-            "a coordinator leases fewer than 2^40 times in its life"
-        );
+        assert!(self.next_lease < 1 << 40, "a coordinator leases fewer than 2^40 times");
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
