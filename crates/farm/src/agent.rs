@@ -37,25 +37,20 @@ pub struct Agent {
     stopping: bool,
     sent_draining: bool,
     sent_credit: u64,
-    /// What is to be counted of each lease.
-    todo: BTreeMap<Key, IntervalSet>,
-    done: BTreeMap<Key, Done>,
+    /// What is to be counted of each lease, by the lease as a whole.
+    todo: BTreeMap<Holding, IntervalSet>,
+    done: BTreeMap<Holding, Done>,
     unacked: BTreeMap<ReportKey, Unacked>,
     /// The unacknowledged reports by when they are sent next, because there may be thousands of them.
     due: BTreeSet<(Millis, ReportKey)>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
-    void: BTreeSet<Key>,
-    /// What the coordinator of this session says about reports.
+    void: BTreeSet<Holding>,
     pace: Pace,
 }
-
-/// A lease: what is held of it as a whole.
-type Key = Holding;
 
 /// The identity of a report: no two plans are told apart by their job alone, see [`Holding`].
 type ReportKey = (JobId, Fingerprint, Range);
 
-/// A report that is not acknowledged.
 #[derive(Debug)]
 struct Unacked {
     report: Report,
@@ -205,9 +200,16 @@ impl Agent {
             self.sent_draining = true;
             messages.push(WorkerMessage::Draining);
         }
-        messages.extend(self.take_working(now));
+        // Signs of life of leases that are reported as a whole, as often as others are reported in parts.
+        let report_ms = self.report_ms();
+        for (key, done) in &mut self.done {
+            if done.is_news(key) && done.since.after(report_ms) <= now {
+                (done.since, done.grown) = (now, false);
+                messages.push(WorkerMessage::Working(key.lease));
+            }
+        }
         self.take_due(now).into_iter().for_each(|due| self.report(due));
-        messages.extend(self.take_reports(now));
+        messages.extend(self.send_reports(now));
         let credit = self.credit();
         if credit != self.sent_credit {
             self.sent_credit = credit;
@@ -221,13 +223,13 @@ impl Agent {
         if !self.connected {
             return None;
         }
-        let is_due = |&(key, done): &(&Key, &Done)| !key.token.is_recount() || done.is_news(key);
-        let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
+        let is_due =
+            |&(key, done): &(&Holding, &Done)| !key.token.is_recount() || done.is_news(key);
+        let gathered = |(_, done): (&Holding, &Done)| done.since.after(self.report_ms());
         let reports = self.done.iter().filter(is_due).map(gathered);
         reports.chain(self.due.first().map(|&(due, _)| due)).min()
     }
 
-    /// How long finished parts are gathered, ms.
     fn report_ms(&self) -> u64 {
         self.config.report_ms.max(self.pace.report_ms())
     }
@@ -238,34 +240,24 @@ impl Agent {
     }
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
-    fn take_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
+    fn send_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
+        const LONGEST_MS: u64 = 4 * 60 * 1000;
         let due: Vec<_> = self.due.iter().take_while(|(due, _)| *due <= now).copied().collect();
         let send = |(due, key)| {
-            let unacked = self.unacked.get_mut(&key).expect("what is due is not acknowledged");
-            let message = unacked.send(now);
             self.due.remove(&(due, key));
+            let unacked = self.unacked.get_mut(&key).expect("what is due is not acknowledged");
+            let wait_ms = unacked.wait_ms;
+            (unacked.due, unacked.wait_ms) =
+                (now.after(wait_ms), wait_ms.max(wait_ms.saturating_mul(2).min(LONGEST_MS)));
             self.due.insert((unacked.due, key));
-            message
+            WorkerMessage::Report(unacked.report.clone())
         };
         due.into_iter().map(send).collect()
     }
 
-    /// Signs of life of leases that are reported as a whole, as often as others are reported in parts.
-    fn take_working(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        let report_ms = self.report_ms();
-        let due = |(key, done): &(&Key, &mut Done)| {
-            done.is_news(key) && done.since.after(report_ms) <= now
-        };
-        let say = |(key, done): (&Key, &mut Done)| {
-            (done.since, done.grown) = (now, false);
-            WorkerMessage::Working(key.lease)
-        };
-        self.done.iter_mut().filter(due).map(say).collect()
-    }
-
     fn take_due(&mut self, now: Millis) -> Vec<Report> {
         let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
-        let due = |key: &Key, done: &mut Done| {
+        let due = |key: &Holding, done: &mut Done| {
             if key.token.is_recount() {
                 return done.is_whole(key);
             }
@@ -292,17 +284,6 @@ impl Agent {
     }
 }
 
-impl Unacked {
-    /// The report, which is sent now.
-    fn send(&mut self, now: Millis) -> WorkerMessage {
-        const LONGEST_MS: u64 = 4 * 60 * 1000;
-        let Unacked { due, wait_ms, .. } = self;
-        *due = now.after(*wait_ms);
-        *wait_ms = (*wait_ms).max(wait_ms.saturating_mul(2).min(LONGEST_MS));
-        WorkerMessage::Report(self.report.clone())
-    }
-}
-
 impl Done {
     /// Adds a part, and joins it with its neighbours unless their sum would not fit.
     fn add(&mut self, mut part: Report) {
@@ -322,20 +303,20 @@ impl Done {
         self.parts.insert((part.range.start(), part.range.end()), part);
     }
 
-    /// Whether one part is all of the lease.
-    fn is_whole(&self, key: &Key) -> bool {
-        let whole = key.range;
-        self.parts.contains_key(&(whole.start(), whole.end()))
+    fn is_whole(&self, key: &Holding) -> bool {
+        self.parts.contains_key(&(key.range.start(), key.range.end()))
     }
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
-    fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
-        self.parts.into_values().filter(move |part| !part.is_recount() || part.range == key.range)
+    fn into_reported(self, key: Holding) -> impl Iterator<Item = Report> {
+        self.parts
+            .into_values()
+            .filter(move |part| !key.token.is_recount() || part.range == key.range)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.
-    fn is_news(&self, key: &Key) -> bool {
+    fn is_news(&self, key: &Holding) -> bool {
         self.grown && key.token.is_recount() && !self.is_whole(key)
     }
 }

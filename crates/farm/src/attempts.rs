@@ -46,11 +46,6 @@ impl Attempts {
         worst
     }
 
-    /// Nothing is held against these tasks any more.
-    pub(crate) fn forget(&mut self, range: Range) {
-        self.take(range);
-    }
-
     /// The parts of `range` that are to be leased alone, in ascending order.
     pub(crate) fn suspected(&self, range: Range) -> impl Iterator<Item = Range> + '_ {
         let earlier = self.0.range(..range.start()).next_back();
@@ -60,7 +55,7 @@ impl Attempts {
     }
 
     /// Takes out what is known of `range`, and leaves what is known beside it.
-    fn take(&mut self, range: Range) -> Vec<(Range, u32)> {
+    pub(crate) fn take(&mut self, range: Range) -> Vec<(Range, u32)> {
         let from = self.0.range(..=range.start()).next_back().map_or(range.start(), |(&at, _)| at);
         let known: Vec<_> =
             self.0.extract_if(from..range.end(), |_, &mut (end, _)| end > range.start()).collect();
@@ -108,7 +103,7 @@ mod tests {
                     prop_assert_eq!(worst, (0..).zip(own).find(|(_, times)| **times >= 3).map(|(at, _)| at));
                 } else {
                     own.fill(0);
-                    attempts.forget(range);
+                    attempts.take(range);
                 }
                 let all = Range::new(0, TASKS).expect("it is not empty");
                 let parts = attempts.suspected(all).flat_map(|part| part.start()..part.end());

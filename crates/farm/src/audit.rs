@@ -21,35 +21,44 @@ use crate::{AuditScope, KernelName, LeaseId, Principal, Provenance, Range, Row};
 pub(crate) struct Audits {
     /// Ranges in the ledger that wait.
     pub(crate) wanted: u64,
+    /// Ranges that two parties have counted alike.
+    pub(crate) agreed: u64,
     /// Audit requests that are on their way into the ledger.
     pub(crate) asked: usize,
     /// The ledger was asked for more.
     pub(crate) finding: bool,
     /// All that waits is here.
     complete: bool,
-    waiting: BTreeMap<Range, Waiting>,
-    /// Who counted what waits, and how many ranges of it each.
+    ranges: BTreeMap<Range, Wanted>,
+    /// Who counted them, and how many each.
     principals: BTreeMap<Principal, usize>,
-    /// Something has begun to wait since it was last looked at.
+    /// Something has come free since it was last looked at.
     is_offered: bool,
-    leased: BTreeMap<Range, (LeaseId, Waiting)>,
-    /// Ranges that were counted again and that the ledger is looking up: no other worker is leased them
-    /// meanwhile.
-    comparing: BTreeMap<Range, Waiting>,
-    /// Counted again with the same result, on the way into the ledger.
-    confirming: BTreeSet<Range>,
     /// Owners whose late counts contradict a range. Theirs is no second opinion about it.
     doubters: BTreeMap<Range, String>,
 }
 
+/// A range that waits for its second count.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct Wanted {
     principal: Principal,
     kernel: KernelName,
+    place: Place,
     /// The latest lease under which it was leased.
     asked: Option<LeaseId>,
     /// Principals that were asked to recount it and did so with the same kernel, so that their counts do not qualify.
     tried: BTreeSet<Principal>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is to be leased.
+    Free,
+    Leased,
+    /// It was counted again, and the ledger is looking it up: no other worker is leased it meanwhile.
+    Comparing,
+    /// It was counted again with the same result, which is on its way into the ledger.
+    Confirming,
 }
 
 impl Audits {
@@ -57,8 +66,8 @@ impl Audits {
     pub(crate) const WINDOW: usize = 512;
 
     /// With `wanted` ranges in the ledger, of which none is known.
-    pub(crate) fn new(wanted: u64) -> Audits {
-        Audits { wanted, complete: wanted == 0, ..Audits::default() }
+    pub(crate) fn new(wanted: u64, agreed: u64) -> Audits {
+        Audits { wanted, agreed, complete: wanted == 0, ..Audits::default() }
     }
 
     /// Whether nothing waits, and nothing is going to.
@@ -68,25 +77,21 @@ impl Audits {
 
     /// Whether the ledger should be asked for more.
     pub(crate) fn is_short(&self) -> bool {
-        !self.complete && !self.finding && self.known() < Audits::WINDOW / 2
-    }
-
-    fn known(&self) -> usize {
-        self.waiting.len() + self.leased.len() + self.comparing.len()
+        !self.complete && !self.finding && self.ranges.len() < Audits::WINDOW / 2
     }
 
     /// A range was accepted that is to be counted again.
     pub(crate) fn want(&mut self, row: Row) {
         self.wanted += 1;
-        self.complete &= self.known() < Audits::WINDOW;
+        self.complete &= self.ranges.len() < Audits::WINDOW;
         if self.complete {
             self.add(row);
         }
     }
 
-    /// The ledger may want other ranges than before: `wanted` of them.
-    pub(crate) fn forget(&mut self, wanted: u64) {
-        self.wanted = wanted;
+    /// The ledger may want other ranges than before.
+    pub(crate) fn forget(&mut self, wanted: u64, agreed: u64) {
+        (self.wanted, self.agreed) = (wanted, agreed);
         self.complete = false;
     }
 
@@ -99,33 +104,24 @@ impl Audits {
 
     fn add(&mut self, row: Row) {
         let Row { range, kernel, provenance: Provenance { principal, .. }, .. } = row;
-        let is_under_way = self.leased.contains_key(&range)
-            || self.comparing.contains_key(&range)
-            || self.confirming.contains(&range);
-        if !is_under_way && !self.waiting.contains_key(&range) {
-            self.wait(range, Waiting { principal, kernel, asked: None, tried: BTreeSet::new() });
-        }
+        self.ranges.entry(range).or_insert_with(|| {
+            *self.principals.entry(principal.clone()).or_default() += 1;
+            self.is_offered = true;
+            Wanted { principal, kernel, place: Place::Free, asked: None, tried: BTreeSet::new() }
+        });
     }
 
-    /// The one way in for what waits.
-    fn wait(&mut self, range: Range, waiting: Waiting) {
-        *self.principals.entry(waiting.principal.clone()).or_default() += 1;
-        self.waiting.insert(range, waiting);
-        self.is_offered = true;
-    }
-
-    /// The one way out for what waits.
-    fn take(&mut self, range: Range) -> Option<Waiting> {
-        let waiting = self.waiting.remove(&range)?;
-        let ranges = self.principals.get_mut(&waiting.principal).expect("every range is counted");
+    fn remove(&mut self, range: Range) -> Option<Wanted> {
+        let wanted = self.ranges.remove(&range)?;
+        let ranges = self.principals.get_mut(&wanted.principal).expect("every range is counted");
         *ranges -= 1;
         if *ranges == 0 {
-            self.principals.remove(&waiting.principal);
+            self.principals.remove(&wanted.principal);
         }
-        Some(waiting)
+        Some(wanted)
     }
 
-    /// Whether something has begun to wait since this was last asked.
+    /// Whether something has come free since this was last asked.
     pub(crate) fn take_offered(&mut self) -> bool {
         std::mem::take(&mut self.is_offered)
     }
@@ -144,30 +140,26 @@ impl Audits {
         }
     }
 
-    /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
-    /// ledger has said which wait.
+    /// How many of the ranges that are free none of these workers may count, as far as the farm keeps them; `None` before
+    /// the ledger has said which wait.
     pub(crate) fn stranded<'a>(
         &self,
         workers: impl Iterator<Item = &'a Principal> + Clone,
         across: AuditScope,
     ) -> Option<u64> {
-        if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
+        if self.wanted > 0 && self.ranges.is_empty() {
             return None;
         }
-        let has_worker = |first: &Principal, tried: &BTreeSet<Principal>| {
-            let mut may = workers.clone().filter(|&worker| !tried.contains(worker));
-            may.any(|worker| first.is_apart_from(worker, across))
-        };
-        let nobody = BTreeSet::new();
-        let alone = self.principals.iter().filter(|(first, _)| !has_worker(first, &nobody));
-        let alone: BTreeMap<&Principal, usize> = alone.map(|(first, &n)| (first, n)).collect();
         // Mostly the same few have tried in vain, and there is one answer for all their ranges.
-        let mut tried: BTreeMap<(&Principal, &BTreeSet<Principal>), usize> = BTreeMap::new();
-        for waiting in self.waiting.values().filter(|waiting| !waiting.tried.is_empty()) {
-            *tried.entry((&waiting.principal, &waiting.tried)).or_default() += 1;
+        let mut alike: BTreeMap<(&Principal, &BTreeSet<Principal>), u64> = BTreeMap::new();
+        for wanted in self.ranges.values().filter(|wanted| wanted.place == Place::Free) {
+            *alike.entry((&wanted.principal, &wanted.tried)).or_default() += 1;
         }
-        tried.retain(|(first, by), _| !alone.contains_key(first) && !has_worker(first, by));
-        Some(alone.values().chain(tried.values()).map(|&ranges| ranges as u64).sum())
+        alike.retain(|(first, tried), _| {
+            let mut may = workers.clone().filter(|&worker| !tried.contains(worker));
+            !may.any(|worker| first.is_apart_from(worker, across))
+        });
+        Some(alike.values().sum())
     }
 
     /// A range that a session may count again, and the kernel that counted it: that of another party. One that exceeds
@@ -179,55 +171,58 @@ impl Audits {
         across: AuditScope,
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
-        if !self.has_others(session.principal(), across) {
+        let principal = session.principal();
+        if !self.has_others(principal, across) {
             return None;
         }
-        let may = |(range, waiting): &(&Range, &Waiting)| {
-            let fits = session.has_room_for_recount(range.len());
-            let principal = session.principal();
+        let may = |(range, wanted): &(&Range, &Wanted)| {
             let doubter =
-                self.doubters.get(range).filter(|&owner| *owner != waiting.principal.owner);
-            fits && may_be_asked(**range)
-                && waiting.principal.is_apart_from(principal, across)
-                && !waiting.tried.contains(principal)
+                self.doubters.get(range).filter(|&owner| *owner != wanted.principal.owner);
+            wanted.place == Place::Free
+                && session.has_room_for_recount(range.len())
+                && may_be_asked(**range)
+                && wanted.principal.is_apart_from(principal, across)
+                && !wanted.tried.contains(principal)
                 && (session.is_trusted || doubter != Some(&principal.owner))
         };
-        self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
+        self.ranges.iter().find(may).map(|(&range, wanted)| (range, wanted.kernel))
     }
 
-    /// One that waits is leased.
+    /// One that is free is leased.
     pub(crate) fn assign(&mut self, range: Range, lease: LeaseId) {
-        let mut waiting = self.take(range).expect("only what waits is leased");
-        waiting.asked = Some(lease);
-        self.leased.insert(range, (lease, waiting));
+        let wanted = self.ranges.get_mut(&range).expect("only what waits is leased");
+        (wanted.place, wanted.asked) = (Place::Leased, Some(lease));
     }
 
     /// A lease of one is over.
     pub(crate) fn give_back(&mut self, range: Range, lease: LeaseId) {
-        if self.leased.get(&range).is_some_and(|&(holder, _)| holder == lease) {
-            let (_, waiting) = self.leased.remove(&range).expect("it was found");
-            self.wait(range, waiting);
-        }
+        self.set_free(range, |wanted| wanted.lease() == Some(lease));
     }
 
     /// The ledger is asked what it has of a range.
     pub(crate) fn compare(&mut self, range: Range) {
-        let waiting = self.take(range);
-        self.comparing.extend(waiting.map(|waiting| (range, waiting)));
+        if let Some(wanted) = self.ranges.get_mut(&range)
+            && wanted.place == Place::Free
+        {
+            wanted.place = Place::Comparing;
+        }
     }
 
     /// The ledger has answered.
     pub(crate) fn compared(&mut self, range: Range) {
-        if let Some(waiting) = self.comparing.remove(&range) {
-            self.wait(range, waiting);
+        self.set_free(range, |wanted| wanted.place == Place::Comparing);
+    }
+
+    fn set_free(&mut self, range: Range, is_over: impl Fn(&Wanted) -> bool) {
+        if let Some(wanted) = self.ranges.get_mut(&range).filter(|wanted| is_over(wanted)) {
+            wanted.place = Place::Free;
+            self.is_offered = true;
         }
     }
 
-    /// Who counted a range that waits for a recount, leased or not, and with what.
+    /// Who counted a range that waits for a recount, and with what.
     pub(crate) fn awaited(&self, range: Range) -> Option<(&Principal, KernelName)> {
-        let leased = self.leased.get(&range).map(|(_, waiting)| waiting);
-        let waiting = leased.or_else(|| self.waiting.get(&range))?;
-        Some((&waiting.principal, waiting.kernel))
+        self.ranges.get(&range).map(|wanted| (&wanted.principal, wanted.kernel))
     }
 
     /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of this owner as the
@@ -251,43 +246,51 @@ impl Audits {
         lease: LeaseId,
         across: AuditScope,
     ) -> bool {
-        let leased = self.leased.get_mut(&range).map(|(_, waiting)| waiting);
-        let Some(waiting) = leased.or_else(|| self.waiting.get_mut(&range)) else { return false };
-        if waiting.kernel == kernel && waiting.asked == Some(lease) {
-            waiting.tried.insert(principal.clone());
+        let Some(wanted) = self.ranges.get_mut(&range) else { return false };
+        if wanted.kernel == kernel && wanted.asked == Some(lease) {
+            wanted.tried.insert(principal.clone());
         }
-        is_second_opinion((&waiting.principal, waiting.kernel), (principal, kernel), across)
+        is_second_opinion((&wanted.principal, wanted.kernel), (principal, kernel), across)
     }
 
     /// The confirmation is on its way into the ledger. Returns the lease under which another worker counts the range, too.
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
-        self.take(range);
-        self.confirming.insert(range);
-        self.leased.remove(&range).map(|(lease, _)| lease)
+        let wanted = self.ranges.get_mut(&range).expect("it is confirmed by what waits");
+        let lease = wanted.lease();
+        wanted.place = Place::Confirming;
+        lease
     }
 
     /// Whether one that is counted at last is on its way into the ledger.
     pub(crate) fn is_confirming(&self, range: Range) -> bool {
-        self.confirming.contains(&range)
+        self.ranges.get(&range).is_some_and(|wanted| wanted.place == Place::Confirming)
     }
 
     /// The ledger has it.
     pub(crate) fn confirmed(&mut self, range: Range) {
-        self.confirming.remove(&range);
+        self.remove(range);
         self.doubters.remove(&range);
         self.wanted -= 1;
+        self.agreed += 1;
     }
 
-    /// A range is no longer what it was: disputed, or not accepted any more. Returns the leases under
-    /// which parts of it are counted again.
-    pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<(Range, LeaseId)> {
-        let waiting: Vec<Range> =
-            self.waiting.keys().copied().filter(|&range| gone(range)).collect();
-        waiting.into_iter().for_each(|range| drop(self.take(range)));
-        self.comparing.retain(|&range, _| !gone(range));
+    /// Ranges are no longer what they were: disputed, or not accepted any more. Returns the leases under which they are
+    /// counted again.
+    pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<LeaseId> {
         self.doubters.retain(|&range, _| !gone(range));
-        let leased = self.leased.extract_if(.., |&range, _| gone(range));
-        leased.map(|(range, (lease, _))| (range, lease)).collect()
+        let is_gone = |&(&range, wanted): &(&Range, &Wanted)| {
+            gone(range) && wanted.place != Place::Confirming
+        };
+        let ranges: Vec<Range> =
+            self.ranges.iter().filter(is_gone).map(|(&range, _)| range).collect();
+        ranges.into_iter().filter_map(|range| self.remove(range)?.lease()).collect()
+    }
+}
+
+impl Wanted {
+    /// The lease under which it is counted again now.
+    fn lease(&self) -> Option<LeaseId> {
+        self.asked.filter(|_| self.place == Place::Leased)
     }
 }
 
@@ -325,7 +328,7 @@ mod tests {
                             range: Range::new(task as u64, task as u64 + 1).expect("not empty"),
                             checked_count: CheckedCount::EMPTY,
                             kernel: KernelName::default(),
-                            provenance: Provenance { principal, ..session.provenance.clone() },
+                            provenance: Provenance { principal, ..session.seen.provenance.clone() },
                             lease: LeaseId(0),
                             busy_us: 0,
                         }

@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
-    Report, RequestId, Row, SessionId, Share,
+    AuditPolicy, CountResult, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance, Report,
+    RequestId, Row, SessionId, Share,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -29,9 +29,8 @@ pub enum LedgerCommand {
         /// The owner who asked for it; empty if nobody did.
         by: String,
     },
-    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; and, if second opinions lie between owners from now on, those that
-    /// only machines of one owner have counted. With a policy that chooses nothing, nothing waits for a second
-    /// count any more.
+    /// Accepted ranges are to be counted again: those that the policy chooses, and those whose second count is no second
+    /// opinion under it. With a policy that chooses nothing, nothing waits any more.
     RequestAudit {
         /// The job. One that is suspended runs again; one that is done stays so.
         job: JobId,
@@ -76,8 +75,8 @@ pub enum LedgerCommand {
         provenance: Provenance,
         /// Those who counted otherwise.
         wrong: Vec<Party>,
-        /// Whose word that rests on.
-        ground: Ground,
+        /// Why, as ledgers and bundles say it.
+        reason: &'static str,
     },
     /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not any more is the
     /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.

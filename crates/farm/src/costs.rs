@@ -14,19 +14,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Range, SessionId};
-
-/// Parts of a plan of which it is known whether something was counted of them.
-const PARTS: u64 = 16;
+use crate::lease::OpenLease;
+use crate::session::Speed;
+use crate::{Millis, SessionId};
 
 /// Time of threads that was spent on some of a plan's tasks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    plan_tasks: u64,
     tasks: u64,
     thread_us: u64,
-    /// A bit for each part of the plan of which there was a task.
-    parts: u16,
 }
 
 impl Spent {
@@ -35,26 +31,10 @@ impl Spent {
     /// and as many as take each thread so long. Machines that others use change from minute to minute.
     const LEAST_US: u64 = 60_000_000;
 
-    /// Nothing yet, on a plan with as many tasks.
-    #[must_use]
-    pub fn new(plan_tasks: u64) -> Spent {
-        Spent { plan_tasks, tasks: 0, thread_us: 0, parts: 0 }
-    }
-
-    /// The tasks of `range` took `thread_us` together.
-    pub fn add(&mut self, range: Range, thread_us: u64) {
-        self.tasks = self.tasks.saturating_add(range.len());
+    /// So many tasks took `thread_us` together.
+    pub fn add(&mut self, tasks: u64, thread_us: u64) {
+        self.tasks = self.tasks.saturating_add(tasks);
         self.thread_us = self.thread_us.saturating_add(thread_us.max(1));
-        let part = |task: u64| u128::from(task) * u128::from(PARTS) / u128::from(self.plan_tasks);
-        for part in part(range.start())..=part(range.end() - 1) {
-            self.parts |= 1 << part;
-        }
-    }
-
-    fn join(&mut self, other: &Spent) {
-        self.tasks = self.tasks.saturating_add(other.tasks);
-        self.thread_us = self.thread_us.saturating_add(other.thread_us);
-        self.parts |= other.parts;
     }
 
     /// What was counted long ago by a worker of `threads` threads weighs less.
@@ -66,51 +46,90 @@ impl Spent {
     }
 
     /// Tasks in a microsecond of one thread; `None` before any.
-    fn pace(&self) -> Option<f64> {
+    fn pace(self) -> Option<f64> {
         (self.tasks > 0).then(|| self.tasks as f64 / self.thread_us as f64)
     }
 }
 
-/// What a job's tasks have cost so far, by workers.
-#[derive(Debug)]
+/// How fast sessions count a job, and what its tasks have cost so far.
+#[derive(Debug, Default)]
 pub(crate) struct Costs {
-    /// Without what each reported first: while a worker counts that, it touches its memory and makes its tables.
-    sessions: BTreeMap<SessionId, Spent>,
+    sessions: BTreeMap<SessionId, Measured>,
     /// By sessions that are gone.
     earlier: Spent,
+    /// Tasks per 1,000 seconds of all sessions.
+    pub(crate) rate: u64,
+}
+
+#[derive(Debug, Default)]
+struct Measured {
+    speed: Speed,
+    /// Without what it reported first: while a worker counts that, it touches its memory and makes its tables.
+    spent: Option<Spent>,
 }
 
 impl Costs {
     /// A worker is known once each of its threads has counted for so long; before, it is taken for one like all.
     const KNOWN_US: u64 = 4_000_000;
-    /// There is no estimate before three quarters of the threads belong to workers that are known,
+    /// There is no estimate before three quarters of the threads belong to workers that are known.
     const KNOWN_SHARE: f64 = 0.75;
-    /// and something of so many parts of the plan was counted.
-    const LEAST_PARTS: u32 = 8;
 
     pub(crate) fn new(earlier: Spent) -> Costs {
-        Costs { sessions: BTreeMap::new(), earlier }
+        Costs { earlier, ..Costs::default() }
     }
 
-    /// A session of `threads` threads has counted a range in `us` by the farm's clock.
-    pub(crate) fn add(&mut self, session: SessionId, threads: u32, range: Range, us: u64) {
-        let Some(spent) = self.sessions.get_mut(&session) else {
-            self.sessions.insert(session, Spent::new(self.earlier.plan_tasks));
-            return;
-        };
-        spent.add(range, us.saturating_mul(threads.into()));
-        spent.fade(threads);
-    }
-
-    pub(crate) fn forget_session(&mut self, session: SessionId) {
-        if let Some(spent) = self.sessions.remove(&session) {
-            self.earlier.join(&spent);
+    /// `reported` tasks have come back from a session of `threads` threads now, with so many placements in the `tasks` that
+    /// its lease was open for.
+    pub(crate) fn measured(
+        &mut self,
+        now: Millis,
+        (lease, threads): (&OpenLease, u32),
+        reported: u64,
+        (tasks, placements): (u64, f64),
+    ) {
+        let speed = &mut self.sessions.entry(lease.session).or_default().speed;
+        self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
+        let ms = speed.measured(now, lease, tasks, placements);
+        self.rate = self.rate.saturating_add(speed.tasks_per_kilosecond().unwrap_or(0));
+        if !lease.recount {
+            self.add(lease.session, threads, reported, ms.saturating_mul(1_000));
         }
     }
 
-    fn all(&self) -> Spent {
-        let mut all = self.earlier.clone();
-        self.sessions.values().for_each(|spent| all.join(spent));
+    /// A session of `threads` threads has counted so many tasks in `us` by the farm's clock.
+    fn add(&mut self, session: SessionId, threads: u32, tasks: u64, us: u64) {
+        let measured = self.sessions.entry(session).or_default();
+        match &mut measured.spent {
+            None => measured.spent = Some(Spent::default()),
+            Some(spent) => {
+                spent.add(tasks, us.saturating_mul(threads.into()));
+                spent.fade(threads);
+            }
+        }
+    }
+
+    pub(crate) fn forget_session(&mut self, session: SessionId) {
+        if let Some(Measured { speed, spent }) = self.sessions.remove(&session) {
+            self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
+            spent.iter().for_each(|spent| self.earlier.add(spent.tasks, spent.thread_us));
+        }
+    }
+
+    /// Tasks per 1,000 seconds of one session, once it is known.
+    pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
+        self.sessions.get(&session)?.speed.tasks_per_kilosecond()
+    }
+
+    /// How fast a session counts it and how many tasks it was seen to count; nothing before that is known.
+    pub(crate) fn speed_of(&self, session: SessionId) -> Speed {
+        self.sessions.get(&session).map(|measured| measured.speed).unwrap_or_default()
+    }
+
+    pub(crate) fn all(&self) -> Spent {
+        let mut all = self.earlier;
+        for spent in self.sessions.values().filter_map(|measured| measured.spent) {
+            all.add(spent.tasks, spent.thread_us);
+        }
         all
     }
 
@@ -119,23 +138,17 @@ impl Costs {
         self.all().pace().map(f64::recip)
     }
 
-    pub(crate) fn forget_sessions(&mut self) {
-        for spent in std::mem::take(&mut self.sessions).into_values() {
-            self.earlier.join(&spent);
-        }
-    }
-
     /// How long so many tasks take `workers`: sessions, and how many threads they count them with. Microseconds; `None`
     /// without a thread, and before it can be estimated.
     pub(crate) fn us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {
-        let all = self.all();
-        let like_all = all.pace().filter(|_| all.parts.count_ones() >= Self::LEAST_PARTS)?;
+        let like_all = self.all().pace()?;
         let (mut threads, mut known, mut pace) = (0.0, 0.0, 0.0);
         for &(session, its_threads) in workers {
-            let is_known = |spent: &&Spent| {
+            let is_known = |spent: &Spent| {
                 spent.thread_us >= Self::KNOWN_US.saturating_mul(its_threads.into())
             };
-            let own = self.sessions.get(&session).filter(is_known).and_then(Spent::pace);
+            let own = self.sessions.get(&session).and_then(|measured| measured.spent);
+            let own = own.filter(is_known).and_then(Spent::pace);
             let its_threads = f64::from(its_threads);
             threads += its_threads;
             known += own.map_or(0.0, |_| its_threads);
@@ -150,20 +163,13 @@ impl Costs {
 mod tests {
     use super::*;
     use crate::scheduler::StratumScheduler;
-    use crate::{IntervalSet, Method, Plan, Problem};
+    use crate::{IntervalSet, Method, Plan, Problem, Range};
 
-    const TASKS: u64 = 1_600;
-
-    fn range(start: u64, end: u64) -> Range {
-        Range::new(start, end).expect("it is not empty")
-    }
-
-    /// From the middle of every hundred, as many as a worker of this slowness counts in the same time.
+    /// As many as a worker of this slowness counts in 16 seconds.
     fn counted(costs: &mut Costs, session: u64, slowness: u64) {
-        costs.add(SessionId(session), 1, range(0, 1), 1_000_000);
-        for middle in (50..TASKS).step_by(100) {
-            let range = range(middle - 50 / slowness, middle + 50 / slowness);
-            costs.add(SessionId(session), 1, range, 10_000 * slowness * range.len());
+        costs.add(SessionId(session), 1, 1, 1_000_000);
+        for tasks in [100 / slowness; 16] {
+            costs.add(SessionId(session), 1, tasks, 10_000 * slowness * tasks);
         }
     }
 
@@ -175,7 +181,7 @@ mod tests {
 
     #[test]
     fn each_worker_goes_on_at_its_own_pace() {
-        let mut costs = Costs::new(Spent::new(TASKS));
+        let mut costs = Costs::default();
         counted(&mut costs, 1, 1);
         counted(&mut costs, 2, 10);
         let near = |workers: &[(u64, u32)], expected: f64| {
@@ -189,35 +195,24 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_before_workers_and_plan_are_known() {
-        let mut costs = Costs::new(Spent::new(TASKS));
+    fn nothing_is_told_before_workers_are_known() {
+        let mut costs = Costs::default();
         counted(&mut costs, 1, 1);
         costs.forget_session(SessionId(1));
         assert_eq!(left(&costs, 9, &[(2, 1)]), None, "nobody knows how fast the new one is");
         for reported in [false, false, true] {
-            assert_eq!(left(&costs, 9, &[(2, 1)]).is_some(), reported, "the plan is known");
-            costs.add(SessionId(2), 1, range(0, 10), 4_000_000);
+            assert_eq!(left(&costs, 9, &[(2, 1)]).is_some(), reported);
+            costs.add(SessionId(2), 1, 10, 4_000_000);
         }
         assert_eq!(left(&costs, 9, &[(2, 1), (3, 1)]), None, "half of the threads are new");
         assert_eq!(left(&costs, 9, &[(2, 9)]), None, "it has more threads than were seen");
-
-        let mut costs = Costs::new(Spent::new(TASKS));
-        costs.add(SessionId(1), 1, range(0, 10), 1_000_000);
-        for part in 0..Costs::LEAST_PARTS.into() {
-            assert_eq!(left(&costs, 9, &[(1, 1)]), None, "{part} parts were seen");
-            let from = 200 * part;
-            costs.add(SessionId(1), 1, range(from, from + 10), 1_000_000);
-        }
-        assert!(left(&costs, 9, &[(1, 1)]).is_some());
     }
 
     #[test]
     fn a_worker_that_becomes_slow_is_slow_soon() {
-        let mut costs = Costs::new(Spent::new(TASKS));
+        let mut costs = Costs::default();
         let round = |costs: &mut Costs, us: u64| {
-            for first in (0..TASKS).step_by(100) {
-                costs.add(SessionId(1), 1, range(first, first + 100), 100 * us);
-            }
+            (0..16).for_each(|_| costs.add(SessionId(1), 1, 100, 100 * us));
         };
         (0..1_000).for_each(|_| round(&mut costs, 1_000));
         (0..50).for_each(|_| round(&mut costs, 4_000));
@@ -234,8 +229,7 @@ mod tests {
         let cost_us = |ordinal: u64| 2_000 + 3 * ordinal.min(plan.tasks - ordinal);
         let of = |range: Range| (range.start()..range.end()).map(cost_us).sum::<u64>();
         let mut pool: IntervalSet = Range::new(0, plan.tasks).into_iter().collect();
-        let (mut scheduler, mut costs) =
-            (StratumScheduler::new(&plan), Costs::new(Spent::new(plan.tasks)));
+        let (mut scheduler, mut costs) = (StratumScheduler::new(&plan), Costs::default());
         // (session, slowness, there from this time on until that, free at), in microseconds
         let mut workers =
             [(1, 1, 0, u64::MAX, 0), (2, 3, 0, 20_000_000, 0), (3, 2, 30_000_000, u64::MAX, 0)];
@@ -250,7 +244,7 @@ mod tests {
                     // The first tasks are a hundred times as dear: tables are made for them.
                     let first = if *free_at == 0 { 1_000_000 } else { 0 };
                     let busy_us = of(range) * *slowness + first;
-                    costs.add(SessionId(*session), 1, range, busy_us);
+                    costs.add(SessionId(*session), 1, range.len(), busy_us);
                     *free_at = now + busy_us;
                 }
                 if *until == now {

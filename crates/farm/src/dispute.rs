@@ -12,29 +12,6 @@ use std::collections::BTreeSet;
 
 use crate::{AuditScope, CountResult, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
-/// Whose word the end of a dispute rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// Two owners agreed.
-    TwoOwners,
-    /// A worker whose credential the operator trusts.
-    TrustedWorker,
-    /// Two machines of the one owner that had a part.
-    OwnMachines,
-}
-
-impl Ground {
-    /// Why somebody is distrusted, as ledgers and bundles say it.
-    #[must_use]
-    pub fn reason(self) -> &'static str {
-        match self {
-            Ground::TwoOwners => "two owners counted otherwise",
-            Ground::TrustedWorker => "a trusted worker counted otherwise",
-            Ground::OwnMachines => "two machines of its owner counted otherwise",
-        }
-    }
-}
-
 /// A count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
@@ -82,27 +59,27 @@ impl Dispute {
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
-    /// Why this `result` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
-    /// settled.
-    pub(crate) fn ground(
+    /// Why those who counted otherwise are wrong if this `result` settles the dispute, which the latest vote makes, perhaps
+    /// one that the operator trusts.
+    pub(crate) fn settled(
         &self,
         result: CountResult,
         across: AuditScope,
         is_trusted: bool,
-    ) -> Option<Ground> {
+    ) -> Option<&'static str> {
         let agreeing = || self.votes.iter().filter(|vote| vote.result == result);
+        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
+        if owners.len() >= 2 {
+            return Some("two owners counted otherwise");
+        }
+        if is_trusted {
+            return Some("a trusted worker counted otherwise");
+        }
         let are_two = agreeing().any(|one| {
             agreeing().any(|two| one.principal.is_apart_from(&two.principal, AuditScope::Machines))
         });
-        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
-        if owners.len() >= 2 {
-            return Some(Ground::TwoOwners);
-        }
-        if is_trusted {
-            return Some(Ground::TrustedWorker);
-        }
         let is_own = across == AuditScope::Machines && self.owners().len() == 1 && are_two;
-        is_own.then_some(Ground::OwnMachines)
+        is_own.then_some("two machines of its owner counted otherwise")
     }
 
     /// The parties that are wrong if this `result` is right: machines, as one that is broken says nothing of the others. But
@@ -133,15 +110,10 @@ impl Dispute {
     pub(crate) fn sentence(&self, range: Range) -> String {
         let principals = self.votes.iter().map(|vote| vote.principal.to_string());
         let principals = principals.take(Self::NAMED).collect::<Vec<_>>().join(", ");
-        let asked: Vec<String> = std::iter::once("another owner".into())
-            .chain(
-                self.owners()
-                    .into_iter()
-                    .filter(|owner| self.hears_more_of(owner))
-                    .map(|owner| format!("another machine of {owner}")),
-            )
-            .take(Self::NAMED)
-            .collect();
+        let heard = self.owners().into_iter().filter(|owner| self.hears_more_of(owner));
+        let own = heard.map(|owner| format!("another machine of {owner}"));
+        let asked = std::iter::once("another owner".into()).chain(own).take(Self::NAMED);
+        let asked: Vec<String> = asked.collect();
         format!(
             "tasks {range} were counted differently by {principals}; asked to settle it is a worker of {}, or one with a trusted \
              credential: `queens token create --role worker --trusted`",

@@ -36,11 +36,6 @@ impl IntervalSet {
         self.tasks == 0
     }
 
-    /// How many intervals it takes to hold it.
-    pub fn fragments(&self) -> usize {
-        self.ends.len()
-    }
-
     /// The intervals, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Range> + '_ {
         self.ends.iter().map(|(&start, &end)| interval(start, end))
@@ -84,10 +79,10 @@ impl IntervalSet {
         self.tasks += end - start;
     }
 
-    /// Takes `range` out; what is not in stays out.
-    pub fn remove(&mut self, range: Range) {
+    /// Takes `range` out, and returns the parts of it that were in.
+    pub fn remove(&mut self, range: Range) -> Vec<Range> {
         let covered: Vec<Range> = self.within(range).collect();
-        for part in covered {
+        for part in &covered {
             let (&start, &end) = self
                 .ends
                 .range(..=part.start())
@@ -102,6 +97,7 @@ impl IntervalSet {
             }
             self.tasks -= part.len();
         }
+        covered
     }
 }
 

@@ -12,19 +12,17 @@
 //!
 //! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease is over.
 //!
-//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
-//! be back much sooner from another session, that other one is leased the end, too. Then the ordinals are in its lease. The
-//! earlier one is *overtaken*: its session goes on, and the first report counts.
+//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. If another session is
+//! leased its end, too, the earlier lease is *overtaken*: its session goes on, and the first report counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
 use crate::audit::Audits;
-use crate::costs::{Costs, Spent};
+use crate::costs::Costs;
 use crate::dispute::Dispute;
-use crate::lease::OpenLease;
 use crate::scheduler::StratumScheduler;
-use crate::session::{Rate, Speed};
+use crate::session::Rate;
 use crate::timeouts::Timeouts;
 use crate::{
     AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
@@ -44,12 +42,6 @@ struct Leased {
     overtaken: u32,
 }
 
-impl Leased {
-    fn new(range: Range, lease: LeaseId, due: Millis) -> Leased {
-        Leased { end: range.end(), lease, due, late_at: due, overtaken: 0 }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) spec: JobSpec,
@@ -59,7 +51,6 @@ pub(crate) struct Job {
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
     pub(crate) audits: Audits,
-    pub(crate) audits_agreed: u64,
     pub(crate) known: Known,
     pub(crate) state: JobState,
     pub(crate) times: Times,
@@ -90,11 +81,11 @@ pub(crate) struct Job {
     /// is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
     /// Nobody has them.
-    pool: IntervalSet,
+    pub(crate) pool: IntervalSet,
     /// Nobody has them, and they are to be leased alone.
     suspected: IntervalSet,
     /// They are not leased to anybody.
-    failed: IntervalSet,
+    pub(crate) failed: IntervalSet,
     attempts: Attempts,
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
@@ -106,9 +97,6 @@ pub(crate) struct Job {
     /// Leases of which something is leased to others, too, and where that lies.
     pub(crate) overtaken: BTreeMap<LeaseId, Range>,
     accepted: IntervalSet,
-    speeds: BTreeMap<SessionId, (Speed, u64)>,
-    /// Sum over sessions of tasks per 1,000 seconds.
-    rate: u64,
 }
 
 impl Job {
@@ -120,8 +108,7 @@ impl Job {
             fingerprint: plan.fingerprint(),
             tasks: pool.len(),
             policy,
-            audits: Audits::new(0),
-            audits_agreed: 0,
+            audits: Audits::new(0, 0),
             known,
             state: JobState::Running,
             times: Times::default(),
@@ -144,20 +131,13 @@ impl Job {
             failed: IntervalSet::new(),
             attempts: Attempts::default(),
             scheduler: StratumScheduler::new(&plan),
-            costs: Costs::new(Spent::new(plan.tasks)),
+            costs: Costs::default(),
             leased: BTreeMap::new(),
             leased_tasks: 0,
             late: BTreeSet::new(),
             overtaken: BTreeMap::new(),
             accepted: IntervalSet::new(),
-            speeds: BTreeMap::new(),
-            rate: 0,
         }
-    }
-
-    /// Ordinals that nobody has and anybody may be leased.
-    pub(crate) fn pool_tasks(&self) -> u64 {
-        self.pool.len()
     }
 
     /// Tasks that may be leased, including those that are to be leased alone.
@@ -165,15 +145,9 @@ impl Job {
         self.pool.len() + self.suspected.len()
     }
 
-    /// Ordinals that are not to be leased.
-    pub(crate) fn failed(&self) -> &IntervalSet {
-        &self.failed
-    }
-
     /// What is leased for the first time, and under which lease: the latest one.
     pub(crate) fn leased(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
-        let leased = self.leased.iter();
-        leased.filter_map(|(&start, leased)| Some((Range::new(start, leased.end)?, leased.lease)))
+        self.leased.iter().filter_map(|(&start, it)| Some((Range::new(start, it.end)?, it.lease)))
     }
 
     /// How many of a range are to be leased alone.
@@ -186,18 +160,12 @@ impl Job {
         &self.accepted
     }
 
-    /// Whether it has ended, or its end is on the way into the ledger.
-    pub(crate) fn is_over(&self) -> bool {
-        self.end().is_some()
-    }
-
     /// How it has ended, or ends once that is in the ledger.
     pub(crate) fn end(&self) -> Option<JobState> {
         let is_done = self.finishing == Some(JobState::Done) || self.ended;
         Some(if is_done { JobState::Done } else { self.state }).filter(|state| state.is_over())
     }
 
-    /// Whether it is suspended, or on the way to be.
     pub(crate) fn is_being_suspended(&self) -> bool {
         [Some(self.state), self.finishing].contains(&Some(JobState::Suspended))
     }
@@ -209,16 +177,11 @@ impl Job {
 
     /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
     pub(crate) fn answers(&self, wanted: &Job) -> bool {
-        let is_checked = match (self.policy, wanted.policy) {
-            (_, None) => true,
-            (None, Some(_)) => false,
-            (Some(policy), Some(wanted)) => policy.gives(wanted),
-        };
+        let gives = |wanted| self.policy.is_some_and(|policy| policy.gives(wanted));
         let JobSpec { plan, slice, .. } = self.spec;
-        (plan, slice) == (wanted.spec.plan, wanted.spec.slice) && is_checked
+        (plan, slice) == (wanted.spec.plan, wanted.spec.slice) && wanted.policy.is_none_or(gives)
     }
 
-    /// Whether it can be completed by waiting for the ledger alone.
     pub(crate) fn is_covered(&self) -> bool {
         self.tasks_done == self.tasks
     }
@@ -233,18 +196,14 @@ impl Job {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether a range that is being accepted is to be counted again.
-    pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
-        self.policy.is_some_and(|policy| policy.chooses(self.fingerprint, range))
-    }
-
     /// Whether a range lies in its slice of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
         let JobSpec { plan, slice, .. } = self.spec;
         range.end() <= plan.tasks && (slice.is_all() || slice.ordinals(plan.tasks).contains(range))
     }
 
-    /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
+    /// Leases at most `tasks` free ordinals in one piece: from where it is the session's turn, or, if there are no others,
+    /// suspected ones, and of these at most half of their range.
     pub(crate) fn assign(
         &mut self,
         session: SessionId,
@@ -252,8 +211,18 @@ impl Job {
         lease: LeaseId,
         due: Millis,
     ) -> Option<Range> {
-        let range = self.scheduler.take(session, &mut self.pool, tasks)?;
-        self.note_leased(range, Leased::new(range, lease, due));
+        let range = self.scheduler.take(session, &mut self.pool, tasks);
+        let range = range.or_else(|| self.take_suspected(tasks))?;
+        self.note_leased(range, lease, due);
+        Some(range)
+    }
+
+    fn take_suspected(&mut self, tasks: u64) -> Option<Range> {
+        let first = self.suspected.iter().next()?;
+        let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
+        let half = (suspected.len() / 2).max(1);
+        let range = suspected.first(tasks.min(half));
+        self.suspected.remove(range);
         Some(range)
     }
 
@@ -274,7 +243,6 @@ impl Job {
         late.chain(slow).find(is_ordinary)
     }
 
-    /// When something becomes late next.
     pub(crate) fn next_late(&self, now: Millis) -> Option<Millis> {
         self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
     }
@@ -295,70 +263,52 @@ impl Job {
         self.take_leased(range, |_| true);
         let due = now.after(expected_ms);
         let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
-        self.note_leased(range, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
+        self.keep_leased(from, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
         let overtaken = self.overtaken.entry(earlier).or_insert(range);
         *overtaken = overtaken.hull(range);
         range
     }
 
-    /// Leases suspected ordinals, at most `tasks` of them and half of their range, in one piece.
-    pub(crate) fn lease_suspected(
-        &mut self,
-        tasks: u64,
-        lease: LeaseId,
-        due: Millis,
-    ) -> Option<Range> {
-        let first = self.suspected.iter().next()?;
-        let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
-        let half = (suspected.len() / 2).max(1);
-        let range = suspected.first(tasks.min(half));
-        self.suspected.remove(range);
-        self.note_leased(range, Leased::new(range, lease, due));
-        Some(range)
-    }
-
     /// A worker that holds a range has come back: the range did not kill it.
     pub(crate) fn brought_back(&mut self, range: Range) {
-        self.attempts.forget(range);
-        self.take_free(range).iter().for_each(|part| self.put_back(part));
+        self.attempts.take(range);
+        self.take_free(range).into_iter().for_each(|part| self.put_back(part));
         self.check();
     }
 
     /// Leases those ordinals of `range` that are in the pool.
     pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId, due: Millis) -> Vec<Range> {
-        let free = self.pool.within(range).collect::<Vec<_>>();
-        for &part in &free {
-            self.pool.remove(part);
-            self.note_leased(part, Leased::new(part, lease, due));
-        }
+        let free = self.pool.remove(range);
+        free.iter().for_each(|&part| self.note_leased(part, lease, due));
         free
     }
 
-    fn note_leased(&mut self, range: Range, leased: Leased) {
-        self.leased.insert(range.start(), Leased { end: range.end(), ..leased });
-        self.late.insert((leased.late_at, range.start()));
-        self.leased_tasks += range.len();
+    fn note_leased(&mut self, range: Range, lease: LeaseId, due: Millis) {
+        let leased = Leased { end: range.end(), lease, due, late_at: due, overtaken: 0 };
+        self.keep_leased(range.start(), leased);
     }
 
-    /// Puts what `lease` still holds of `range` back into the pool. Returns what that was.
-    pub(crate) fn release(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
+    fn keep_leased(&mut self, start: u64, leased: Leased) {
+        self.leased.insert(start, leased);
+        self.late.insert((leased.late_at, start));
+        self.leased_tasks += leased.end - start;
+    }
+
+    /// Puts what `lease` still holds of `range` back into the pool.
+    pub(crate) fn release(&mut self, range: Range, lease: LeaseId) {
         let taken = self.take_leased(range, |holder| holder == lease);
-        taken.iter().for_each(|&(_, part)| self.put_back(part));
+        taken.into_iter().for_each(|(_, part)| self.put_back(part));
         self.check();
-        taken.into_iter().map(|(_, part)| part).collect()
     }
 
     /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken one has at most that.
-    ///
-    /// # Panics
-    /// If part of it is accepted already: accepted ranges are disjoint.
     pub(crate) fn accept(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.accepted.intersects(range), "accepted ranges must be disjoint: {range}");
         let mut taken = self.take_leased(range, |_| true);
         let overtaken = self.overtaken.iter();
         taken.extend(overtaken.filter_map(|(&id, of)| Some((id, of.intersect(range)?))));
         self.take_free(range);
-        self.attempts.forget(range);
+        self.attempts.take(range);
         self.accepted.insert(range);
         self.check();
         taken
@@ -368,10 +318,7 @@ impl Job {
     /// the only one that the process held. Returns the task if it has failed permanently since.
     pub(crate) fn record_loss(&mut self, range: Range, alone: bool) -> Option<u64> {
         let worst = self.attempts.record_loss(range).filter(|_| alone);
-        for part in self.pool.within(range).collect::<Vec<_>>() {
-            self.pool.remove(part);
-            self.put_back(part);
-        }
+        self.pool.remove(range).into_iter().for_each(|part| self.put_back(part));
         let failed = worst.filter(|&task| self.suspected.contains(task));
         if let Some(task) = failed {
             self.suspected.remove(task);
@@ -401,17 +348,11 @@ impl Job {
     }
 
     /// Takes what is free of `range` from where it is.
-    fn take_free(&mut self, range: Range) -> IntervalSet {
+    fn take_free(&mut self, range: Range) -> Vec<Range> {
         let places = [&mut self.pool, &mut self.suspected, &mut self.failed];
-        let take = |place: &mut IntervalSet| {
-            let parts: Vec<Range> = place.within(range).collect();
-            parts.iter().for_each(|&part| place.remove(part));
-            parts
-        };
-        places.into_iter().flat_map(take).collect()
+        places.into_iter().flat_map(|place| place.remove(range)).collect()
     }
 
-    /// A range is disputed from now on.
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
         self.disputes.insert(range, dispute);
         self.is_offered = true;
@@ -434,9 +375,6 @@ impl Job {
     }
 
     /// Takes accepted ranges back: they are to be counted anew.
-    ///
-    /// # Panics
-    /// If part of them is not accepted.
     pub(crate) fn take_back(&mut self, ranges: &IntervalSet) {
         for range in ranges.iter() {
             assert!(self.accepted.contains(range), "only what was accepted is taken back: {range}");
@@ -465,13 +403,14 @@ impl Job {
             self.late.remove(&(leased.late_at, start));
             self.leased_tasks -= whole.len();
             let rest = [Range::new(start, part.start()), Range::new(part.end(), leased.end)];
-            rest.into_iter().flatten().for_each(|rest| self.note_leased(rest, leased));
+            for rest in rest.into_iter().flatten() {
+                self.keep_leased(rest.start(), Leased { end: rest.end(), ..leased });
+            }
             taken.push((leased.lease, part));
         }
         taken
     }
 
-    /// Every ordinal is in exactly one place.
     fn check(&self) {
         assert_eq!(
             self.free_tasks() + self.failed.len() + self.leased_tasks + self.accepted.len(),
@@ -480,39 +419,10 @@ impl Job {
         );
     }
 
-    /// `range` has come back from a session of `threads` threads now, with so many placements in the `tasks` that its lease
-    /// was open for.
-    pub(crate) fn measured(
-        &mut self,
-        now: Millis,
-        (lease, threads): (&OpenLease, u32),
-        range: Range,
-        (tasks, placements): (u64, f64),
-    ) {
-        let (speed, rate) = self.speeds.entry(lease.session).or_default();
-        let ms = speed.measured(now, lease, tasks, placements);
-        if !lease.recount {
-            self.costs.add(lease.session, threads, range, ms.saturating_mul(1_000));
-        }
-        let new = speed.tasks_per_kilosecond();
-        self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
-        *rate = new;
-    }
-
-    /// Tasks per 1,000 seconds of one session, once it is known.
-    pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
-        self.speeds.get(&session).map(|&(_, rate)| rate)
-    }
-
-    /// How fast a session counts it; 0 before that is known.
-    pub(crate) fn speed_of(&self, session: SessionId) -> Rate {
-        self.speeds.get(&session).map_or(Rate::default(), |(speed, _)| speed.rate())
-    }
-
     /// How fast it is counted by these sessions; of a job that is over, how fast it was from its first lease to its end.
     pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
         if !self.durable_state.is_over() {
-            return workers.iter().map(|&(session, _)| self.speed_of(session)).sum();
+            return workers.iter().map(|&(session, _)| self.costs.speed_of(session).rate()).sum();
         }
         let seconds = self.times.counting().map_or(f64::INFINITY, |time| time.as_secs_f64());
         let seconds = seconds.max(1e-3);
@@ -522,28 +432,24 @@ impl Job {
         }
     }
 
-    /// Tasks that a session was seen to count.
-    pub(crate) fn counted_by(&self, session: SessionId) -> u64 {
-        self.speeds.get(&session).map_or(0, |(speed, _)| speed.counted())
-    }
-
-    /// Tasks per 1,000 seconds of all sessions.
-    pub(crate) fn rate(&self) -> u64 {
-        self.rate
-    }
-
-    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds.
+    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds; `None` before something
+    /// of half of the plan's parts was counted.
     pub(crate) fn us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
-        self.costs.us_left(self.free_tasks() + self.leased_tasks, workers)
+        const PARTS: u64 = 16;
+        let tasks = self.spec.plan.tasks.div_ceil(PARTS);
+        let part = |part: u64| Range::new(part * tasks, (part + 1) * tasks);
+        let is_seen = |&range: &Range| self.accepted.intersects(range);
+        let seen = (0..PARTS).filter_map(part).filter(is_seen).count() as u64;
+        let left = self.free_tasks() + self.leased_tasks;
+        self.costs.us_left(left, workers).filter(|_| 2 * seen >= PARTS)
     }
 
     /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps
     /// what lists say of it and where its accepted ordinals begin and end, but no row. That is about 2 KiB of a job that
     /// is done. A cancelled job has some hundred runs of accepted ordinals at most, and each takes 40 bytes more.
     pub(crate) fn rest(&mut self) {
-        self.costs.forget_sessions();
+        self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);
-        (self.speeds, self.rate) = (BTreeMap::new(), 0);
         (self.attempts, self.timeouts) = (Attempts::default(), Timeouts::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
@@ -553,48 +459,62 @@ impl Job {
     pub(crate) fn forget_session(&mut self, session: SessionId) {
         self.costs.forget_session(session);
         self.scheduler.forget_session(session);
-        if let Some((_, rate)) = self.speeds.remove(&session) {
-            self.rate = self.rate.saturating_sub(rate);
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::LeaseTime;
+    use crate::lease::{LeaseTime, OpenLease};
     use crate::{JobId, Method, Origin, Plan, Problem, Slice};
+
+    /// A job of 64,000 tasks.
+    fn job() -> Job {
+        let (problem, method) = (Problem::Total { n: 18 }, Method::Rows { rows: 3 });
+        let plan = Plan { problem, method, tasks: 64_000 };
+        let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
+        Job::new(spec, None, Known::nothing())
+    }
+
+    /// A session has counted a range within `ms`.
+    fn counted(job: &mut Job, session: SessionId, range: Range, ms: u64) {
+        let lease = OpenLease {
+            session,
+            job: JobId(1),
+            open: IntervalSet::new(),
+            recount: false,
+            reported: false,
+            leased_at: Millis(0),
+            task_ns: 0,
+            term: LeaseTime::of_count(Millis(0), 1, 1),
+        };
+        job.accept(range);
+        job.costs.measured(Millis(ms), (&lease, 1), range.len(), (range.len(), 1.0));
+    }
+
+    #[test]
+    fn nothing_is_told_before_half_of_the_plan_was_looked_at() {
+        let mut job = job();
+        for part in 0..8 {
+            assert_eq!(job.us_left(&[(SessionId(1), 1)]), None, "{part} parts were seen");
+            let range = Range::new(8_000 * part, 8_000 * part + 10).expect("not empty");
+            counted(&mut job, SessionId(1), range, 5_000 * (part + 1));
+        }
+        assert!(job.us_left(&[(SessionId(1), 1)]).is_some());
+    }
 
     #[test]
     fn a_job_that_is_over_keeps_nothing_of_who_counted_it() {
-        let plan = Plan {
-            problem: Problem::Total { n: 18 },
-            method: Method::Rows { rows: 3 },
-            tasks: 64_000,
-        };
-        let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
-        let mut job = Job::new(spec, None, Known::nothing());
+        let mut job = job();
         for session in (0..100).cycle().map(SessionId) {
             let id = LeaseId(session.0);
             let Some(range) = job.assign(session, 10, id, Millis(0)) else { break };
-            let term = LeaseTime::of_count(Millis(0), 1, 1);
-            let lease = OpenLease {
-                session,
-                job: JobId(1),
-                open: IntervalSet::new(),
-                recount: false,
-                reported: false,
-                leased_at: Millis(0),
-                task_ns: 0,
-                term,
-            };
-            job.accept(range);
-            job.measured(Millis(1), (&lease, 1), range, (range.len(), 1.0));
+            counted(&mut job, session, range, 1);
         }
         let cost = job.costs.us_per_task();
         job.rest();
 
-        assert_eq!((job.speeds.len(), job.rate()), (0, 0));
+        assert_eq!((job.costs.rate_of(SessionId(1)), job.costs.rate), (None, 0));
         assert_eq!(job.costs.us_per_task(), cost, "what was counted is still told");
         assert_eq!(job.accepted().iter().count(), 1, "one range");
         assert!(size_of::<Job>() <= 1_536, "{}", size_of::<Job>());

@@ -105,20 +105,25 @@ impl Leases {
     /// Takes ordinals out of a lease, and ends it if they were the last of it. Returns how many were open.
     pub(crate) fn shrink(&mut self, id: LeaseId, range: Range) -> u64 {
         let Some(lease) = self.leases.get_mut(&id) else { return 0 };
-        let before = lease.open.len();
-        lease.open.remove(range);
-        let taken = before - lease.open.len();
+        let taken = lease.open.remove(range).into_iter().map(Range::len).sum();
         if lease.open.is_empty() {
             self.end(id);
         }
         taken
     }
 
-    /// Ends a lease, whatever is open.
     pub(crate) fn end(&mut self, id: LeaseId) -> Option<OpenLease> {
         let lease = self.leases.remove(&id)?;
         self.deadlines.remove(&(lease.term.deadline, id));
-        self.forget_holder(&lease);
+        let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
+        let held = of_job.get_mut(&lease.session).expect("every lease is counted");
+        *held -= 1;
+        if *held == 0 {
+            of_job.remove(&lease.session);
+        }
+        if of_job.is_empty() {
+            self.holders.remove(&lease.job);
+        }
         Some(lease)
     }
 
@@ -135,35 +140,19 @@ impl Leases {
         self.orphans.get(&id).copied()
     }
 
-    /// All leases of a job.
     pub(crate) fn of_job(&self, job: JobId) -> Vec<LeaseId> {
         let of_job = self.leases.iter().filter(|(_, lease)| lease.job == job);
         of_job.map(|(&id, _)| id).collect()
     }
 
-    fn forget_holder(&mut self, lease: &OpenLease) {
-        let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
-        let held = of_job.get_mut(&lease.session).expect("every lease is counted");
-        *held -= 1;
-        if *held == 0 {
-            of_job.remove(&lease.session);
-        }
-        if of_job.is_empty() {
-            self.holders.remove(&lease.job);
-        }
-    }
-
-    /// The jobs of which sessions hold leases.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
         self.holders.keys().copied()
     }
 
-    /// The sessions that hold leases of a job.
     pub(crate) fn holders(&self, job: JobId) -> impl Iterator<Item = SessionId> + '_ {
         self.holders.get(&job).into_iter().flat_map(|held| held.keys().copied())
     }
 
-    /// The first deadline of all.
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         self.deadlines.first().map(|&(deadline, _)| deadline)
     }

@@ -6,37 +6,22 @@ use std::iter::Sum;
 use plan::threads_that_fit;
 
 use crate::lease::OpenLease;
-use crate::{Hello, JobId, KernelName, LeaseId, Millis, Principal, Provenance};
+use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Who makes its counts.
-    pub(crate) provenance: Provenance,
+    /// What people may see of it, except for what its jobs know: [`Session::view`] adds that.
+    pub(crate) seen: WorkerView,
     /// A recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,
-    /// The counting loop in use, for people.
-    backend: String,
     /// The process at its other end.
     pub(crate) process: Process,
-    threads: u32,
-    /// Bytes that all threads together may take.
-    memory: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
-    /// Tasks leased and not yet reported.
-    pub(crate) outstanding: u64,
-    /// How many of them each job has, and the thread time that was expected of these, nanoseconds;
+    /// How many tasks of each job it holds, and the thread time that was expected of these, nanoseconds;
     /// never 0 tasks.
     held: BTreeMap<JobId, (u64, u128)>,
-    /// It asked for no more work.
-    pub(crate) draining: bool,
-    /// When it joined, or last reported something or said that it was getting on.
-    pub(crate) heard_at: Millis,
-    /// Tasks that it has reported.
-    pub(crate) counted: u64,
-    /// Deadlines missed since it last reported something. Sessions that missed fewer are served first.
-    pub(crate) missed: u32,
     /// It missed a deadline: until then, or until it reports something, it is leased nothing.
     pub(crate) rests_until: Option<Millis>,
     pub(crate) leases: BTreeSet<LeaseId>,
@@ -48,59 +33,48 @@ pub(crate) type Process = (String, u64);
 
 impl Session {
     pub(crate) fn new(owner: String, is_trusted: bool, hello: &Hello, now: Millis) -> Session {
-        Session {
-            process: (owner.clone(), hello.instance),
+        let process = (owner.clone(), hello.instance);
+        let seen = WorkerView {
             provenance: Provenance {
                 principal: Principal { owner, machine: hello.machine.clone() },
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
-            is_trusted,
             backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,
-            credit: hello.credit,
-            outstanding: 0,
-            held: BTreeMap::new(),
-            draining: false,
-            heard_at: now,
+            tasks: 0,
+            rate: Rate::default(),
+            leased: Vec::new(),
             counted: 0,
+            heard_at: now,
             missed: 0,
+            draining: false,
+        };
+        Session {
+            seen,
+            is_trusted,
+            process,
+            credit: hello.credit,
+            held: BTreeMap::new(),
             rests_until: None,
             leases: BTreeSet::new(),
         }
     }
 
-    /// Its counting threads, and the kernel that they use: empty if this version has none of the name.
-    pub(crate) fn kernel(&self) -> (KernelName, u32) {
-        (KernelName::new(&self.backend).unwrap_or_default(), self.threads)
-    }
-
     /// Who answers for its counts.
     pub(crate) fn principal(&self) -> &Principal {
-        &self.provenance.principal
+        &self.seen.provenance.principal
     }
 
     /// What may be seen of it; how fast it counts, its jobs know.
     pub(crate) fn view(&self, rate: Rate) -> WorkerView {
-        WorkerView {
-            provenance: self.provenance.clone(),
-            backend: self.backend.clone(),
-            threads: self.threads,
-            memory: self.memory,
-            tasks: self.outstanding,
-            rate,
-            leased: self.held().collect(),
-            counted: self.counted,
-            heard_at: self.heard_at,
-            missed: self.missed,
-            draining: self.draining,
-        }
+        WorkerView { rate, leased: self.held().collect(), ..self.seen.clone() }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
     pub(crate) fn threads_for(&self, thread_memory: u64) -> u32 {
-        threads_that_fit(self.threads, self.memory, thread_memory)
+        threads_that_fit(self.seen.threads, self.seen.memory, thread_memory)
     }
 
     /// Whether it has the memory to count such a job.
@@ -111,19 +85,19 @@ impl Session {
     /// Whether it may be leased a recount of so many tasks, which cannot be divided. It may exceed the credit of a session
     /// that holds nothing.
     pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
-        self.outstanding == 0 || tasks <= self.room()
+        self.seen.tasks == 0 || tasks <= self.room()
     }
 
     /// Tasks of a job are leased to it that are to take so long.
     pub(crate) fn hold(&mut self, job: JobId, tasks: u64, ns: u128) {
-        self.outstanding += tasks;
+        self.seen.tasks += tasks;
         let held = self.held.entry(job).or_default();
         *held = (held.0 + tasks, held.1 + ns);
     }
 
     /// It holds them no more.
     pub(crate) fn let_go(&mut self, job: JobId, tasks: u64, ns: u128) {
-        self.outstanding -= tasks;
+        self.seen.tasks -= tasks;
         let held = self.held.get_mut(&job).filter(|held| held.0 >= tasks);
         let held = held.expect("only what is held is let go");
         *held = (held.0 - tasks, held.1 - ns);
@@ -148,7 +122,7 @@ impl Session {
 
     /// How many more tasks it may be leased.
     pub(crate) fn room(&self) -> u64 {
-        if self.draining { 0 } else { self.credit.saturating_sub(self.outstanding) }
+        if self.seen.draining { 0 } else { self.credit.saturating_sub(self.seen.tasks) }
     }
 }
 
@@ -208,8 +182,8 @@ pub(crate) struct Speed {
     /// What they counted.
     placements: f64,
     ms: f64,
-    /// All that was measured.
-    counted: u64,
+    /// All tasks that were measured.
+    pub(crate) counted: u64,
     measured_at: Millis,
 }
 
@@ -240,12 +214,6 @@ impl Speed {
         ms
     }
 
-    /// Tasks that it has counted in all.
-    pub(crate) fn counted(self) -> u64 {
-        self.counted
-    }
-
-    /// How fast that is.
     pub(crate) fn rate(self) -> Rate {
         let seconds = self.ms.max(1.0) / 1e3;
         Rate {
@@ -254,8 +222,8 @@ impl Speed {
         }
     }
 
-    /// Tasks in 1,000 seconds, at least 1.
-    pub(crate) fn tasks_per_kilosecond(self) -> u64 {
-        ((self.tasks * 1e6 / self.ms.max(1.0)) as u64).max(1)
+    /// Tasks in 1,000 seconds, at least 1; `None` before anything was measured.
+    pub(crate) fn tasks_per_kilosecond(self) -> Option<u64> {
+        (self.counted > 0).then(|| ((self.tasks * 1e6 / self.ms.max(1.0)) as u64).max(1))
     }
 }

@@ -120,7 +120,8 @@ impl OwnerView {
 pub(crate) struct Account {
     pub(crate) share: Share,
     pub(crate) hours: Hours,
-    leased_ns: u128,
+    /// Thread time that was expected of what is leased of its jobs.
+    pub(crate) leased_ns: u128,
     recent: Recent,
 }
 
@@ -147,14 +148,6 @@ impl Account {
     pub(crate) fn spend(&mut self, now: Millis, hours: Hours) {
         self.hours += hours;
         self.recent.add(now, hours.sum_us());
-    }
-
-    pub(crate) fn lease(&mut self, ns: u128) {
-        self.leased_ns += ns;
-    }
-
-    pub(crate) fn release(&mut self, ns: u128) {
-        self.leased_ns = self.leased_ns.checked_sub(ns).expect("only what is leased comes back");
     }
 
     pub(crate) fn leased_us(&self) -> u64 {

@@ -141,7 +141,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, Ledge
         absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
-    let total = ledger.for_each_row(JOB, |row| missing.remove(row.range));
+    let total = ledger.for_each_row(JOB, |row| drop(missing.remove(row.range)));
     let total = total.map_err(|fault| fault.at(ledger.path()))?;
     let (tasks, is_complete) = (plan.tasks, missing.is_empty());
     let suspended = known::of(&plan, slice).contradiction(total).filter(|_| is_complete);

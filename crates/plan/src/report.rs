@@ -52,12 +52,6 @@ impl Report {
         }
     }
 
-    /// Whether its range was counted before and must come back as a whole.
-    #[must_use]
-    pub fn is_recount(&self) -> bool {
-        self.token.is_recount()
-    }
-
     /// Whether its counts of single tasks, if it has any, add up to its sum.
     #[must_use]
     pub fn adds_up(&self) -> bool {
@@ -71,7 +65,7 @@ impl Report {
         if self.range.end() != next.range.start() || self.kernel != next.kernel {
             return None;
         }
-        let omitted = self.is_recount().then(TaskCounts::default);
+        let omitted = self.token.is_recount().then(TaskCounts::default);
         Some(Report {
             range: Range::new(self.range.start(), next.range.end())?,
             checked_count: self.checked_count.join(next.checked_count)?,

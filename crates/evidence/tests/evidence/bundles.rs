@@ -15,7 +15,7 @@ use evidence::{
 use executor::NamedKernel;
 use farm::{
     Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
-    KernelName, Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
+    KernelName, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
     RestoredJob, Row, Slice, Spent, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
@@ -125,12 +125,11 @@ impl Forger {
                 slice: Slice::ALL,
                 priority: 0,
             },
-            known: Known::nothing(),
             state: JobState::Done,
             suspended: None,
             accepted: IntervalSet::new(),
             total: total.sum(),
-            spent: Spent::new(self.plan.tasks),
+            spent: Spent::default(),
             disputes: Default::default(),
             audit: None,
             audits_wanted: 0,

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Farm, existing};
-use crate::job::Job;
 use crate::session::{Process, Session};
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
@@ -27,38 +26,36 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        self.stats.workers_lost += u64::from(!session.draining);
-        let leases = session.leases.iter().filter(|_| !session.draining);
+        self.stats.workers_lost += u64::from(!session.seen.draining);
+        let leases = session.leases.iter().filter(|_| !session.seen.draining);
         // A session may have a task by two leases, if others have it, too: one process is lost with it.
         let mut by_job: BTreeMap<JobId, IntervalSet> = BTreeMap::new();
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
             by_job.entry(job).or_default().insert(range);
         }
-        let held: Vec<(JobId, Range)> = by_job
-            .iter()
-            .flat_map(|(&job, ranges)| ranges.iter().map(move |range| (job, range)))
-            .collect();
-        let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
-        let alone = held.iter().map(suspected).sum::<u64>() == 1;
+        let suspected = |(job, ranges): (&JobId, &IntervalSet)| -> u64 {
+            ranges.iter().map(|range| self.jobs[job].suspected_within(range)).sum()
+        };
+        let alone = by_job.iter().map(suspected).sum::<u64>() == 1;
         let (process, principal) = (session.process.clone(), session.principal().clone());
         self.left(id);
-        if held.is_empty() {
+        if by_job.is_empty() {
             return;
         }
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_front();
         }
-        let jobs = by_job.into_keys().collect();
+        let jobs = by_job.keys().copied().collect();
         self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
             return;
         }
-        for (id, range) in held {
-            let job = existing(&mut self.jobs, id);
-            if let Some(ordinal) = job.record_loss(range, alone) {
-                self.effects.push(Effect::TaskFailed { job: id, ordinal });
+        for (job, ranges) in by_job {
+            for range in ranges.iter() {
+                let failed = existing(&mut self.jobs, job).record_loss(range, alone);
+                self.effects.extend(failed.map(|ordinal| Effect::TaskFailed { job, ordinal }));
             }
         }
     }
@@ -79,14 +76,7 @@ impl Farm {
         }
     }
 
-    /// Whether something of the job that was never counted may be leased to this session: what is
-    /// suspected only if it holds nothing else that is.
-    pub(super) fn has_task_for(&self, id: JobId, session: &Session) -> bool {
-        let job: &Job = &self.jobs[&id];
-        job.pool_tasks() > 0 || job.free_tasks() > 0 && !self.holds_suspected(session)
-    }
-
-    fn holds_suspected(&self, session: &Session) -> bool {
+    pub(super) fn holds_suspected(&self, session: &Session) -> bool {
         let mut held = session.leases.iter().flat_map(|&lease| self.first_count(lease));
         held.any(|(job, range)| self.jobs[&job].suspected_within(range) > 0)
     }

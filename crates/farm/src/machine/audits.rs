@@ -38,16 +38,11 @@ impl Farm {
         Ok(())
     }
 
-    /// So many ranges are wanted now, and so many agreed.
-    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64, agreed: u64) {
-        let job = existing(&mut self.jobs, id);
-        job.audits.asked -= 1;
-        job.audits.forget(wanted);
-        job.audits_agreed = agreed;
-        if job.state == JobState::Suspended {
+    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId) {
+        if self.jobs[&id].state == JobState::Suspended {
             self.reopen(id);
         }
-        if wanted == 0 {
+        if self.jobs[&id].audits.wanted == 0 {
             self.lease_no_recounts(id);
         }
         self.requeue(id);
@@ -58,9 +53,8 @@ impl Farm {
 
     /// Nothing of a job waits for a second count any more.
     fn lease_no_recounts(&mut self, id: JobId) {
-        let job = existing(&mut self.jobs, id);
-        let leases = job.audits.drop(|_| true);
-        leases.into_iter().for_each(|(_, lease)| self.revoke(lease));
+        let leases = existing(&mut self.jobs, id).audits.drop(|_| true);
+        leases.into_iter().for_each(|lease| self.revoke(lease));
     }
 
     /// A job that was done, or is suspended, is no longer: its total is in doubt.
@@ -103,7 +97,6 @@ impl Farm {
         let job = existing(&mut self.jobs, report.job);
         job.audits.confirmed(report.range);
         job.timeouts.counted(report.range);
-        job.audits_agreed += 1;
         self.spend(&report);
         self.ack(session, &report, Verdict::Agreed);
         self.find_audits(report.job);
@@ -119,7 +112,7 @@ impl Farm {
         report: Report,
     ) {
         let job = existing(&mut self.jobs, report.job);
-        let is_over = job.is_over() || job.is_being_suspended();
+        let is_over = job.end().is_some() || job.is_being_suspended();
         let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
         let reported = Effect::Contradicted(report.clone(), provenance.clone());
@@ -132,10 +125,7 @@ impl Farm {
         self.command(Asker::Session(session), LedgerCommand::Doubt(report, provenance));
     }
 
-    pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {
-        let job = existing(&mut self.jobs, report.job);
-        job.audits.asked -= 1;
-        job.audits.forget(wanted);
+    pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report) {
         self.ack(session, &report, Verdict::Superseded);
         self.find_audits(report.job);
         self.finish_if_covered(report.job);

@@ -129,18 +129,12 @@ impl Farm {
         self.finish_if_covered(id);
     }
 
-    /// Notes when a job's first range is leased.
     pub(super) fn begin(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if !std::mem::replace(&mut job.has_begun, true) {
             let (change, by) = (JobChange::Begun, String::new());
             self.command(Asker::Farm, LedgerCommand::Change { job: id, change, by });
         }
-    }
-
-    pub(super) fn begin_written(&mut self, id: JobId) {
-        let job = existing(&mut self.jobs, id);
-        job.times.begun_at_ms = Some(self.unix_ms);
     }
 
     fn change(
@@ -277,23 +271,6 @@ impl Farm {
         if self.proofs.contains(&id) {
             return Err(Refusal::Proof(id));
         }
-        self.let_go(id)?;
-        self.removing.insert(id, Box::new(was));
-        self.command(Asker::Client(request), LedgerCommand::Remove(id));
-        Ok(())
-    }
-
-    /// The ledger takes other commands between one part of the job and the next.
-    pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
-        if !is_whole {
-            return self.command(Asker::Client(request), LedgerCommand::Remove(job));
-        }
-        let was = self.removing.remove(&job).expect("the farm has asked for it");
-        self.effects.push(Effect::Reply(request, Ok(Answer::Job(was))));
-    }
-
-    /// Forgets a job that is over and of which nothing is on its way into the ledger.
-    fn let_go(&mut self, id: JobId) -> Result<(), Refusal> {
         let job = &self.jobs[&id];
         if !job.state.is_over() || !job.durable_state.is_over() {
             return Err(Refusal::NotOver(id, job.durable_state));
@@ -310,6 +287,17 @@ impl Farm {
         // A job that is done is served while it is audited.
         self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         self.progressed.remove(&id);
+        self.removing.insert(id, Box::new(was));
+        self.command(Asker::Client(request), LedgerCommand::Remove(id));
         Ok(())
+    }
+
+    /// The ledger takes other commands between one part of the job and the next.
+    pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
+        if !is_whole {
+            return self.command(Asker::Client(request), LedgerCommand::Remove(job));
+        }
+        let was = self.removing.remove(&job).expect("the farm has asked for it");
+        self.effects.push(Effect::Reply(request, Ok(Answer::Job(was))));
     }
 }

@@ -42,7 +42,7 @@ const MOST_PARTS: u128 = 200;
 impl Farm {
     /// Leases to a session that has just sent something: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
-        if self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
+        if self.sessions.get(&id).is_some_and(|session| session.seen.missed > 0) {
             self.idle.insert(id);
         } else {
             self.feed(id);
@@ -75,22 +75,15 @@ impl Farm {
         self.refused.remove(&id);
     }
 
-    /// New work has appeared, or the grace after a restart is over.
+    /// Leases to all that wait, as something may have become leasable.
     pub(super) fn serve_idle(&mut self) {
-        if self.lease_from.is_some_and(|from| from <= self.now) {
-            self.lease_from = None;
-            self.idle.append(&mut self.refused);
-        }
-        while self.rests.first().is_some_and(|&until| until <= self.now) {
-            self.rests.pop_first();
-        }
-        while self.turns.first().is_some_and(|&until| until <= self.now) {
-            self.turns.pop_first();
+        while self.wakeups.first().is_some_and(|&at| at <= self.now) {
+            self.wakeups.pop_first();
             self.idle.append(&mut self.refused);
         }
         self.wake_refused();
         let mut idle: Vec<SessionId> = self.idle.iter().copied().collect();
-        idle.sort_by_key(|id| self.sessions[id].missed);
+        idle.sort_by_key(|id| self.sessions[id].seen.missed);
         idle.into_iter().for_each(|id| self.feed(id));
         // What others were just leased may be slow enough to be overtaken: that is for the next step.
         let finds_nothing = |&id| self.first_job_that_waits(id).is_none();
@@ -133,18 +126,21 @@ impl Farm {
         self.in_turn(id).find(waits)
     }
 
-    /// Whether a session may be leased something of a job that was never counted.
+    /// Whether a session may be leased something of a job that was never counted: what is suspected only if it holds
+    /// nothing else that is.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
-        let able = session.may_count(self.jobs[&id].known.thread_memory);
-        able && self.lease_from.is_none() && self.has_task_for(id, session)
+        let job = &self.jobs[&id];
+        session.may_count(job.known.thread_memory)
+            && self.lease_from <= self.now
+            && (!job.pool.is_empty() || job.free_tasks() > 0 && !self.holds_suspected(session))
     }
 
     /// The first ordinal of what another session has of a job and this one should count, too.
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let is_idle = session.outstanding == 0 && self.lease_from.is_none();
+        let is_idle = session.seen.tasks == 0 && self.lease_from <= self.now;
         let able = session.may_count(job.known.thread_memory);
-        let task_ms = 1_000_000 / job.rate_of(id).filter(|_| is_idle && able)?;
+        let task_ms = 1_000_000 / job.costs.rate_of(id).filter(|_| is_idle && able)?;
         let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
         job.to_overtake(self.now, sooner)
     }
@@ -207,9 +203,10 @@ impl Farm {
         }
         let room = self.sessions[&id].room();
         let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
-        let rate = job.rate_of(id);
+        let rate = job.costs.rate_of(id);
         let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
-        let term = self.term(job_id, expected_ms.unwrap_or_else(|| self.ttl_ms(job_id)));
+        let ttl_ms = self.ttl_ms(job_id);
+        let term = LeaseTime::of_count(self.now, ttl_ms, expected_ms.unwrap_or(ttl_ms));
         let overtaken = if is_free { None } else { self.to_overtake(job_id, id) };
         let (now, lease) = (self.now, self.lease_id());
         let least_ms = self.pace.lease_ms(&self.config) / 4;
@@ -218,9 +215,7 @@ impl Farm {
         let job = existing(&mut self.jobs, job_id);
         let range = match overtaken {
             Some(start) => Some(job.overtake(start, tasks, lease, (now, expected_ms, least_ms))),
-            None => {
-                job.assign(id, tasks, lease, due).or_else(|| job.lease_suspected(tasks, lease, due))
-            }
+            None => job.assign(id, tasks, lease, due),
         };
         self.lease(id, lease, job_id, range.expect("it has work"), None, term);
         true
@@ -231,7 +226,7 @@ impl Farm {
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let threads = session.threads_for(job.known.thread_memory);
-        let Some(rate) = job.rate_of(id) else { return self.probe_tasks(threads) };
+        let Some(rate) = job.costs.rate_of(id) else { return self.probe_tasks(threads) };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let is_company = |(&other, session): (&SessionId, &Session)| {
             other != id && session.may_count(job.known.thread_memory)
@@ -239,19 +234,19 @@ impl Farm {
         let pool = u128::from(pool);
         let share = match self.sessions.iter().any(is_company) {
             false => pool,
-            true => pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1))),
+            true => pool * u128::from(rate) / (2 * u128::from(job.costs.rate.max(rate).max(1))),
         };
         let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
         let lease = lease.max(long.min(share / LONG));
         let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
         let tasks = u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS");
-        tasks.max(threads.into()).min(job.counted_by(id).saturating_mul(GROWTH))
+        tasks.max(threads.into()).min(job.costs.speed_of(id).counted.saturating_mul(GROWTH))
     }
 
     /// The most tasks that a session is leased in one piece.
     fn piece(&self, id: SessionId, job_id: JobId) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let rate = u128::from(job.rate_of(id).unwrap_or(0));
+        let rate = u128::from(job.costs.rate_of(id).unwrap_or(0));
         let shortest =
             rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
@@ -275,9 +270,9 @@ impl Farm {
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
         let token = LeaseToken { range, kind, mac: [0; 16] };
-        let unsigned = Holding { lease, job, fingerprint, range, token };
-        let token = self.key.sign(&unsigned, &self.sessions[&session].principal().owner);
-        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
+        let mut lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
+        let owner = &self.sessions[&session].principal().owner;
+        lease.token = self.key.sign(&Holding::of_lease(&lease), owner);
         self.tell(session, CoordinatorMessage::Lease(lease));
     }
 
@@ -304,9 +299,11 @@ impl Farm {
         };
         // A lease that is taken up in several parts has one price.
         let task_ns = self.leases.assign(lease, range, new).task_ns;
+        let ns = u128::from(range.len()) * u128::from(task_ns);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
         session.leases.insert(lease);
-        self.lease_time(session_id, job, range.len(), task_ns);
+        session.hold(job, range.len(), ns);
+        self.account_of(job).leased_ns += ns;
     }
 
     /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known,
@@ -315,7 +312,7 @@ impl Farm {
         const NS: u64 = 1_000_000_000_000;
         let (session, job) = (&self.sessions[&id], &self.jobs[&job]);
         let threads = session.threads_for(job.known.thread_memory).max(1);
-        let (ns, tasks) = match job.rate_of(id) {
+        let (ns, tasks) = match job.costs.rate_of(id) {
             Some(rate) => (NS, rate),
             None => (self.pace.lease_ms(&self.config) * 1_000_000, self.probe_tasks(threads)),
         };
@@ -325,11 +322,6 @@ impl Farm {
     /// What a session of so many threads is leased before its speed is known.
     fn probe_tasks(&self, threads: u32) -> u64 {
         u64::from(threads).min(UNSEEN_THREADS) * self.config.probe_tasks.max(1)
-    }
-
-    /// The term of a first count that is leased now and is to take `expected_ms`.
-    pub(super) fn term(&self, job: JobId, expected_ms: u64) -> LeaseTime {
-        LeaseTime::of_count(self.now, self.ttl_ms(job), expected_ms)
     }
 
     /// How long leases of a job live without news, ms.
@@ -342,7 +334,6 @@ impl Farm {
         self.now.after(self.ttl_ms(job))
     }
 
-    /// Takes back what is overdue.
     pub(super) fn expire(&mut self) {
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
@@ -363,13 +354,14 @@ impl Farm {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
         let principal = self.sessions[&lease.session].principal();
-        let is_only_owner = self.processes.keys().all(|(owner, _)| *owner == principal.owner);
+        let is_own = |session: &Session| session.principal().owner == principal.owner;
+        let is_only_owner = self.sessions.values().all(is_own);
         let job = existing(&mut self.jobs, lease.job);
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };
         let (party, until) = (principal.party(across), self.now.after(held_ms));
         job.timeouts.note(range.expect("a lease is not empty"), party, until);
-        self.turns.insert(until);
+        self.wakeups.insert(until);
         // Another range may have been forgotten for this one.
         self.idle.append(&mut self.refused);
     }
@@ -388,9 +380,9 @@ impl Farm {
             job.heard_at = self.now;
         }
         let rest = self.deadline(job_id);
-        self.rests.insert(rest);
+        self.wakeups.insert(rest);
         let session = self.sessions.get_mut(&session).expect("leases end with it");
         session.rests_until = Some(rest);
-        session.missed = session.missed.saturating_add(1);
+        session.seen.missed = session.seen.missed.saturating_add(1);
     }
 }

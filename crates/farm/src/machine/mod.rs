@@ -16,7 +16,6 @@ mod owners;
 mod restore;
 mod results;
 mod sessions;
-mod stats;
 mod trust;
 mod waiting;
 
@@ -29,7 +28,7 @@ use self::attempts::Loss;
 use self::owners::Queue;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
-use crate::session::{Process, Session};
+use crate::session::Session;
 use crate::share::Account;
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
@@ -50,7 +49,7 @@ pub struct Farm {
     /// How often workers are to report.
     pace: Pace,
     /// Until then nothing is leased from the pools: see [`Config::grace_ms`].
-    lease_from: Option<Millis>,
+    lease_from: Millis,
     epoch: u64,
     jobs: BTreeMap<JobId, Job>,
     /// The jobs that have a key, those on their way into the ledger included.
@@ -60,18 +59,14 @@ pub struct Farm {
     /// The owners of jobs, those of removed ones included, and those that were granted a share.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
-    /// The session of each connected process.
-    processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. They look again once something is new.
     refused: BTreeSet<SessionId>,
-    /// When sessions that missed a deadline may be served again.
-    rests: BTreeSet<Millis>,
-    /// When parties that kept a recount too long may be leased it again.
-    turns: BTreeSet<Millis>,
+    /// When more may be leased, whatever happens: the grace after a restart ends, a session has rested that missed a
+    /// deadline, or it is again the turn of a party that kept a recount too long.
+    wakeups: BTreeSet<Millis>,
     leases: Leases,
-    /// Parties that are distrusted.
     distrusted: Distrusted,
     /// Processes that were lost, the oldest first. It is not durable.
     losses: VecDeque<Loss>,
@@ -97,12 +92,6 @@ pub struct Farm {
 /// A job that is there. One of which something is leased, or on its way into the ledger, is not removed.
 fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
     jobs.get_mut(&id).expect("callers name jobs that exist")
-}
-
-/// The first ordinals of a set, for people.
-fn named(ordinals: &IntervalSet) -> Vec<u64> {
-    let all = ordinals.iter().flat_map(|range| range.start()..range.end());
-    all.take(JobView::FAILED_NAMED).collect()
 }
 
 impl Farm {
@@ -145,18 +134,17 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.leasable().filter(|_| is_idle);
         let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));
-        let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
-        service.chain(self.leases.next_deadline()).min()
+        let wakeup = self.wakeups.first().copied().filter(|_| is_idle);
+        wakeup.into_iter().chain(late).chain(self.leases.next_deadline()).min()
     }
 
     /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
     /// [`Config::grace_ms`].
     pub fn leases_in_ms(&self) -> u64 {
-        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+        self.lease_from.0.saturating_sub(self.now.0)
     }
 
     /// How often workers are to report now.
@@ -191,7 +179,9 @@ impl Farm {
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
         self.sessions.iter().map(|(&id, session)| {
-            session.view(session.held().map(|(job, _)| self.jobs[&job].speed_of(id)).sum())
+            session.view(
+                session.held().map(|(job, _)| self.jobs[&job].costs.speed_of(id).rate()).sum(),
+            )
         })
     }
 
@@ -206,6 +196,7 @@ impl Farm {
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
+        let failed = job.failed.iter().flat_map(|range| range.start()..range.end());
         let view = JobView {
             id,
             spec: job.spec.clone(),
@@ -226,15 +217,15 @@ impl Farm {
             audit: job.policy.map(|policy| AuditPolicy { seed: 0, ..policy }),
             suspended: job.suspended.clone(),
             audits_wanted: job.audits.wanted,
-            audits_agreed: job.audits_agreed,
+            audits_agreed: job.audits.agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let staying = able.filter(|session| !session.draining);
+                let staying = able.filter(|session| !session.seen.draining);
                 job.audits.stranded(staying.map(Session::principal), job.across())
             } else {
                 Some(0)
             },
-            failed: job.failed().len(),
-            failed_first: named(job.failed()),
+            failed: job.failed.len(),
+            failed_first: failed.take(JobView::FAILED_NAMED).collect(),
             times: job.times,
             hours: job.hours,
             waits_for: None,
@@ -262,10 +253,7 @@ impl Farm {
 
     fn lease_id(&mut self) -> LeaseId {
         self.next_lease += 1;
-        assert!(
-            self.next_lease < 1 << 40,
-            "a coordinator leases fewer than 2^40 times in its life"
-        );
+        assert!(self.next_lease < 1 << 40, "a coordinator leases fewer than 2^40 times");
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
@@ -274,7 +262,9 @@ impl Farm {
     /// restored from a copy, of a later one.
     fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
-        let another = LeaseTime { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
+        let ttl_ms = self.ttl_ms(job);
+        let of_count = LeaseTime::of_count(self.now, ttl_ms, ttl_ms);
+        let another = LeaseTime { deadline: self.adopts_until, ..of_count };
         let orphaned = self.leases.orphan_term(lease);
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
@@ -285,17 +275,23 @@ impl Farm {
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered -= 1;
+            if let AuditNoted { wanted, agreed } = answer {
+                job.audits.asked -= 1;
+                job.audits.forget(wanted, agreed);
+            }
         }
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, reason, .. }, Written) => self.finish_written(job, reason),
-            (Farm, Change { job, .. }, Written) => self.begin_written(job),
+            (Farm, Change { job, .. }, Written) => {
+                existing(&mut self.jobs, job).times.begun_at_ms = Some(self.unix_ms);
+            }
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
             }
-            (Client(request), RequestAudit { job, .. }, AuditNoted { wanted, agreed }) => {
-                self.audit_noted(request, job, wanted, agreed);
+            (Client(request), RequestAudit { job, .. }, AuditNoted { .. }) => {
+                self.audit_noted(request, job);
             }
             (Client(request), Trust { party, trusted, .. }, Settled(withdrawn)) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
@@ -316,8 +312,8 @@ impl Farm {
             (Session(session), Dispute(report, _), Written) => {
                 self.dispute_written(session, report)
             }
-            (Session(session), Doubt(report, _), AuditNoted { wanted, .. }) => {
-                self.doubt_noted(session, report, wanted);
+            (Session(session), Doubt(report, _), AuditNoted { .. }) => {
+                self.doubt_noted(session, report);
             }
             (Session(session), Settle { report, .. }, Settled(withdrawn)) => {
                 self.settled(session, report, &withdrawn);

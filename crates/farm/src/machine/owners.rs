@@ -77,7 +77,7 @@ impl Farm {
         let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));
         let stays = latest.map(|lease| self.owner_of(lease.job));
         let lease_ms = STAY_LEASES * self.pace.lease_ms(&self.config);
-        let stay_ns = u128::from(lease_ms) * u128::from(session.kernel().1) * 1_000_000;
+        let stay_ns = u128::from(lease_ms) * u128::from(session.seen.threads) * 1_000_000;
         let turn = move |owner: &str| {
             let account = &self.accounts[owner];
             let ahead = if stays == Some(owner) { account.by_weight(stay_ns) } else { 0 };
@@ -108,15 +108,7 @@ impl Farm {
         self.accounts.get(self.owner_of(job)).is_some_and(Account::is_spent)
     }
 
-    /// So much thread time of a job is leased to a session.
-    pub(super) fn lease_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
-        let ns = u128::from(tasks) * u128::from(task_ns);
-        let session = self.sessions.get_mut(&id).expect("only sessions are leased to");
-        session.hold(job, tasks, ns);
-        self.account_of(job).lease(ns);
-    }
-
-    /// So much of that has come back, or will not.
+    /// So many tasks that were leased to a session have come back, or will not.
     pub(super) fn release_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
         if tasks == 0 {
             return;
@@ -126,7 +118,8 @@ impl Farm {
             session.let_go(job, tasks, ns);
         }
         let was_spent = self.is_spent(job);
-        self.account_of(job).release(ns);
+        let leased_ns = &mut self.account_of(job).leased_ns;
+        *leased_ns = leased_ns.checked_sub(ns).expect("only what is leased comes back");
         if was_spent && !self.is_spent(job) {
             self.idle.append(&mut self.refused);
         }
@@ -140,7 +133,7 @@ impl Farm {
         self.account_of(report.job).spend(now, hours);
     }
 
-    fn account_of(&mut self, job: JobId) -> &mut Account {
+    pub(super) fn account_of(&mut self, job: JobId) -> &mut Account {
         let owner = &self.jobs[&job].spec.origin.owner;
         self.accounts.get_mut(owner).expect("the owner of a job has an account")
     }

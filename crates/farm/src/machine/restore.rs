@@ -30,17 +30,6 @@ pub struct Restored {
     pub hours: BTreeMap<String, Hours>,
 }
 
-impl Restored {
-    /// With what is known of the counts of each job.
-    #[must_use]
-    pub fn with_known(mut self, known: impl Fn(&Plan, Slice) -> Known) -> Restored {
-        for job in &mut self.jobs {
-            job.known = known(&job.spec.plan, job.spec.slice);
-        }
-        self
-    }
-}
-
 /// A job, as the ledger remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredJob {
@@ -48,8 +37,6 @@ pub struct RestoredJob {
     pub id: JobId,
     /// What was submitted, with its latest priority.
     pub spec: JobSpec,
-    /// What is known of its counts. A ledger knows nothing: see [`Restored::with_known`].
-    pub known: Known,
     /// Where it stood.
     pub state: JobState,
     /// When it was submitted, and when it ended.
@@ -76,15 +63,21 @@ pub struct RestoredJob {
 
 impl Farm {
     /// A farm that goes on where `restored` was left, and that recognizes the leases that it signed with `key`.
-    /// `now` is the time.
-    /// What it wants done at once comes out of the first step: make that an [`crate::Event::Tick`].
+    /// `now` is the time, and `known` says what is known of the counts of a job. What it wants done at once comes out of the first step: make that an [`crate::Event::Tick`].
     ///
     /// # Panics
     /// If a restored job has accepted ordinals outside its plan or a dispute without votes.
-    pub fn restore(config: Config, key: LeaseKey, now: Millis, restored: Restored) -> Farm {
+    pub fn restore(
+        config: Config,
+        key: LeaseKey,
+        now: Millis,
+        restored: Restored,
+        mut known: impl FnMut(&Plan, Slice) -> Known,
+    ) -> Farm {
         assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
         let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
-        let grace = config.grace_ms > 0 && restored.jobs.iter().any(begun);
+        let grace_ms = if restored.jobs.iter().any(begun) { config.grace_ms } else { 0 };
+        let lease_from = now.after(grace_ms);
         let mut farm = Farm {
             config,
             key,
@@ -92,18 +85,16 @@ impl Farm {
             unix_ms: 0,
             adopts_until: now.after(config.lease_ttl_ms),
             pace: Pace::default(),
-            lease_from: grace.then(|| now.after(config.grace_ms)),
+            lease_from,
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
             keys: BTreeMap::new(),
             queue: Default::default(),
             accounts: BTreeMap::new(),
             sessions: BTreeMap::new(),
-            processes: BTreeMap::new(),
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
-            rests: BTreeSet::new(),
-            turns: BTreeSet::new(),
+            wakeups: BTreeSet::from([lease_from]),
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: VecDeque::new(),
@@ -124,37 +115,38 @@ impl Farm {
         for (owner, hours) in restored.hours {
             farm.open_account(&owner).hours = hours;
         }
-        restored.jobs.into_iter().for_each(|job| farm.take_in(job));
+        for job in restored.jobs {
+            let known = known(&job.spec.plan, job.spec.slice);
+            farm.take_in(job, known);
+        }
         farm
     }
 
-    /// Takes in a job that the ledger remembers.
-    pub(super) fn take_in(&mut self, job: RestoredJob) {
+    fn take_in(&mut self, job: RestoredJob, known: Known) {
         let id = job.id;
         self.note_key(&job.spec.origin, id);
         self.open_account(&job.spec.origin.owner);
-        self.jobs.insert(id, restore_job(job));
+        let job = restore_job(job, known);
+        // What is known may have changed since an earlier process ended or suspended it.
+        let is_contradicted = job.known.contradiction(job.total).is_some();
+        let is_outdated = match job.state {
+            JobState::Done => is_contradicted,
+            JobState::Suspended => !is_contradicted,
+            _ => false,
+        };
+        self.jobs.insert(id, job);
         self.requeue(id);
-        self.look_again(id);
+        if is_outdated {
+            self.reopen(id);
+        }
         // The last result may have become durable and the end of the job not.
         self.finish_if_covered(id);
         self.find_audits(id);
     }
-
-    /// Looks again at a job that an earlier process ended or suspended: what is known may have changed since.
-    fn look_again(&mut self, id: JobId) {
-        let job = &self.jobs[&id];
-        let is_contradicted = job.known.contradiction(job.total).is_some();
-        match job.state {
-            JobState::Done if is_contradicted => self.reopen(id),
-            JobState::Suspended if !is_contradicted => self.reopen(id),
-            _ => {}
-        }
-    }
 }
 
-fn restore_job(restored: RestoredJob) -> Job {
-    let mut job = Job::new(restored.spec, restored.audit, restored.known);
+fn restore_job(restored: RestoredJob, known: Known) -> Job {
+    let mut job = Job::new(restored.spec, restored.audit, known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
         job.accept(range);
@@ -166,8 +158,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.hours = restored.hours;
     job.has_begun = job.times.begun_at_ms.is_some();
     job.state = restored.state;
-    job.audits = Audits::new(restored.audits_wanted);
-    job.audits_agreed = restored.audits_agreed;
+    job.audits = Audits::new(restored.audits_wanted, restored.audits_agreed);
     for (range, dispute) in restored.disputes {
         job.open_dispute(range, dispute);
     }

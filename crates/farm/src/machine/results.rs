@@ -29,9 +29,9 @@ use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, CoordinatorMessage, CountResult, Dismissal, Holding, JobState, KernelName, LeaseId,
-    LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict, Vote,
-    Withdrawn,
+    Ack, Asker, AuditPolicy, CoordinatorMessage, CountResult, Dismissal, Holding, JobState,
+    LeaseId, LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict,
+    Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -40,7 +40,7 @@ const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
-        let provenance = known.provenance.clone();
+        let provenance = known.seen.provenance.clone();
         let range = report.range;
         if !self.key.recognizes(&Holding::of_report(&report), &provenance.principal.owner) {
             return self.dismiss(session, Dismissal::Unproven);
@@ -54,9 +54,9 @@ impl Farm {
         if !job.spec.plan.reports_tasks() {
             report.task_counts = TaskCounts::default();
         }
-        let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
+        let most_busy_us = MOST_BUSY_US.saturating_mul(known.seen.threads.into());
         report.busy_us = report.busy_us.min(most_busy_us);
-        let is_whole = !report.is_recount() || range == report.token.range;
+        let is_whole = !report.token.is_recount() || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.checked_count.count)
@@ -82,19 +82,22 @@ impl Farm {
         if !takes_off && job.accepted().intersects(report.range) {
             return;
         }
-        session.missed = 0;
-        (session.heard_at, job.heard_at) = (self.now, self.now);
+        session.seen.missed = 0;
+        (session.seen.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
             let lease = self.leases.get(report.lease).expect("something is taken off it");
             let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
-            let share = tasks as f64 / report.range.len() as f64;
-            session.counted = session.counted.saturating_add(tasks);
+            let reported = report.range.len();
+            let share = tasks as f64 / reported as f64;
+            session.seen.counted = session.seen.counted.saturating_add(tasks);
             let threads = session.threads_for(job.known.thread_memory).max(1);
             let placements = share * report.checked_count.count as f64;
-            job.measured(self.now, (lease, threads), report.range, (tasks, placements));
+            job.costs.measured(self.now, (lease, threads), reported, (tasks, placements));
+            if lease.recount {
+                return self.end_lease(report.lease);
+            }
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
-            self.end_recount(report);
         }
     }
 
@@ -115,29 +118,23 @@ impl Farm {
             self.vote(session, provenance, report);
         } else if !job.accepted().intersects(report.range) {
             let taken = job.accept(report.range);
-            let audit = job.is_to_be_audited(report.range);
+            let chooses = |policy: AuditPolicy| policy.chooses(job.fingerprint, report.range);
+            let audit = job.policy.is_some_and(chooses);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            self.command(
-                Asker::Session(session),
-                LedgerCommand::Accept { report, provenance, audit },
-            );
+            let command = LedgerCommand::Accept { report, provenance, audit };
+            self.command(Asker::Session(session), command);
         } else if job.accepted().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
             self.command(Asker::Session(session), LedgerCommand::Compare(report, provenance));
         } else {
-            self.release_unusable(session, &report);
+            // The session's own lease will not report these ordinals again: others must count them.
+            if self.takes_off(session, &report) {
+                existing(&mut self.jobs, report.job).release(report.range, report.lease);
+                self.shrink(report.lease, report.range, report.lease);
+            }
             self.ack(session, &report, Verdict::Superseded);
-        }
-    }
-
-    /// The session's own lease will not report these ordinals again: others must count them.
-    fn release_unusable(&mut self, session: SessionId, report: &Report) {
-        if self.takes_off(session, report) {
-            let job = existing(&mut self.jobs, report.job);
-            job.release(report.range, report.lease);
-            self.shrink(report.lease, report.range, report.lease);
         }
     }
 
@@ -204,57 +201,35 @@ impl Farm {
         if job.disputes.contains_key(&report.range) {
             return self.vote(session, provenance, report);
         }
-        let Report { range, lease, kernel: its_kernel, .. } = report;
-        let (was_asked_for, across) = (report.is_recount(), job.across());
+        let Report { range, lease, kernel, .. } = report;
         match found {
             Some(result) if result == report.checked_count.result() => {
-                let confirms = was_asked_for
-                    && job.audits.confirms(
-                        range,
-                        (&provenance.principal, its_kernel),
-                        lease,
-                        across,
-                    );
-                if !confirms {
+                let (by, across) = ((&provenance.principal, kernel), job.across());
+                if !report.token.is_recount() || !job.audits.confirms(range, by, lease, across) {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
-                let needless = job.audits.confirm(range);
-                needless.into_iter().for_each(|lease| self.revoke(lease));
+                if let Some(needless) = job.audits.confirm(range) {
+                    self.revoke(needless);
+                }
                 self.command(Asker::Session(session), LedgerCommand::Confirm(report, provenance));
             }
             Some(result) if !is_frozen(job, range) => {
-                match job.audits.awaited(range).filter(|_| was_asked_for) {
+                match job.audits.awaited(range).filter(|_| report.token.is_recount()) {
                     Some((principal, kernel)) => {
                         let stored = Vote { principal: principal.clone(), result };
-                        self.dispute(session, provenance, report, stored, kernel);
+                        // What was to be confirmed is now to be decided. A recount that is under way is a vote.
+                        let recount =
+                            job.audits.drop(|other| other.intersect(range).is_some()).pop();
+                        let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
+                        job.open_dispute(range, dispute);
+                        self.reopen(report.job);
+                        self.add_vote(session, provenance, report);
                     }
                     None => self.contradicted(session, provenance, report),
                 }
             }
             _ => self.ack(session, &report, Verdict::Superseded),
         }
-    }
-
-    /// Two counts of one range differ: freeze it.
-    fn dispute(
-        &mut self,
-        session: SessionId,
-        provenance: Provenance,
-        report: Report,
-        stored: Vote,
-        kernel: KernelName,
-    ) {
-        let job = existing(&mut self.jobs, report.job);
-        // What was to be confirmed there is now to be decided. A recount that is under way is a vote.
-        let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
-        let (same, other): (Vec<_>, Vec<_>) =
-            audits.into_iter().partition(|&(range, _)| range == report.range);
-        let recount = same.first().map(|&(_, lease)| lease);
-        let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
-        job.open_dispute(report.range, dispute);
-        self.reopen(report.job);
-        other.into_iter().for_each(|(_, lease)| self.revoke(lease));
-        self.add_vote(session, provenance, report);
     }
 
     /// One more count of a frozen range.
@@ -264,7 +239,7 @@ impl Farm {
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote. Otherwise the worker sends it again.
         }
-        if !is_heard || !report.is_recount() {
+        if !is_heard || !report.token.is_recount() {
             return self.ack(session, &report, Verdict::Superseded);
         }
         self.add_vote(session, provenance, report);
@@ -281,7 +256,7 @@ impl Farm {
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
         dispute.votes.push(Vote { principal: provenance.principal.clone(), result });
-        if let Some(ground) = dispute.ground(result, across, is_trusted) {
+        if let Some(reason) = dispute.settled(result, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> =
@@ -289,7 +264,7 @@ impl Farm {
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report, provenance, wrong, ground };
+            let command = LedgerCommand::Settle { report, provenance, wrong, reason };
             self.command(Asker::Session(session), command);
         } else {
             self.command(Asker::Session(session), LedgerCommand::Dispute(report, provenance));
@@ -320,13 +295,6 @@ impl Farm {
         self.spend(&report);
         self.taken_back(withdrawn);
         self.ack(session, &report, Verdict::Disputed);
-    }
-
-    /// A recount that came back is no longer leased.
-    fn end_recount(&mut self, report: &Report) {
-        if self.leases.get(report.lease).is_some_and(|lease| lease.recount) {
-            self.end_lease(report.lease);
-        }
     }
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {

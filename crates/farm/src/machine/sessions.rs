@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{Farm, existing};
-use crate::job::Job;
 use crate::lease::OpenLease;
 use crate::session::Session;
 use crate::{CoordinatorMessage, Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
@@ -26,24 +25,23 @@ impl Farm {
                 job.brought_back(holding.range);
             }
         }
-        if let Some(&earlier) = self.processes.get(&session.process) {
+        let is_earlier = |(_, other): &(&SessionId, &Session)| other.process == session.process;
+        if let Some((&earlier, _)) = self.sessions.iter().find(is_earlier) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss(id, Dismissal::Distrusted));
             return;
         }
-        self.processes.insert(session.process.clone(), id);
         self.sessions.insert(id, session);
         self.pace = self.pace.with(self.sessions.len());
         for &holding in &hello.holding {
             self.adopt(id, holding);
         }
-        // Nothing of these leases was adopted.
-        let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
-        let adopted = &self.sessions[&id].leases;
-        let unwanted: Vec<LeaseId> = held.difference(adopted).copied().collect();
-        unwanted.into_iter().for_each(|lease| self.tell(id, CoordinatorMessage::Revoke(lease)));
+        let mut not_adopted: BTreeSet<LeaseId> =
+            hello.holding.iter().map(|holding| holding.lease).collect();
+        not_adopted.retain(|lease| !self.sessions[&id].leases.contains(lease));
+        not_adopted.into_iter().for_each(|lease| self.tell(id, CoordinatorMessage::Revoke(lease)));
         self.serve(id);
     }
 
@@ -52,7 +50,9 @@ impl Farm {
     /// is of one job only, so the other job's range is leased anew.
     fn adopt(&mut self, id: SessionId, holding: Holding) {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
-        if !self.jobs.contains_key(&job_id) {
+        let job = self.jobs.get(&job_id).filter(|job| job.fingerprint == fingerprint);
+        let room = self.sessions[&id].room();
+        if job.is_none_or(|job| job.state != JobState::Running) || room == 0 {
             return;
         }
         let term = match self.leases.get(lease) {
@@ -60,15 +60,8 @@ impl Farm {
             None => self.adoption_term(lease, job_id),
         };
         let Some(term) = term else { return };
-        let wanted =
-            |job: &&mut Job| job.fingerprint == fingerprint && job.state == JobState::Running;
-        let Some(job) = self.jobs.get_mut(&job_id).filter(wanted) else { return };
-        let room = self.sessions[&id].room();
-        if room == 0 {
-            return;
-        }
         let due = self.now.after(self.pace.lease_ms(&self.config));
-        for part in job.adopt(range.first(room), lease, due) {
+        for part in existing(&mut self.jobs, job_id).adopt(range.first(room), lease, due) {
             self.assign(id, lease, job_id, part, false, term);
         }
     }
@@ -82,7 +75,7 @@ impl Farm {
 
     pub(super) fn draining(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.draining = true;
+            session.seen.draining = true;
             self.stop_waiting(id);
         }
     }
@@ -100,15 +93,13 @@ impl Farm {
             let deadline = self.deadline(leased.job);
             self.leases.renew(lease, deadline);
             if let Some(session) = self.sessions.get_mut(&id) {
-                session.heard_at = self.now;
+                session.seen.heard_at = self.now;
             }
         }
     }
 
-    /// Ends a session, for whatever reason.
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        self.processes.remove(&session.process);
         let leases: Vec<LeaseId> = session.leases.iter().copied().collect();
         for id in leases {
             let lease = self.leases.orphan(id, self.now);
@@ -146,7 +137,6 @@ impl Farm {
         }
     }
 
-    /// Ends a lease, and revokes it at its worker.
     pub(super) fn revoke(&mut self, id: LeaseId) {
         if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
             self.end_lease(id);

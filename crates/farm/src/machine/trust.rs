@@ -39,7 +39,6 @@ impl Farm {
         self.effects.push(Effect::Reply(request, answer));
     }
 
-    /// These parties are distrusted.
     pub(super) fn distrust(&mut self, parties: impl IntoIterator<Item = Party>) {
         self.distrusted.0.extend(parties);
         let is_theirs = |id: &SessionId| self.distrusted.includes(self.sessions[id].principal());
@@ -66,14 +65,13 @@ impl Farm {
         job.tasks_done -= ranges.len();
         job.total = job.total.checked_sub(*total).expect("the total includes its rows");
         let is_gone = |range| ranges.intersects(range);
-        let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
+        let mut leases = job.audits.drop(is_gone);
         let is_wrong = |vote: &Vote| self.distrusted.includes(&vote.principal);
         let is_over = |range, votes: &[Vote]| is_gone(range) || votes.iter().any(is_wrong);
         let disputes =
             job.disputes.extract_if(.., |&range, dispute| is_over(range, &dispute.votes));
         leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
-        job.audits.forget(*audits_wanted);
-        job.audits_agreed = *audits_agreed;
+        job.audits.forget(*audits_wanted, *audits_agreed);
         for lease in leases {
             self.revoke(lease);
         }

@@ -26,14 +26,14 @@ mod store;
 
 use std::ops::ControlFlow;
 
-pub use restore::{restore, restore_job};
+pub use restore::restore;
 pub use store::{Select, Store, StoredJob};
 
 use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
-    AuditPolicy, AuditScope, CountResult, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Provenance, Range, Report, TaskCounts,
+    AuditPolicy, AuditScope, Distrusted, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
+    Provenance, Range, Report, TaskCounts,
 };
 
 /// What a rule finds or changes in a store, or why the store cannot be read or written.
@@ -70,12 +70,12 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             doubt(store, report.job, report.range)?;
             return audit_noted(store, report.job);
         }
-        LedgerCommand::Trust { party, trusted: false, reason } => {
-            return settle::distrust(store, party, reason);
-        }
-        LedgerCommand::Trust { party, trusted: true, reason } => {
-            store.change_trust(party, true, None, reason)?;
-            return Ok(LedgerAnswer::Settled(Vec::new()));
+        LedgerCommand::Trust { party, trusted, reason } => {
+            store.change_trust(party, *trusted, None, reason)?;
+            let wrong = std::slice::from_ref(party);
+            let withdrawn =
+                if *trusted { Vec::new() } else { settle::take_back(store, wrong, None)? };
+            return Ok(LedgerAnswer::Settled(withdrawn));
         }
         LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
         LedgerCommand::Finish { job, tasks, total, reason } => {
@@ -98,14 +98,17 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             store.add_claim(report.job, &Row::new(report, provenance))?;
             reopen(store, report.job)?;
         }
-        LedgerCommand::Settle { report, provenance, wrong, ground } => {
-            return settle::settle(store, report, provenance, wrong, *ground);
+        LedgerCommand::Settle { report, provenance, wrong, reason } => {
+            let withdrawn = settle::settle(store, report, provenance, wrong, reason)?;
+            return Ok(LedgerAnswer::Settled(withdrawn));
         }
         LedgerCommand::Remove(job) => {
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
         }
         LedgerCommand::Compare(report, _) => {
-            return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
+            let rows = first_rows(store, report.job, report.range, MOST_COMPARED)?;
+            let found = tiled(rows.iter().map(|counted| &counted.row), report.range);
+            return Ok(LedgerAnswer::Compared(found));
         }
         LedgerCommand::FindAudits { job, most } => {
             return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));
@@ -176,7 +179,6 @@ fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
-/// The numbers of a job's audits.
 fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
@@ -191,8 +193,7 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
     Ok(())
 }
 
-/// Notes a policy, and marks what it chooses of the accepted ranges. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
-/// withdraws what waited before. A job that is done stays so.
+/// Notes a policy, and marks the accepted ranges that wait under it. A job that is done stays so.
 fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &str) -> Done<S> {
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
@@ -277,12 +278,6 @@ pub fn for_each_row<S: Store>(
     fault.map_or(Ok(sum), |fault| Err(fault.into()))
 }
 
-/// What the rows of a range say, of which few are read.
-fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Option<CountResult>> {
-    let rows = first_rows(store, job, range, MOST_COMPARED)?;
-    Ok(tiled(rows.iter().map(|counted| &counted.row), range))
-}
-
 /// The first `most` rows that have ordinals of a range.
 fn first_rows<S: Store>(
     store: &mut S,
@@ -346,7 +341,6 @@ fn reopen<S: Store>(store: &mut S, job: JobId) -> Done<S> {
     Ok(())
 }
 
-/// Parties that are distrusted.
 fn distrusted<S: Store>(store: &mut S) -> Done<S, Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }

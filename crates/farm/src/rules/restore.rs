@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::{Done, Store, StoredJob, first_rows, for_each_row};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
+use crate::{Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob, Spent, Vote};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
-/// number of the last job are the opener's to set, and nothing is known of the counts.
+/// number of the last job are the opener's to set.
 ///
 /// # Errors
 ///
@@ -18,33 +18,26 @@ pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
     for (owner, taken) in all.values() {
         *hours.entry(owner.clone()).or_default() += *taken;
     }
-    let stored = store.jobs(None)?;
-    let mut read = |job: StoredJob| {
+    let mut jobs = Vec::new();
+    for job in store.jobs(None)? {
         let hours = all.get(&job.id).map(|(_, hours)| *hours).unwrap_or_default();
-        Ok(RestoredJob { hours, ..restore_job(store, job)? })
-    };
-    let jobs = stored.into_iter().map(&mut read).collect::<Done<S, _>>()?;
+        jobs.push(restore_job(store, job, hours)?);
+    }
     let changes = store.trust_changes()?;
     Ok(Restored {
-        epoch: 0,
         jobs,
-        last_job: 0,
         proofs: changes.iter().filter_map(|change| change.proof).map(|(job, _)| job).collect(),
         distrusted: Distrusted::after(&changes),
         shares: store.shares()?,
         hours,
+        ..Restored::default()
     })
 }
 
-/// Reads the rows of a job; without its hours.
-///
-/// # Errors
-///
-/// See [`restore`].
-pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Done<S, RestoredJob> {
+fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S, RestoredJob> {
     let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;
-    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
+    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
     let wanted = spec.slice.ordinals(tasks);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
@@ -58,7 +51,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Done<S, RestoredJ
         is_within &= wanted.contains(row.range);
         if is_within {
             accepted.insert(row.range);
-            spent.add(row.range, row.busy_us);
+            spent.add(row.range.len(), row.busy_us);
         }
     })?;
     if !is_within {
@@ -71,7 +64,6 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Done<S, RestoredJ
     if total.is_some_and(|total| total != sum) {
         return Err(Contradiction::new(id, "has a total that is not the sum of its ranges").into());
     }
-    let suspended = reason.filter(|_| state == JobState::Suspended);
     let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
@@ -89,11 +81,10 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Done<S, RestoredJ
     Ok(RestoredJob {
         id,
         spec,
-        known: Known::nothing(),
         state,
         times,
-        hours: Hours::default(),
-        suspended,
+        hours,
+        suspended: reason,
         accepted,
         total: sum,
         spent,

@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditScope, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party, Principal,
-    Provenance, Range, Report, Withdrawn,
+    AuditScope, Distrusted, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range,
+    Report, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -28,34 +28,24 @@ pub(super) fn settle<S: Store>(
     report: &Report,
     provenance: &Provenance,
     wrong: &[Party],
-    ground: Ground,
-) -> Done<S, LedgerAnswer> {
+    reason: &str,
+) -> Done<S, Vec<Withdrawn>> {
     for party in wrong {
         let proof = Some((report.job, report.range));
-        store.change_trust(party, false, proof, ground.reason())?;
+        store.change_trust(party, false, proof, reason)?;
     }
     replace(store, report, provenance)?;
     reopen(store, report.job)?;
     take_back(store, wrong, Some(report.job))
 }
 
-/// Takes back what a party has counted and nobody has confirmed, because somebody decided so.
-pub(super) fn distrust<S: Store>(
-    store: &mut S,
-    party: &Party,
-    reason: &str,
-) -> Done<S, LedgerAnswer> {
-    store.change_trust(party, false, None, reason)?;
-    take_back(store, std::slice::from_ref(party), None)
-}
-
 /// Takes back what these parties have counted and nobody has confirmed. The answer names `changed`
 /// in any case.
-fn take_back<S: Store>(
+pub(super) fn take_back<S: Store>(
     store: &mut S,
     wrong: &[Party],
     changed: Option<JobId>,
-) -> Done<S, LedgerAnswer> {
+) -> Done<S, Vec<Withdrawn>> {
     let mut withdrawn = Vec::new();
     let distrusted = super::distrusted(store)?;
     for job in store.jobs(None)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
@@ -65,7 +55,7 @@ fn take_back<S: Store>(
         }
         withdrawn.push(withdraw(store, job.id, &fates)?);
     }
-    Ok(LedgerAnswer::Settled(withdrawn))
+    Ok(withdrawn)
 }
 
 /// Exchanges the row of a range for the count that is right.
@@ -109,10 +99,9 @@ fn second_vote<'a>(
     votes.into_iter().rfind(agrees)
 }
 
-/// What becomes of a row.
+/// What becomes of a row that does not stay as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Stays,
     WaitsAgain,
     TakenBack,
 }
@@ -128,16 +117,16 @@ fn fate(
     second: Option<&Principal>,
     wrong: &[Party],
     distrusted: &Distrusted,
-) -> Fate {
+) -> Option<Fate> {
     let first = &counted.row.provenance.principal;
     let is_void =
         second.is_some_and(|principal| wrong.iter().any(|party| party.voids(first, principal)));
     let is_trusted = |principal: &Principal| !distrusted.includes(principal);
     let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_trusted);
     match distrusted.includes(first) {
-        true if !is_confirmed => Fate::TakenBack,
-        false if is_void => Fate::WaitsAgain,
-        true | false => Fate::Stays,
+        true if !is_confirmed => Some(Fate::TakenBack),
+        false if is_void => Some(Fate::WaitsAgain),
+        true | false => None,
     }
 }
 
@@ -165,12 +154,11 @@ fn fates<S: Store>(
     let mut reported = Vec::new();
     for party in wrong {
         store.visit(job, Select::By(party), &mut |counted, second| {
-            let fate = fate(&counted, second.as_ref(), wrong, distrusted);
             let row = &counted.row;
-            match fate {
-                Fate::Stays => reported
-                    .extend(Some(row.range).filter(|_| is_of(wrong, &row.provenance.principal))),
-                _ => drop(fates.entry(row.range).or_insert((fate, row.checked_count.count))),
+            if let Some(fate) = fate(&counted, second.as_ref(), wrong, distrusted) {
+                fates.entry(row.range).or_insert((fate, row.checked_count.count));
+            } else if is_of(wrong, &row.provenance.principal) {
+                reported.push(row.range);
             }
             ControlFlow::Continue(())
         })?;
@@ -182,7 +170,6 @@ fn fates<S: Store>(
     Ok(fates)
 }
 
-/// Makes the rows of a job what their fates say.
 fn withdraw<S: Store>(
     store: &mut S,
     job: JobId,
@@ -197,7 +184,6 @@ fn withdraw<S: Store>(
                 total += u128::from(count);
             }
             Fate::WaitsAgain => store.set_wanted(job, range, true)?,
-            Fate::Stays => {}
         }
     }
     let audits_wanted = store.count(job, Check::Wanted)?;

@@ -60,8 +60,9 @@ impl Stage {
     /// A farm that starts from the state of a ledger, which is opened for the `epoch`th time.
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
         let restored = restored(&mut ledger, epoch);
+        let key = LeaseKey::new(KEY);
         Stage {
-            farm: Farm::restore(CONFIG, LeaseKey::new(KEY), Millis(0), restored),
+            farm: Farm::restore(CONFIG, key, Millis(0), restored, |_, _| Known::nothing()),
             now: 0,
             sent: Vec::new(),
             seen: 0,
@@ -113,7 +114,7 @@ impl Stage {
     /// Starts another coordinator, for which `known` holds for the counts of every job.
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
-        let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
+        let restored = restored(&mut self.ledger, 2);
         // The ledger keeps nothing about an owner without hours and without grants.
         let hours = |farm: &Farm| -> Vec<_> {
             let owners = farm.owners().into_iter();
@@ -122,7 +123,8 @@ impl Stage {
         };
         let taken = hours(&self.farm);
         let is_durable = self.waiting.is_empty();
-        self.farm = Farm::restore(CONFIG, LeaseKey::new(KEY), now, restored);
+        let key = LeaseKey::new(KEY);
+        self.farm = Farm::restore(CONFIG, key, now, restored, |_, _| known.clone());
         assert!(!is_durable || hours(&self.farm) == taken, "{taken:?} was taken");
         self.waiting.clear();
         self.tick(self.now);

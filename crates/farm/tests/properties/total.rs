@@ -23,7 +23,9 @@ proptest! {
         let count = |ordinal: u64| u64::MAX / 50 - ordinal * ordinal;
         let truth: u128 = (0..tasks).map(|ordinal| u128::from(count(ordinal))).sum();
         let key = LeaseKey::new([9; 32]);
-        let mut farm = Farm::restore(Config::default(), key, Millis(0), Restored::default());
+        let restored = Restored::default();
+        let mut farm =
+            Farm::restore(Config::default(), key, Millis(0), restored, |_, _| Known::nothing());
         let plan = plan(tasks);
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
         let ask = Request::Submit(vec![farm::Submission { spec, audit: None, known: Box::new(Known::nothing()) }]);

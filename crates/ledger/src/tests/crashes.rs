@@ -213,7 +213,7 @@ fn play(
     after: impl FnMut(usize),
 ) -> (JobState, u128, usize) {
     let config = Config { grace_ms: 0, ..Config::default() };
-    let farm = Farm::restore(config, key(), Millis(0), restored);
+    let farm = Farm::restore(config, key(), Millis(0), restored, |_, _| Known::nothing());
     let mut history = History { farm, ledger, batches: 0, before, after };
     history.go_on(vec![Event::Tick]);
     let index = PlanIndex::new(PROBLEM, METHOD).expect("such a plan exists");

@@ -172,6 +172,7 @@ fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)
         key(),
         Millis(0),
         Restored { epoch: 1, jobs, ..Restored::default() },
+        |_, _| farm::Known::nothing(),
     );
     let jobs = farm.jobs(.., |_| true);
     jobs.map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.counted)).collect()

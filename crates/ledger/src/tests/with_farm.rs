@@ -118,7 +118,8 @@ struct Pair {
 impl Pair {
     fn new() -> Pair {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
-        let farm = Farm::restore(config(), key(), Millis(0), ledger.restored.clone());
+        let restored = ledger.restored.clone();
+        let farm = Farm::restore(config(), key(), Millis(0), restored, |_, _| Known::nothing());
         Pair { farm, ledger, workers: Vec::new(), leases: Vec::new() }
     }
 
@@ -222,7 +223,8 @@ impl Pair {
     fn assert_restart_changes_nothing(&self) {
         let restored = self.ledger.read_back().expect("it can be read");
         let restored = Restored { epoch: 2, ..restored };
-        let restarted = Farm::restore(config(), key(), Millis(0), restored);
+        let restarted =
+            Farm::restore(config(), key(), Millis(0), restored, |_, _| Known::nothing());
         let essence = |farm: &Farm| {
             let jobs = farm.jobs(.., |_| true).map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);

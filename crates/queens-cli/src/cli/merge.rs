@@ -130,7 +130,7 @@ fn what_is_missing(incomplete: &[Slice], missing: &IntervalSet) -> String {
     let (what, names, all): (_, Vec<String>, _) = match incomplete {
         [] => {
             let ranges = missing.iter().take(NAMED).map(|range| range.to_string());
-            ("the ranges", ranges.collect(), missing.fragments())
+            ("the ranges", ranges.collect(), missing.iter().count())
         }
         parts => {
             let names = parts.iter().take(NAMED).map(Slice::to_string);

@@ -69,7 +69,6 @@ impl EventLoop {
         let restored = ledger.take_restored();
         let ledger = ledger::spawn(ledger);
         let epoch = restored.epoch;
-        let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let handle = FarmHandle {
@@ -79,7 +78,7 @@ impl EventLoop {
             ledger_path: path.as_deref().map(Arc::from),
         };
         let farm = EventLoop {
-            farm: Farm::restore(config, key, Millis(0), restored),
+            farm: Farm::restore(config, key, Millis(0), restored, known),
             started: Instant::now(),
             path,
             inputs,
@@ -435,12 +434,12 @@ fn log_dispute(command: &LedgerCommand) {
                 "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",
                 report.job);
         }
-        LedgerCommand::Settle { report, provenance, wrong, ground } => {
+        LedgerCommand::Settle { report, provenance, wrong, reason } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
                 principal = %provenance.principal, worker = provenance.worker,
                 "settled: this count is right");
             for party in wrong {
-                tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.reason(),
+                tracing::error!(%party, job = %report.job, range = %report.range, reason,
                     "this party counted wrong: nothing of it is trusted any more, and what nobody \
                      has confirmed of its counts is counted again; check the memory and cooling of its \
                      machines, then see `queens trust`");

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use farm::{
-    Asker, Dismissal, Effect, Event, Farm, JobSpec, LeaseKey, LedgerCommand, Millis, Origin,
+    Asker, Dismissal, Effect, Event, Farm, JobSpec, LeaseKey, LedgerCommand, Millis, Origin, Plan,
     Request, RequestId,
 };
 
@@ -52,7 +52,8 @@ impl World {
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
         let now = Millis(self.clock.read(self.agenda.now));
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
-        self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored));
+        let known = |plan: &Plan, slice| self.truths.known(plan, slice);
+        self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored, known));
         self.farm_wakes_at = None;
         self.model.restart(now.0, &self.ledger);
         for wanted in std::mem::take(&mut self.unanswered).into_values() {

@@ -135,7 +135,7 @@ impl Ledger {
     pub fn reopen(&mut self) -> Restored {
         self.epoch += 1;
         let restored = rules::restore(&mut self.store);
-        let mut restored = Restored {
+        let restored = Restored {
             epoch: self.epoch,
             last_job: self.store.last_job,
             ..restored.expect("the rows fit together")
@@ -149,9 +149,6 @@ impl Ledger {
         }
         self.queue.clear();
         self.answers.clear();
-        for job in &mut restored.jobs {
-            job.known = self.truths.known(&job.spec.plan, job.spec.slice);
-        }
         restored
     }
 
