@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use rusqlite::backup::{Backup, StepResult};
+use rusqlite::backup::Progress;
 
 use super::place;
 use super::{LedgerFault, Result, ScrubReport, format, scrub};
@@ -49,15 +49,15 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. A draft that another process has
-    /// left is removed.
+    /// Begins a copy that is to become the file `to`, and is `to.draft` until then. A draft that another process has left is
+    /// removed.
     ///
     /// # Errors
     ///
     /// [`LedgerFault::File`], if there is a file `to` already, or the draft cannot be made.
-    pub fn begin(path: PathBuf, to: &Path) -> Result<Draft> {
+    pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
-        let file = Unfinished::new(path);
+        let file = Unfinished::new(place::with_suffix(to, ".draft"));
         place::private().create_new(true).open(&file.0)?;
         Ok(Draft { file, to: to.to_path_buf() })
     }
@@ -71,20 +71,12 @@ impl Draft {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
         let source = format::reader(from)?;
-        let mut copy = Connection::open(&self.file.0)?;
-        let backup = Backup::new(&source, &mut copy)?;
-        // All pages in one step, which is one transaction. Otherwise every write to the ledger would begin it anew.
-        match backup.step(-1)? {
-            StepResult::Done => {}
-            StepResult::Busy | StepResult::Locked => return Err(LedgerFault::Busy),
-            other => {
-                return Err(LedgerFault::Content(format!("its copy ended with {other:?}")));
-            }
-        }
-        drop(backup);
+        // One transaction. Otherwise every write to the ledger would begin the copy anew.
+        source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema")?;
+        source.backup(rusqlite::MAIN_DB, &self.file.0, None::<fn(Progress)>)?;
+        let copy = Connection::open(&self.file.0)?;
         copy.pragma_update(None, "journal_mode", "DELETE")?;
-        copy.close().map_err(|(_, error)| error)?;
-        Ok(())
+        Ok(copy.close().map_err(|(_, error)| error)?)
     }
 
     /// Where it is.
@@ -141,7 +133,7 @@ mod tests {
     use crate::tests::{ledger_in, range, read};
 
     fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64), LedgerFault> {
-        let draft = Draft::begin(place::with_suffix(to, ".draft"), to)?;
+        let draft = Draft::begin(to)?;
         draft.copy_from(from)?;
         draft.finish()
     }

@@ -8,7 +8,7 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     let path = folder.path().join("ledger.db");
     let ledger = ledger_in(&path);
     let keep = "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-                build, lease, busy_us, accepted_at, checksum, ? FROM ranges";
+                build, lease, busy_us, noted_at, checksum, ? FROM ranges";
     ledger.db.execute(keep, [2]).expect("it is SQL");
     drop(ledger);
     let ledger = open(&path).expect("what was taken back may be counted again");
