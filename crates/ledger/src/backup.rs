@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(made.0.jobs, 1);
         assert_eq!(made.1, fs::metadata(&copy).expect("it is there").len());
         assert!(files(&folder).iter().all(|name| !name.contains("copy.db-")), "one file");
-        let restored = CheckedLedger::open_again(&copy).and_then(CheckedLedger::begin);
+        let restored = CheckedLedger::open(&copy).and_then(CheckedLedger::begin);
         let restored = restored.expect("it is whole");
         let (here, there) = (read(&ledger), read(&restored));
         assert_eq!(here[0].total, there[0].total + 4);

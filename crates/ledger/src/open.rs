@@ -74,16 +74,6 @@ impl CheckedLedger {
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
     }
 
-    /// Opens the ledger in `path` and retries while it is locked. This is for tests that close a ledger and
-    /// open it again at once: a child process that another test starts meanwhile shares all files and
-    /// locks of this one for a moment.
-    #[doc(hidden)]
-    pub fn open_again(path: &Path) -> Result<CheckedLedger> {
-        let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Locked));
-        let opened = (0..100).map(|_| CheckedLedger::open(path)).find(is_free);
-        opened.unwrap_or(Err(LedgerFault::Locked))
-    }
-
     /// The jobs of the ledger.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.ledger.restored.jobs
@@ -319,7 +309,7 @@ impl LedgerLock {
     /// Takes the lock on `FILE-lock` for this process.
     ///
     /// A child process that another thread is starting shares our files until it becomes another program.
-    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries. It also does if
+    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries for a second. It also does if
     /// the file was removed by the process that held it before, because a lock excludes nobody without its name.
     ///
     /// # Errors
@@ -327,7 +317,7 @@ impl LedgerLock {
     /// [`LedgerFault::Locked`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock> {
         place::check_name(path)?;
-        const ATTEMPTS: u32 = 10;
+        const ATTEMPTS: u32 = 50;
         const PAUSE: Duration = Duration::from_millis(20);
         let name = place::with_suffix(&one_name(path)?, "-lock");
         for attempt in 0..ATTEMPTS {

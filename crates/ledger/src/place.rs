@@ -171,7 +171,7 @@ mod tests {
     use crate::{CheckedLedger, Ledger};
 
     fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-        CheckedLedger::open_again(path)?.begin()
+        CheckedLedger::open(path)?.begin()
     }
 
     fn scratch() -> (TempDir, PathBuf) {

@@ -30,7 +30,7 @@ use super::{
 const JOB: JobId = JobId(1);
 
 fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open_again(path)?.begin()
+    CheckedLedger::open(path)?.begin()
 }
 
 fn config() -> Config {

@@ -169,7 +169,7 @@ fn dies_as_it_is_told() {
 }
 
 fn open(path: &Path) -> Ledger {
-    CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
+    CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
 }
 
 /// The content of a ledger as text, without the times and the epochs.

@@ -275,7 +275,7 @@ mod tests {
     fn ledger() -> (TempDir, PathBuf, Ledger) {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("farm.db");
-        let ledger = CheckedLedger::open_again(&path).and_then(CheckedLedger::begin);
+        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
         let ledger = ledger.expect("it is new");
         let plan =
             Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
