@@ -52,7 +52,7 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     let sums = sums(&all);
     let machines = snapshot.machines().iter().filter(|principal| principal.owner == owner).count();
     let distrusted = snapshot.overview.distrusted.iter();
-    let speed = all.iter().filter_map(|(_, now)| *now).sum();
+    let speed: f64 = all.iter().filter_map(|(_, now)| *now).sum();
     let top = html! {
         h1 { (owner) span.sub { " an owner of credentials" } }
         (distrust(distrusted.filter(|it| it.owner == owner)))
@@ -86,9 +86,10 @@ fn with_connected(
     let mut all: Vec<Counted> = known(credits).iter().map(|it| (it.clone(), Some(0.0))).collect();
     for worker in &snapshot.overview.workers {
         let Some(new) = of(&worker.provenance) else { continue };
-        let names = |it: &Credit| [it.owner.clone(), it.machine.clone(), it.worker.clone()];
         let speed = worker.rate.placements_per_second;
-        match all.iter_mut().find(|(it, _)| names(it) == names(&new)) {
+        let names = (&new.owner, &new.machine, &new.worker);
+        let is_it = |it: &Credit| (&it.owner, &it.machine, &it.worker) == names;
+        match all.iter_mut().find(|(it, _)| is_it(it)) {
             Some((_, Some(now))) => *now += speed,
             _ => all.push((new, Some(speed))),
         }
