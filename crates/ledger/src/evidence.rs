@@ -4,8 +4,7 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Range, RestoredJob, TaskCounts,
-    TrustChange,
+    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TaskCounts,
 };
 use rusqlite::{Connection, Row};
 
@@ -13,7 +12,7 @@ use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, read_one, read_row};
 use super::place::{self, Place};
 use super::restore::read_policy;
 use super::store::SqlStore;
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, Result, format, task_counts};
+use super::{CheckedLedger, Ledger, LedgerFault, Result, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
@@ -47,24 +46,9 @@ impl Evidence {
         }
     }
 
-    /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
-    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>> {
-        let mut changes = SqlStore(&self.0.db).trust_changes()?;
-        for change in &mut changes {
-            change.proof = change.proof.map(|(_, range)| (job, range));
-        }
-        Ok(changes)
-    }
-
     /// Parties that are distrusted.
     pub fn distrusted(&self) -> &Distrusted {
         &self.0.restored.distrusted
-    }
-
-    /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
-    /// held.
-    pub fn close(self) -> Result<Option<LedgerLock>> {
-        self.0.close()
     }
 
     /// All jobs.

@@ -83,7 +83,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     ledger.close().map_err(at_temp)?;
     let lock = match new {
         Some(lock) => Some(lock),
-        None => parts.swap_remove(0).evidence.close().map_err(at_into)?,
+        None => parts.swap_remove(0).evidence.0.close().map_err(at_into)?,
     };
     fs::rename(&temp.0, into).map_err(|error| at_into(error.into()))?;
     // Its name is free again before the lock is: another merge may use it then.
@@ -97,7 +97,7 @@ struct Part {
     evidence: Evidence,
     /// Its only job that was not cancelled.
     job: RestoredJob,
-    /// Its changes of trust.
+    /// Its changes of trust. What is proven by its job is proven by that of the joined ledger.
     trust: Vec<TrustChange>,
 }
 
@@ -119,7 +119,11 @@ fn open(path: &PathBuf) -> Result<Part> {
     if open > 0 {
         return Err(LedgerFault::Unsettled(open));
     }
-    let (job, trust) = (job.clone(), evidence.trust_changes(JOB)?);
+    let job = job.clone();
+    let mut trust = SqlStore(&evidence.0.db).trust_changes()?;
+    for change in &mut trust {
+        change.proof = change.proof.map(|(_, range)| (JOB, range));
+    }
     Ok(Part { evidence, job, trust })
 }
 
