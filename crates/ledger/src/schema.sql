@@ -200,6 +200,5 @@ FROM (SELECT job,
             UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM audits
             UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
       JOIN jobs ON jobs.id = job
-      WHERE job NOT IN (SELECT job FROM removed)
       GROUP BY 1, 3, 4
       UNION ALL SELECT job, owner, counted_by, day, processor_us, gpu_us FROM removed_hours);

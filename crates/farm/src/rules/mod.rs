@@ -101,9 +101,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
         LedgerCommand::Settle { report, provenance, wrong, ground } => {
             return settle::settle(store, report, provenance, wrong, *ground);
         }
-        LedgerCommand::Remove(job) => {
-            return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
-        }
+        LedgerCommand::Remove(job) => remove(store, *job)?,
         LedgerCommand::Compare(report, _) => {
             return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
@@ -298,8 +296,8 @@ fn first_rows<S: Store>(
     Ok(rows)
 }
 
-/// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S, bool> {
+/// Removes a job that is over, unless it is evidence of who counts wrong.
+fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(Contradiction::new(id, "was about to be removed, which is not over").into());
     }
