@@ -182,25 +182,13 @@ fn recount(v1::Recount { unlike, by_search }: v1::Recount) -> Result<Recount, Wi
     Ok(Recount { unlike, by_search })
 }
 
-/// The values that the coordinator adds to an audit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuditDefaults {
-    /// The seed, less than 2^63.
-    pub seed: u64,
-    /// The default of what a second count must differ in.
-    pub usual: AuditScope,
-}
-
 impl v1::AuditPolicy {
-    /// The farm's policy.
+    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it names one.
     ///
     /// # Errors
     ///
     /// The share is more than 1, or the scope is unknown.
-    pub fn with(
-        self,
-        AuditDefaults { seed, usual }: AuditDefaults,
-    ) -> Result<AuditPolicy, WireError> {
+    pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
         let v1::AuditPolicy { share_ppm, by_search, across } = self;
         if share_ppm > AuditPolicy::ALL {
             return Err(WireError::out_of_bounds("share_ppm", share_ppm));
@@ -214,19 +202,19 @@ impl v1::AuditPolicy {
 }
 
 impl v1::Change {
-    /// The request to the farm. `defaults` complete an audit.
+    /// The request to the farm. The seed and the `usual` scope are for an audit.
     ///
     /// # Errors
     ///
     /// [`WireError`] if there is no change, or if a field of an audit is out of bounds.
-    pub fn with(self, defaults: AuditDefaults) -> Result<Request, WireError> {
+    pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
             Wanted::Cancel(v1::Cancel {}) => Change::Cancel,
             Wanted::Pause(v1::Pause {}) => Change::Pause,
             Wanted::Resume(v1::Resume {}) => Change::Resume,
             Wanted::Priority(priority) => Change::Priority(priority),
-            Wanted::Audit(policy) => Change::Audit(policy.with(defaults)?),
+            Wanted::Audit(policy) => Change::Audit(policy.with(seed, usual)?),
         };
         Ok(Request::Change(JobId(self.job), change))
     }
@@ -353,7 +341,6 @@ impl TryFrom<v1::Job> for JobView {
     type Error = WireError;
 
     fn try_from(job: v1::Job) -> Result<Self, WireError> {
-        let seen = AuditDefaults { seed: 0, usual: AuditScope::Machines };
         let number = |field, text: &str| {
             text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
         };
@@ -380,7 +367,7 @@ impl TryFrom<v1::Job> for JobView {
             threads: job.threads,
             disputes: size("disputes", job.disputes)?,
             disputed: job.disputed,
-            audit: job.audit.map(|policy| policy.with(seen)).transpose()?,
+            audit: job.audit.map(|policy| policy.with(0, AuditScope::Machines)).transpose()?,
             suspended: job.suspended,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
