@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::backup::Progress;
 
 use super::place;
-use super::{LedgerFault, Result, ScrubReport, format, scrub};
+use super::{Result, ScrubReport, format, scrub};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
 /// have put beside it.
@@ -54,7 +54,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::File`], if there is a file `to` already, or the draft cannot be made.
+    /// [`LedgerFault::File`](crate::LedgerFault::File), if there is a file `to` already, or the draft cannot be made.
     pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
         let file = Unfinished::new(place::with_suffix(to, ".draft"));
@@ -66,7 +66,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
+    /// [`LedgerFault`](crate::LedgerFault), if that cannot be read, is no ledger, or does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<()> {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
@@ -97,7 +97,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it is not a sound ledger, or there is a file of that name meanwhile.
+    /// [`LedgerFault`](crate::LedgerFault), if it is not a sound ledger, or there is a file of that name meanwhile.
     pub fn finish(self) -> Result<(ScrubReport, u64)> {
         let report = scrub(&self.file.0)?;
         // Windows waits for the disk only where a file may be written to.
@@ -132,7 +132,7 @@ mod tests {
     use crate::LedgerRequest;
     use crate::tests::{ledger_in, range, read};
 
-    fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64), LedgerFault> {
+    fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64)> {
         let draft = Draft::begin(to)?;
         draft.copy_from(from)?;
         draft.finish()

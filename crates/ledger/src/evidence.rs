@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{
-    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TaskCounts,
-};
+use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TaskCounts};
 use rusqlite::{Connection, Row};
 
 use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, read_one, read_row};
@@ -143,9 +141,8 @@ fn read_range(
         Some(plan) => counts.filter(|counts| counts.add_up_to(plan.fingerprint(), range, sum)),
         None => counts.map(|_| TaskCounts::default()),
     };
-    let altered = || {
-        LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"))
-    };
+    let altered =
+        || LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"));
     let counted = CountedRange { row, check: read_one(&CHECKS, columns, WIDTH + 1)? };
     Ok((counted, task_counts.ok_or_else(altered)?, columns.get(WIDTH)?))
 }

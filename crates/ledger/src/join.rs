@@ -147,8 +147,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
         // This part still has what these have counted, because it does not know of the verdict.
         let unknown = verdicts.iter().filter(|verdict| !part.trust.contains(verdict));
         let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
-        let taken =
-            ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.id, &wrong));
+        let taken = ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.id, &wrong));
         absorbed.push(taken.map_err(|fault| fault.at(part.path()))?);
     }
     let mut missing: IntervalSet = slice.ordinals(plan.tasks);

@@ -276,8 +276,7 @@ impl Store for SqlStore<'_> {
     }
 
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<()> {
-        let query =
-            "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?";
+        let query = "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?";
         self.change(query, key(job, range))
     }
 
@@ -321,7 +320,8 @@ impl Store for SqlStore<'_> {
     }
 
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {
-        let query = "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0";
+        let query =
+            "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0";
         self.change(query, key(job, range))
     }
 

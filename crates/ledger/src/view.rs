@@ -72,9 +72,10 @@ impl LedgerView {
     ///
     /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
-        let incidents = SqlStore(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
-            Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
-        })?;
+        let incidents =
+            SqlStore(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
+                Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
+            })?;
         if incidents.is_empty() {
             return Err(rusqlite::Error::QueryReturnedNoRows.into());
         }

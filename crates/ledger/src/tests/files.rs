@@ -62,8 +62,7 @@ fn a_suspended_job_is_suspended_for_its_reason_when_the_ledger_is_opened_again()
     ledger.apply(&[suspend(12)]).expect("it is the sum");
     drop(ledger);
 
-    let [job] =
-        read(&CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens"));
+    let [job] = read(&CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens"));
 
     assert_eq!((job.state, job.total), (JobState::Suspended, 12));
     assert_eq!(job.suspended.as_deref(), Some("it is no multiple of 8"));
