@@ -97,8 +97,7 @@ pub enum LedgerCommand {
         /// The owner who decided so.
         by: String,
     },
-    /// A job that is over and has proven nobody wrong is removed with its rows, some thousands at a time: to be repeated
-    /// until nothing is left.
+    /// A job that is over and has proven nobody wrong is removed with its rows.
     Remove(JobId),
     /// A look-up: what do the rows of a reported range say together?
     Compare(Report, Provenance),
@@ -161,11 +160,6 @@ pub enum LedgerAnswer {
         wanted: u64,
         /// How many ranges of the job two parties have counted alike.
         agreed: u64,
-    },
-    /// A [`LedgerCommand::Remove`] is durable.
-    Removed {
-        /// Whether nothing is left of the job.
-        is_whole: bool,
     },
     /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable: what it took back of which jobs. That of the
     /// report is among them in any case.

@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use rusqlite::backup::{Backup, StepResult};
+use rusqlite::backup::Progress;
 
 use super::place;
-use super::{LedgerFault, Result, ScrubReport, format, scrub};
+use super::{Result, ScrubReport, format, scrub};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
 /// have put beside it.
@@ -49,15 +49,15 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. A draft that another process has
-    /// left is removed.
+    /// Begins a copy that is to become the file `to`, and is `to.draft` until then. A draft that another process has left is
+    /// removed.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::File`], if there is a file `to` already, or the draft cannot be made.
-    pub fn begin(path: PathBuf, to: &Path) -> Result<Draft> {
+    /// [`LedgerFault::File`](crate::LedgerFault::File), if there is a file `to` already, or the draft cannot be made.
+    pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
-        let file = Unfinished::new(path);
+        let file = Unfinished::new(place::with_suffix(to, ".draft"));
         place::private().create_new(true).open(&file.0)?;
         Ok(Draft { file, to: to.to_path_buf() })
     }
@@ -66,25 +66,17 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
+    /// [`LedgerFault`](crate::LedgerFault), if that cannot be read, is no ledger, or does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<()> {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
         let source = format::reader(from)?;
-        let mut copy = Connection::open(&self.file.0)?;
-        let backup = Backup::new(&source, &mut copy)?;
-        // All pages in one step, which is one transaction. Otherwise every write to the ledger would begin it anew.
-        match backup.step(-1)? {
-            StepResult::Done => {}
-            StepResult::Busy | StepResult::Locked => return Err(LedgerFault::Busy),
-            other => {
-                return Err(LedgerFault::Content(format!("its copy ended with {other:?}")));
-            }
-        }
-        drop(backup);
+        // One transaction. Otherwise every write to the ledger would begin the copy anew.
+        source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema")?;
+        source.backup(rusqlite::MAIN_DB, &self.file.0, None::<fn(Progress)>)?;
+        let copy = Connection::open(&self.file.0)?;
         copy.pragma_update(None, "journal_mode", "DELETE")?;
-        copy.close().map_err(|(_, error)| error)?;
-        Ok(())
+        Ok(copy.close().map_err(|(_, error)| error)?)
     }
 
     /// Where it is.
@@ -105,7 +97,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it is not a sound ledger, or there is a file of that name meanwhile.
+    /// [`LedgerFault`](crate::LedgerFault), if it is not a sound ledger, or there is a file of that name meanwhile.
     pub fn finish(self) -> Result<(ScrubReport, u64)> {
         let report = scrub(&self.file.0)?;
         // Windows waits for the disk only where a file may be written to.
@@ -140,8 +132,8 @@ mod tests {
     use crate::LedgerRequest;
     use crate::tests::{ledger_in, range, read};
 
-    fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64), LedgerFault> {
-        let draft = Draft::begin(place::with_suffix(to, ".draft"), to)?;
+    fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64)> {
+        let draft = Draft::begin(to)?;
         draft.copy_from(from)?;
         draft.finish()
     }
@@ -172,7 +164,7 @@ mod tests {
         assert_eq!(made.0.jobs, 1);
         assert_eq!(made.1, fs::metadata(&copy).expect("it is there").len());
         assert!(files(&folder).iter().all(|name| !name.contains("copy.db-")), "one file");
-        let restored = CheckedLedger::open_again(&copy).and_then(CheckedLedger::begin);
+        let restored = CheckedLedger::open(&copy).and_then(CheckedLedger::begin);
         let restored = restored.expect("it is whole");
         let (here, there) = (read(&ledger), read(&restored));
         assert_eq!(here[0].total, there[0].total + 4);

@@ -2,7 +2,6 @@
 
 use rusqlite::Connection;
 
-use super::entry::{signed, unsigned};
 use super::store::SqlStore;
 use super::{LedgerFault, Result};
 
@@ -41,20 +40,6 @@ pub struct Credential {
     pub revoked_at_ms: Option<i64>,
 }
 
-/// A change of the credentials.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CredentialChange {
-    /// Adds a credential. Its number has not been used before.
-    Add(Credential),
-    /// Revokes the credential with this number.
-    Revoke {
-        /// The number.
-        id: u64,
-        /// When, Unix milliseconds.
-        at_ms: i64,
-    },
-}
-
 /// Reads all credentials, the oldest first.
 pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
     let query = "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id";
@@ -62,7 +47,7 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
     let read = |columns: &rusqlite::Row<'_>| {
         let role = Role::named(&columns.get::<_, String>(2)?);
         Ok(Credential {
-            id: unsigned(columns, 0)?,
+            id: columns.get(0)?,
             owner: columns.get(1)?,
             role: role.ok_or_else(|| fault("role"))?,
             hash: columns.get(3)?,
@@ -74,26 +59,21 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
     SqlStore(db).all(query, [], read)
 }
 
-/// Makes a change.
-pub(super) fn change(db: &Connection, change: &CredentialChange) -> Result<()> {
-    match change {
-        CredentialChange::Add(credential) => db.execute(
-            "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                signed(credential.id),
-                &credential.owner,
-                credential.role.name(),
-                credential.hash,
-                credential.created_at_ms,
-                credential.expires_at_ms,
-                credential.revoked_at_ms,
-            ),
-        )?,
-        CredentialChange::Revoke { id, at_ms } => db.execute(
-            "UPDATE credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
-            (at_ms, signed(*id)),
-        )?,
-    };
+/// Adds a credential or, if it is there already, notes when it was revoked first.
+pub(super) fn write(db: &Connection, credential: &Credential) -> Result<()> {
+    db.execute(
+        "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (id) DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at)",
+        (
+            credential.id,
+            &credential.owner,
+            credential.role.name(),
+            credential.hash,
+            credential.created_at_ms,
+            credential.expires_at_ms,
+            credential.revoked_at_ms,
+        ),
+    )?;
     Ok(())
 }
 
@@ -117,15 +97,15 @@ mod tests {
         let mut all: Vec<Credential> =
             (1..).zip(Role::ALL).map(|(id, role)| credential(id, role)).collect();
         for one in &all {
-            change(&ledger.db, &CredentialChange::Add(one.clone())).expect("it is new");
+            write(&ledger.db, one).expect("it is new");
         }
         assert_eq!(read(&ledger.db).expect("they are sound"), all);
 
-        for at_ms in [77, 78] {
-            change(&ledger.db, &CredentialChange::Revoke { id: 3, at_ms }).expect("it is there");
+        for at_ms in [78, 77] {
+            all[2].revoked_at_ms = Some(at_ms);
+            write(&ledger.db, &all[2]).expect("it is there");
         }
-        all[2].revoked_at_ms = Some(77);
+        all[2].revoked_at_ms = Some(78);
         assert_eq!(ledger.credentials().expect("they are sound"), all);
-        change(&ledger.db, &CredentialChange::Add(credential(1, Role::Viewer))).expect_err("used");
     }
 }

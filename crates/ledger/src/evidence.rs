@@ -3,19 +3,18 @@
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TrustChange};
-use rusqlite::types::FromSql;
+use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TaskCounts};
 use rusqlite::{Connection, Row};
 
-use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, columns_of, read_one, read_row, signed};
+use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, read_one, read_row};
 use super::place::{self, Place};
-use super::restore::{POLICY, POLICY_WIDTH, read_policy};
+use super::restore::read_policy;
 use super::store::SqlStore;
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, Result, format, task_counts};
+use super::{CheckedLedger, Ledger, LedgerFault, Result, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
-pub struct Evidence(Ledger);
+pub struct Evidence(pub(crate) Ledger);
 
 impl Evidence {
     /// The ledger in `path`, which has to be there.
@@ -45,31 +44,9 @@ impl Evidence {
         }
     }
 
-    /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
-    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>> {
-        let mut changes = SqlStore(&self.0.db).trust_changes()?;
-        for change in &mut changes {
-            change.proof = change.proof.map(|(_, range)| (job, range));
-        }
-        Ok(changes)
-    }
-
-    /// Lets SQLite check the structure of the whole file.
-    pub(crate) fn check_integrity(&self) -> Result<()> {
-        let db = &self.0.db;
-        let verdict: String = db.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
-        if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
-    }
-
     /// Parties that are distrusted.
     pub fn distrusted(&self) -> &Distrusted {
         &self.0.restored.distrusted
-    }
-
-    /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
-    /// held.
-    pub fn close(self) -> Result<Option<LedgerLock>> {
-        self.0.close()
     }
 
     /// All jobs.
@@ -78,74 +55,94 @@ impl Evidence {
     }
 
     /// Everything there is about a job, in the order of a bundle: policies, all changes of trust, each accepted range with its
-    /// second count behind it, and disputes. A second count of what is no row is left out.
+    /// second count behind it, and disputes.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         let db = &self.0.db;
-        let query =
-            format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid");
-        each(db, &query, job, |columns| {
-            let (policy, at_ms) = (read_policy(columns, 0)?, get(columns, POLICY_WIDTH)?);
-            see(EvidenceRecord::Policy { policy, at_ms })
-        })?;
+        let policies = "SELECT * FROM audit_policies WHERE job = ? ORDER BY rowid";
+        let policy = |row: &Row<'_>| {
+            let (policy, at_ms) = (read_policy(row)?, row.get("asked_at")?);
+            Ok(EvidenceRecord::Policy { policy, at_ms })
+        };
+        each(db, policies, job, policy, &mut see)?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
         let plan = self.jobs().iter().find(|known| known.id == job).map(|job| &job.spec.plan);
-        let query = format!(
-            "SELECT {}, r.accepted_at, r.audit, r.task_counts, a.counted_at, {} FROM ranges r \
-             LEFT JOIN audits a ON a.job = r.job AND a.first = r.first AND a.past = r.past \
-             WHERE r.job = ? ORDER BY r.first",
-            columns_of("r"),
-            columns_of("a")
+        let ranges = format!(
+            "SELECT {COLUMNS}, noted_at, audit, task_counts FROM ranges WHERE job = ? ORDER BY first"
         );
-        each(db, &query, job, |columns| {
-            see(read_range(job, plan, columns)?)?;
-            match get(columns, WIDTH + 3)? {
-                Some(at_ms) => {
-                    let row = read_row(job, columns, WIDTH + 4)?;
-                    see(EvidenceRecord::Audit { row, at_ms })
-                }
-                None => Ok(()),
-            }
+        let range = |columns: &Row<'_>| read_range(job, plan, columns);
+        each(db, &ranges, job, range, |(counted, task_counts, at_ms)| {
+            let is_confirmed = counted.check == Check::Agreed;
+            let second = is_confirmed.then(|| self.second(job, &counted.row)).transpose()?;
+            see(EvidenceRecord::Range { counted, task_counts, at_ms })?;
+            second.map_or(Ok(()), &mut see)
         })?;
-        let query = format!(
+        let disputes = format!(
             "SELECT {COLUMNS}, noted_at, state FROM disputes WHERE job = ? \
              ORDER BY first, past, noted_at, rowid"
         );
-        each(db, &query, job, |columns| {
-            let (row, state) = (read_row(job, columns, 0)?, read_one(&STATES, columns, WIDTH + 1)?);
-            see(EvidenceRecord::Dispute { row, state, at_ms: get(columns, WIDTH)? })
-        })
+        let dispute = |columns: &Row<'_>| {
+            let (row, state) = (read_row(job, columns)?, read_one(&STATES, columns, WIDTH + 1)?);
+            Ok(EvidenceRecord::Dispute { row, state, at_ms: columns.get(WIDTH)? })
+        };
+        each(db, &disputes, job, dispute, see)
+    }
+
+    /// The second count of an accepted range that is said to be confirmed.
+    fn second(&self, job: JobId, first: &farm::Row) -> Result<EvidenceRecord> {
+        let range = first.range;
+        let query = format!(
+            "SELECT {COLUMNS}, noted_at FROM audits WHERE job = ? AND first = ? AND past = ?"
+        );
+        let key = (job.0, range.start(), range.end());
+        let seconds = SqlStore(&self.0.db)
+            .all(&query, key, |columns| Ok((read_row(job, columns)?, columns.get(WIDTH)?)))?;
+        match seconds.into_iter().next() {
+            Some((row, at_ms)) if row.checked_count == first.checked_count => {
+                Ok(EvidenceRecord::Audit { row, at_ms })
+            }
+            _ => {
+                let text = format!("job {job}: {range} is said to be confirmed, and is not");
+                Err(LedgerFault::Content(text))
+            }
+        }
     }
 }
 
-/// Calls `see` with each row of a query about a job.
-fn each<E: From<LedgerFault>>(
+/// Calls `see` with what `read` makes of each row of a query about a job.
+fn each<T, E: From<LedgerFault>>(
     db: &Connection,
     query: &str,
     job: JobId,
-    mut see: impl FnMut(&Row<'_>) -> Result<(), E>,
+    read: impl FnMut(&Row<'_>) -> Result<T>,
+    mut see: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut statement = db.prepare(query).map_err(LedgerFault::from)?;
-    let mut rows = statement.query([signed(job.0)]).map_err(LedgerFault::from)?;
-    while let Some(columns) = rows.next().map_err(LedgerFault::from)? {
-        see(columns)?;
+    for read in statement.query_and_then([job.0], read).map_err(LedgerFault::from)? {
+        see(read?)?;
     }
     Ok(())
 }
 
-fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T> {
-    Ok(columns.get(at)?)
-}
-
-/// An accepted range, with the counts of its tasks if `plan` is given.
-fn read_range(job: JobId, plan: Option<&Plan>, columns: &Row<'_>) -> Result<EvidenceRecord> {
-    let check = read_one(&CHECKS, columns, WIDTH + 1)?;
-    let counted = CountedRange { row: read_row(job, columns, 0)?, check };
-    let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
-    let task_counts = task_counts::of_row(counts, job, plan, &counted.row)?;
-    Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
+/// An accepted range, with the counts of its tasks if `plan` says that they are published, and its time.
+fn read_range(
+    job: JobId,
+    plan: Option<&Plan>,
+    columns: &Row<'_>,
+) -> Result<(CountedRange, TaskCounts, i64)> {
+    let row = read_row(job, columns)?;
+    let (range, sum) = (row.range, row.checked_count);
+    let counts = task_counts::read(columns, WIDTH + 2, range)?;
+    let task_counts = match plan.filter(|plan| plan.reports_tasks()) {
+        Some(plan) => counts.filter(|counts| counts.add_up_to(plan.fingerprint(), range, sum)),
+        None => counts.map(|_| TaskCounts::default()),
+    };
+    let altered =
+        || LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"));
+    let counted = CountedRange { row, check: read_one(&CHECKS, columns, WIDTH + 1)? };
+    Ok((counted, task_counts.ok_or_else(altered)?, columns.get(WIDTH)?))
 }

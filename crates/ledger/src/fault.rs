@@ -17,13 +17,10 @@ pub enum LedgerFault {
     /// The content is damaged.
     #[error("{0}")]
     Content(String),
-    /// It does not begin like a ledger.
-    #[error("it does not begin like a ledger")]
-    NoLedger,
     /// Another version of the program wrote it.
     #[error("{0}")]
     Version(String),
-    /// The file system reported an error.
+    /// The file system reported an error, or the file cannot be a ledger's.
     #[error(transparent)]
     File(#[from] std::io::Error),
     /// Another process holds the ledger.
@@ -32,9 +29,6 @@ pub enum LedgerFault {
     /// Another program reads it, or has locked it, and does not come to an end.
     #[error("another program has read or locked it for a minute")]
     Busy,
-    /// The file cannot be opened, or cannot be the ledger of a coordinator.
-    #[error("{0}")]
-    Place(String),
     /// The file is not the one any more that was opened.
     #[error("{0}")]
     Gone(&'static str),
@@ -94,8 +88,10 @@ impl From<rusqlite::Error> for LedgerFault {
             )
             | None => LedgerFault::Content(error.to_string()),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerFault::Busy,
-            Some(ErrorCode::NotADatabase) => LedgerFault::NoLedger,
-            Some(ErrorCode::CannotOpen) => LedgerFault::Place(error.to_string()),
+            Some(ErrorCode::NotADatabase) => {
+                LedgerFault::Content("it does not begin like a ledger".into())
+            }
+            Some(ErrorCode::CannotOpen) => std::io::Error::other(error.to_string()).into(),
             Some(_) => LedgerFault::Sqlite(error),
         }
     }

@@ -143,7 +143,7 @@ mod tests {
             drop(db);
             let before = std::fs::read(&path).expect("it is there");
             let faults = [
-                CheckedLedger::open_again(&path).expect_err("it has another format"),
+                CheckedLedger::open(&path).expect_err("it has another format"),
                 Evidence::open(&path).expect_err("it has another format"),
             ];
             for fault in faults {

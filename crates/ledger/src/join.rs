@@ -67,13 +67,13 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     let is_other = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |file| files.insert(file));
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
-    let mut parts: Vec<Part<'_>> = paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
-    let (first, _, job) = parts.first().expect("a ledger is named");
-    let plan = job.spec.plan;
-    if let Some((path, _, job)) = parts.iter().find(|(.., job)| job.spec.plan != plan) {
-        let wanted = format!("{plan} like {}", first.display());
-        let holds = job.spec.plan.to_string();
-        return Err(LedgerFault::AnotherPlan { holds, wanted }.at(Some(path)));
+    let open_at = |path| open(path).map_err(|fault| fault.at(Some(path)));
+    let mut parts: Vec<Part> = paths.iter().map(open_at).collect::<Result<_, _>>()?;
+    let plan = parts.first().expect("a ledger is named").job.spec.plan;
+    if let Some(other) = parts.iter().find(|part| part.job.spec.plan != plan) {
+        let wanted = format!("{plan} like {}", paths[0].display());
+        let holds = other.job.spec.plan.to_string();
+        return Err(LedgerFault::AnotherPlan { holds, wanted }.at(other.path()));
     }
 
     let temp = Unfinished::new(place::with_suffix(into, ".merging"));
@@ -83,7 +83,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     ledger.close().map_err(at_temp)?;
     let lock = match new {
         Some(lock) => Some(lock),
-        None => parts.swap_remove(0).1.close().map_err(at_into)?,
+        None => parts.swap_remove(0).evidence.0.close().map_err(at_into)?,
     };
     fs::rename(&temp.0, into).map_err(|error| at_into(error.into()))?;
     // Its name is free again before the lock is: another merge may use it then.
@@ -92,65 +92,76 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     Ok(merged)
 }
 
-fn open(path: &PathBuf) -> Result<Part<'_>, LedgerError> {
-    let at_part = |fault: LedgerFault| fault.at(Some(path));
-    let evidence = Evidence::locked(path).map_err(at_part)?;
+/// A ledger to join.
+struct Part {
+    evidence: Evidence,
+    /// Its only job that was not cancelled.
+    job: RestoredJob,
+    /// Its changes of trust. What is proven by its job is proven by that of the joined ledger.
+    trust: Vec<TrustChange>,
+}
+
+impl Part {
+    fn path(&self) -> Option<&Path> {
+        self.evidence.0.path()
+    }
+}
+
+fn open(path: &PathBuf) -> Result<Part> {
+    let evidence = Evidence::locked(path)?;
     let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();
-    let [job] = jobs.as_slice() else {
+    let [job] = jobs[..] else {
         let holds = format!("{} jobs", jobs.len());
-        return Err(at_part(LedgerFault::AnotherPlan { holds, wanted: "one".into() }));
+        return Err(LedgerFault::AnotherPlan { holds, wanted: "one".into() });
     };
     let open = job.disputes.len() as u64 + job.audits_wanted;
     if open > 0 {
-        return Err(at_part(LedgerFault::Unsettled(open)));
+        return Err(LedgerFault::Unsettled(open));
     }
-    let job = (*job).clone();
-    Ok((path, evidence, job))
+    let job = job.clone();
+    let mut trust = SqlStore(&evidence.0.db).trust_changes()?;
+    for change in &mut trust {
+        change.proof = change.proof.map(|(_, range)| (JOB, range));
+    }
+    Ok(Part { evidence, job, trust })
 }
 
-/// A ledger to join, and its job.
-type Part<'a> = (&'a PathBuf, Evidence, RestoredJob);
-
-fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, LedgerError> {
-    let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
+fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerError> {
+    let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let (job, slice) = (JOB, Slice::ALL);
-    let origin = Origin::default();
-    write(LedgerCommand::CreateJob {
-        job,
-        spec: JobSpec { origin, plan, slice, priority: 0 },
-        audit: None,
-    })?;
-    let verdicts = verdicts(parts)?;
-    note(ledger, &verdicts, parts).map_err(|fault| fault.at(ledger.path()))?;
+    let spec = JobSpec { origin: Origin::default(), plan, slice, priority: 0 };
+    ledger.apply(&[LedgerCommand::CreateJob { job, spec, audit: None }]).map_err(at_ledger)?;
+    let verdicts = verdicts(parts);
+    note(ledger, &verdicts, parts).map_err(at_ledger)?;
     // Where the ranges of two parts begin and end within each other, those of the first one stay, so complete parts come
     // first, and then those with more tasks.
-    let mut in_order: Vec<&Part<'_>> = parts.iter().collect();
-    in_order.sort_by_key(|(.., job)| {
+    let mut in_order: Vec<&Part> = parts.iter().collect();
+    in_order.sort_by_key(|Part { job, .. }| {
         let JobSpec { plan, slice, .. } = &job.spec;
         let is_complete = job.accepted.len() == slice.ordinals(plan.tasks).len();
         Reverse((is_complete, job.accepted.len()))
     });
     let mut absorbed = Vec::new();
-    for (path, evidence, job) in in_order {
-        let own = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
+    for part in in_order {
         // This part still has what these have counted, because it does not know of the verdict.
-        let unknown = verdicts.iter().filter(|verdict| !own.contains(verdict));
+        let unknown = verdicts.iter().filter(|verdict| !part.trust.contains(verdict));
         let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
-        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &wrong));
-        absorbed.push(part.map_err(|fault| fault.at(Some(path)))?);
+        let taken = ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.id, &wrong));
+        absorbed.push(taken.map_err(|fault| fault.at(part.path()))?);
     }
-    let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
+    let mut missing: IntervalSet = slice.ordinals(plan.tasks);
     let total = ledger.for_each_row(JOB, |row| drop(missing.remove(row.range)));
-    let total = total.map_err(|fault| fault.at(ledger.path()))?;
+    let total = total.map_err(at_ledger)?;
     let (tasks, is_complete) = (plan.tasks, missing.is_empty());
     let suspended = known::of(&plan, slice).contradiction(total).filter(|_| is_complete);
     if is_complete {
-        write(LedgerCommand::Finish { job, tasks, total, reason: suspended.clone() })?;
+        let finish = LedgerCommand::Finish { job, tasks, total, reason: suspended.clone() };
+        ledger.apply(&[finish]).map_err(at_ledger)?;
     }
     Ok(Joined {
         plan,
-        slices: parts.iter().map(|(.., job)| job.spec.slice).collect(),
+        slices: parts.iter().map(|part| part.job.spec.slice).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
         total: (is_complete && suspended.is_none()).then_some(total),
@@ -161,24 +172,21 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, Ledge
 
 /// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
 /// without the verdict still has what that party counted.
-fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, LedgerError> {
-    let mut verdicts = Vec::new();
-    for (path, evidence, _) in parts {
-        let changes = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
-        for change in changes.into_iter().filter(|change| !change.trusted) {
-            if !verdicts.contains(&change) {
-                verdicts.push(change);
-            }
+fn verdicts(parts: &[Part]) -> Vec<TrustChange> {
+    let mut verdicts: Vec<TrustChange> = Vec::new();
+    for change in parts.iter().flat_map(|part| &part.trust) {
+        if !change.trusted && !verdicts.contains(change) {
+            verdicts.push(change.clone());
         }
     }
-    Ok(verdicts)
+    verdicts
 }
 
 /// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
 /// trusted.
-fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<()> {
+fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part]) -> Result<()> {
     let is_trusted = |verdict: &&TrustChange| {
-        !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
+        !parts.iter().any(|part| part.evidence.distrusted().0.contains(&verdict.party))
     };
     let reinstatements: BTreeSet<_> =
         verdicts.iter().filter(is_trusted).map(|it| &it.party).collect();

@@ -28,7 +28,7 @@ mod view;
 mod writer;
 
 pub use backup::Draft;
-pub use credentials::{Credential, CredentialChange, Role};
+pub use credentials::{Credential, Role};
 pub use evidence::Evidence;
 pub(crate) use fault::Result;
 pub use fault::{LedgerError, LedgerFault};
@@ -37,7 +37,7 @@ pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use scrub::{ScrubReport, scrub};
 pub use store::unix_ms;
-pub use view::{LedgerView, SeenRange};
+pub use view::LedgerView;
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

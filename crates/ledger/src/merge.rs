@@ -13,8 +13,8 @@ use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
-use super::entry::{checksum, signed};
-use super::store::SqlStore;
+use super::entry::checksum;
+use super::store::{ADD_AUDIT, ADD_DISPUTE, SqlStore};
 use super::{Evidence, Ledger, LedgerFault, Result};
 
 /// What a part contributed.
@@ -27,11 +27,17 @@ pub struct Absorbed {
     pub left_out: u64,
 }
 
-/// Rows of a part with their second counts, and the range in which they overlap rows here.
+/// Rows of a part, and the range in which they overlap rows here.
 struct Overlap {
-    rows: Vec<(CountedRange, TaskCounts)>,
-    seconds: Vec<(Row, i64)>,
+    rows: Vec<Theirs>,
     range: Range,
+}
+
+/// A row of a part, with its second count and the time of that, if it has one.
+struct Theirs {
+    counted: CountedRange,
+    task_counts: TaskCounts,
+    second: Option<(Row, i64)>,
 }
 
 impl Ledger {
@@ -59,22 +65,24 @@ impl Ledger {
                 }
                 EvidenceRecord::Range { counted, task_counts, .. } => {
                     let range = counted.row.range;
-                    let own = (counted, task_counts);
+                    let row = Theirs { counted, task_counts, second: None };
                     if let Some(overlap) = &mut open
                         && range.start() < overlap.range.end()
                     {
                         overlap.range = self.hull(job, overlap.range.hull(range))?;
-                        overlap.rows.push(own);
+                        overlap.rows.push(row);
                         return Ok(());
                     }
                     self.settle_overlap(job, open.take(), wrong, &mut absorbed)?;
                     let range = self.hull(job, range)?;
-                    open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
+                    open = Some(Overlap { rows: vec![row], range });
                 }
                 EvidenceRecord::Audit { row, at_ms } => {
                     // The second count of a range that is left out confirms nothing.
-                    if let Some(overlap) = &mut open {
-                        overlap.seconds.push((row, at_ms));
+                    if let Some(first) = open.as_mut().and_then(|overlap| overlap.rows.last_mut())
+                        && first.counted.row.range == row.range
+                    {
+                        first.second = Some((row, at_ms));
                     }
                 }
                 EvidenceRecord::Dispute { row, state, at_ms } => {
@@ -87,16 +95,6 @@ impl Ledger {
         })?;
         self.settle_overlap(job, open, wrong, &mut absorbed)?;
         Ok(absorbed)
-    }
-
-    /// Whether there is a row of just this range here that is said to be confirmed, without what confirms it.
-    fn lacks_second(&self, job: JobId, range: Range) -> Result<bool> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
-             AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
-        )?;
-        let key = (signed(job.0), signed(range.start()), signed(range.end()));
-        Ok(statement.exists(key)?)
     }
 
     /// A range together with all rows here that overlap it.
@@ -121,31 +119,9 @@ impl Ledger {
         wrong: &Distrusted,
         absorbed: &mut Absorbed,
     ) -> Result<()> {
-        let Some(Overlap { rows, seconds, range }) = overlap else { return Ok(()) };
-        self.take_rows(job, rows, range, absorbed)?;
-        for (second, at_ms) in seconds {
-            if !self.lacks_second(job, second.range)? {
-                continue;
-            }
-            let store = SqlStore(&self.db);
-            if wrong.includes(&second.provenance.principal) {
-                store.set_check(job, second.range, Check::NotChosen)?;
-            } else {
-                store.add_audit(job, &second, at_ms)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_rows(
-        &self,
-        job: JobId,
-        rows: Vec<(CountedRange, TaskCounts)>,
-        range: Range,
-        absorbed: &mut Absorbed,
-    ) -> Result<()> {
+        let Some(Overlap { rows, range }) = overlap else { return Ok(()) };
         let here = self.overlapping(job, range)?;
-        let there = rows.iter().map(|(counted, _)| &counted.row);
+        let there = rows.iter().map(|theirs| &theirs.counted.row);
         if let (Some(ours), Some(theirs)) = (farm::tiled(&here, range), farm::tiled(there, range)) {
             if ours != theirs {
                 let (here, there) = (ours.count, theirs.count);
@@ -154,14 +130,22 @@ impl Ledger {
             absorbed.compared += 1;
             return Ok(());
         }
-        for (counted, task_counts) in rows {
+        for Theirs { mut counted, task_counts, second } in rows {
             let range = counted.row.range;
             let overlap = self.overlapping(job, range)?;
-            if overlap.is_empty() {
-                rules::accept(&mut SqlStore(&self.db), job, &counted, &task_counts)?;
-            } else {
+            if !overlap.is_empty() {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
+                continue;
+            }
+            let second = second.filter(|(row, _)| !wrong.includes(&row.provenance.principal));
+            if second.is_none() {
+                counted.check = Check::NotChosen;
+            }
+            let mut store = SqlStore(&self.db);
+            rules::accept(&mut store, job, &counted, &task_counts)?;
+            if let Some((row, at_ms)) = second {
+                store.add(&ADD_AUDIT, job, &row, at_ms, &[])?;
             }
         }
         Ok(())
@@ -171,11 +155,10 @@ impl Ledger {
     fn add_dispute(&self, job: JobId, row: &Row, at_ms: i64, state: DisputeState) -> Result<()> {
         let known =
             "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
-        let key = (signed(job.0), checksum(job, row), at_ms, state as i64);
-        let is_known = self.db.prepare_cached(known)?.exists(key)?;
-        if !is_known {
-            SqlStore(&self.db).add_dispute(job, row, at_ms, state)?;
+        let key = (job.0, checksum(job, row), at_ms, state as i64);
+        if self.db.prepare_cached(known)?.exists(key)? {
+            return Ok(());
         }
-        Ok(())
+        SqlStore(&self.db).add(&ADD_DISPUTE, job, row, at_ms, &[&(state as i64)])
     }
 }

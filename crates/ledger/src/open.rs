@@ -12,12 +12,10 @@ use farm::{Check, JobId, Principal, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::credentials::{self, Credential, CredentialChange};
-use super::entry::{signed, unsigned};
+use super::credentials::{self, Credential};
 use super::format;
 use super::place::{self, Place};
 use super::store::{SqlStore, unix_ms};
-use super::view;
 use super::{LedgerFault, Result};
 
 /// Bound of the epochs. The epoch is the upper part of every lease's number.
@@ -53,9 +51,6 @@ pub struct LedgerLock {
     name: PathBuf,
 }
 
-/// The fault of a ledger that has rows without a job.
-pub(super) const OF_NO_JOB: &str = "it has rows of jobs that it does not have";
-
 impl CheckedLedger {
     /// Makes a ledger in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<CheckedLedger> {
@@ -69,22 +64,14 @@ impl CheckedLedger {
     /// [`LedgerFault`], if the file cannot be opened, is locked by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger> {
         place::check_name(path)?;
-        // Before the lock, whose name is that of the file behind all links.
-        place::make(path)?;
+        // Before the lock, whose name is that of the file behind all links; such a link may be there already.
+        if !path.exists() {
+            place::private().create(true).truncate(false).open(path)?;
+        }
         let lock = LedgerLock::of(path)?;
         place::warn_of_missing_log(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
-    }
-
-    /// Opens the ledger in `path` and retries while it is locked. This is for tests that close a ledger and
-    /// open it again at once: a child process that another test starts meanwhile shares all files and
-    /// locks of this one for a moment.
-    #[doc(hidden)]
-    pub fn open_again(path: &Path) -> Result<CheckedLedger> {
-        let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Locked));
-        let opened = (0..100).map(|_| CheckedLedger::open(path)).find(is_free);
-        opened.unwrap_or(Err(LedgerFault::Locked))
     }
 
     /// The jobs of the ledger.
@@ -106,11 +93,9 @@ impl CheckedLedger {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
-        let is_new = is_empty(&db)?;
+        let is_new = !db.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?;
         let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
-        if is_new {
-            ledger.check_new()?;
-        } else {
+        if !is_new {
             ledger.restored = ledger.check_and_read()?;
         }
         Ok(CheckedLedger { ledger, is_new })
@@ -160,7 +145,7 @@ impl Ledger {
     /// Everything that the farm needs in order to go on, but for the epoch.
     pub fn read_back(&self) -> Result<Restored> {
         let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
-        let last_job = self.db.query_row_and_then(query, [], |row| unsigned(row, 0))?;
+        let last_job = self.db.query_row(query, [], |row| row.get(0))?;
         Ok(Restored { last_job, ..rules::restore(&mut SqlStore(&self.db))? })
     }
 
@@ -191,7 +176,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if they cannot be read.
     pub fn keys(&self) -> Result<Vec<String>> {
-        view::keys(&self.db)
+        SqlStore(&self.db).keys()
     }
 
     /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
@@ -202,8 +187,7 @@ impl Ledger {
     pub fn note_keys(&self, names: &[&str]) -> Result<()> {
         self.in_one_go(|| {
             for name in names {
-                let note = "INSERT OR IGNORE INTO keys VALUES (?, ?)";
-                self.db.execute(note, (name, unix_ms()))?;
+                self.db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (name, unix_ms()))?;
             }
             Ok(())
         })
@@ -214,13 +198,13 @@ impl Ledger {
         credentials::read(&self.db)
     }
 
-    /// Changes the credentials, before a writer has the ledger.
+    /// Adds a credential, before a writer has the ledger.
     ///
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written.
-    pub fn change_credential(&self, change: &CredentialChange) -> Result<()> {
-        self.in_one_go(|| credentials::change(&self.db, change))
+    pub fn add_credential(&self, credential: &Credential) -> Result<()> {
+        self.in_one_go(|| credentials::write(&self.db, credential))
     }
 
     /// Takes the content out that the ledger had when it was opened, for a farm to continue from.
@@ -228,50 +212,37 @@ impl Ledger {
         std::mem::take(&mut self.restored)
     }
 
-    /// Refuses a file that is not empty and has no tables.
-    fn check_new(&self) -> Result<()> {
-        match self.path().map(std::fs::metadata).transpose()? {
-            Some(file) if file.len() > 0 => Err(LedgerFault::Place(
-                "it is a database with no tables, not a ledger; remove it to begin a new one"
-                    .into(),
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
     /// No checksum is about that.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<()> {
-        let (id, wanted, agreed) = (job.id, job.audits_wanted, job.audits_agreed);
-        let content = |text: String| Err(LedgerFault::Content(text));
-        let waits = SqlStore(&self.db).count(id, Check::Wanted)?;
-        if waits != wanted {
-            return content(format!(
-                "job {id}: {wanted} ranges wait for an audit, and its index has {waits}"
-            ));
-        }
+        let waiting = SqlStore(&self.db).count(job.id, Check::Wanted)?;
         let query = "SELECT count(*) FROM audits WHERE job = ?";
-        let seconds = self.db.query_row_and_then(query, [signed(id.0)], |row| unsigned(row, 0))?;
-        if seconds != agreed {
-            return content(format!(
-                "job {id}: {agreed} ranges are said to be confirmed, and {seconds} have a second count"
-            ));
+        let seconds: u64 = self.db.query_row(query, [job.id.0], |row| row.get(0))?;
+        if (waiting, seconds) == (job.audits_wanted, job.audits_agreed) {
+            return Ok(());
         }
-        Ok(())
+        Err(LedgerFault::Content(format!(
+            "job {}: {} ranges are said to be confirmed, and {seconds} have a second count; {} wait for one, and \
+             their index has {waiting}",
+            job.id, job.audits_agreed, job.audits_wanted
+        )))
+    }
+
+    /// Has SQLite check the structure of the file, by its `quick_check` or its `integrity_check`.
+    pub(crate) fn check_structure(&self, check: &str) -> Result<()> {
+        let verdict: String = self.db.pragma_query_value(None, check, |row| row.get(0))?;
+        if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
     }
 
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self) -> Result<Restored> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check(&self.db)?;
-        let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
-        if verdict != "ok" {
-            return content(verdict);
-        }
+        self.check_structure("quick_check")?;
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
-            return content(OF_NO_JOB.into());
+            return content("it has rows of jobs that it does not have".into());
         }
         let last = "SELECT coalesce(max(epoch), 0) FROM epochs";
         let epoch: i64 = self.db.query_row(last, [], |row| row.get(0))?;
@@ -289,13 +260,14 @@ impl Ledger {
                         WHERE d.state = 1";
         let returned = SqlStore(&self.db).all(returned, [], |row| {
             let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, principal))
+            Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, principal))
         })?;
-        let is_wrong = |(.., by): &&(i64, i64, Principal)| restored.distrusted.includes(by);
-        if let Some((job, first, _)) = returned.iter().find(is_wrong) {
-            return content(format!(
-                "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
-            ));
+        for (job, first, principal) in returned {
+            if restored.distrusted.includes(&principal) {
+                return content(format!(
+                    "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
+                ));
+            }
         }
         Ok(restored)
     }
@@ -337,7 +309,7 @@ impl LedgerLock {
     /// Takes the lock on `FILE-lock` for this process.
     ///
     /// A child process that another thread is starting shares our files until it becomes another program.
-    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries. It also does if
+    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries for a second. It also does if
     /// the file was removed by the process that held it before, because a lock excludes nobody without its name.
     ///
     /// # Errors
@@ -345,7 +317,7 @@ impl LedgerLock {
     /// [`LedgerFault::Locked`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock> {
         place::check_name(path)?;
-        const ATTEMPTS: u32 = 10;
+        const ATTEMPTS: u32 = 50;
         const PAUSE: Duration = Duration::from_millis(20);
         let name = place::with_suffix(&one_name(path)?, "-lock");
         for attempt in 0..ATTEMPTS {
@@ -374,8 +346,4 @@ impl Drop for LedgerLock {
             let _ = std::fs::remove_file(&self.name);
         }
     }
-}
-
-fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {
-    db.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }

@@ -58,7 +58,7 @@ impl Place {
 ///
 /// # Errors
 ///
-/// [`LedgerFault::Place`].
+/// [`LedgerFault::File`].
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
@@ -76,18 +76,10 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
             Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         };
         return folder.filter(is_missing).map_or(Ok(()), |folder| {
-            Err(LedgerFault::Place(format!("there is no folder {}", folder.display())))
+            Err(std::io::Error::other(format!("there is no folder {}", folder.display())).into())
         });
     };
-    Err(LedgerFault::Place(reason.into()))
-}
-
-/// Makes the file of a ledger, readable by its owner only, if there is none. A link to it may be there already.
-pub(crate) fn make(path: &Path) -> std::io::Result<()> {
-    if !path.exists() {
-        private().create(true).truncate(false).open(path)?;
-    }
-    Ok(())
+    Err(std::io::Error::other(reason).into())
 }
 
 /// Warns of a ledger that names its log and lacks it, before SQLite opens it: it may be a copy that was made while the ledger
@@ -179,7 +171,7 @@ mod tests {
     use crate::{CheckedLedger, Ledger};
 
     fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-        CheckedLedger::open_again(path)?.begin()
+        CheckedLedger::open(path)?.begin()
     }
 
     fn scratch() -> (TempDir, PathBuf) {
@@ -273,17 +265,6 @@ mod tests {
         let ledger = open(&path).expect("it is whole, in two files");
         assert_eq!(read(&ledger), before);
         assert!(begun.elapsed().as_secs() < 10, "it waits for nobody");
-    }
-
-    #[test]
-    fn a_database_without_tables_is_refused() {
-        let (folder, _) = scratch();
-        let bare = folder.path().join("bare.db");
-        let db = Connection::open(&bare).expect("it opens");
-        db.execute_batch("CREATE TABLE t (x); DROP TABLE t").expect("it is SQL");
-        drop(db);
-        let fault = open(&bare).expect_err("it has no tables").to_string();
-        assert!(fault.contains("no tables"), "{fault}");
     }
 
     #[cfg(unix)]

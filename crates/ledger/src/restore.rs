@@ -6,91 +6,84 @@ use farm::{
     Slice, Times, TrustChange,
 };
 
-use super::entry::unsigned;
 use super::{LedgerFault, Result};
 
-/// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
-pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-     total, shard, shards, reason, owner, key, share_ppm, seed, by_search, across, \
-     submitted_at, ended_at, begun_at FROM jobs \
-     LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
+/// All jobs, each with its newest policy.
+pub(super) const JOBS: &str = "SELECT * FROM jobs LEFT JOIN audit_policies p \
+     ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
 /// The value of `changes.state` that notes that the first range of a job was leased.
 pub(super) const BEGUN: &str = "begun";
 
-/// A job from the columns of [`JOBS`].
+/// A job of [`JOBS`].
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
-    let id = JobId(unsigned(row, 0)?);
+    let id = JobId(row.get("id")?);
     let fault = |what: &str| LedgerFault::Content(format!("job {id} has an unknown {what}"));
-    let problem: String = row.get(1)?;
-    let method: String = row.get(3)?;
-    let n = row.get(2)?;
+    let text = |column: &str| row.get::<_, String>(column);
+    let problem = Problem::from_text(&text("problem")?, row.get("n")?);
+    let method = Method::from_name(&text("method")?, row.get("parameter")?);
     let plan = Plan {
-        problem: Problem::from_text(&problem, n).ok_or_else(|| fault("problem"))?,
-        method: Method::from_name(&method, row.get(4)?).ok_or_else(|| fault("method"))?,
-        tasks: unsigned(row, 5)?,
+        problem: problem.ok_or_else(|| fault("problem"))?,
+        method: method.ok_or_else(|| fault("method"))?,
+        tasks: row.get("tasks")?,
     };
     if !plan.method.cuts(plan.problem) {
         return Err(fault("board or cut of it"));
     }
-    if row.get::<_, String>(6)? != plan.fingerprint().to_string() {
+    if text("fingerprint")? != plan.fingerprint().to_string() {
         let text = format!("job {id} ({plan}) numbers its tasks in another way than this program");
         return Err(LedgerFault::Version(text));
     }
-    let total: Option<String> = row.get(9)?;
-    let has_policy = row.get::<_, Option<u32>>(15)?.is_some();
+    let slice = Slice::new(row.get("shard")?, row.get("shards")?);
+    let total: Option<String> = row.get("total")?;
+    let has_policy = row.get::<_, Option<u32>>("share_ppm")?.is_some();
     Ok(StoredJob {
         id,
         spec: JobSpec {
-            origin: Origin { owner: row.get(13)?, key: row.get(14)? },
+            origin: Origin { owner: row.get("owner")?, key: row.get("key")? },
             plan,
-            slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
-            priority: row.get(7)?,
+            slice: slice.map_err(|_| fault("part of its plan"))?,
+            priority: row.get("priority")?,
         },
-        state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
-        reason: row.get(12)?,
+        state: JobState::named(&text("state")?).ok_or_else(|| fault("state"))?,
+        reason: row.get("reason")?,
         times: Times {
-            submitted_at_ms: row.get(19)?,
-            begun_at_ms: row.get(21)?,
-            ended_at_ms: row.get(20)?,
+            submitted_at_ms: row.get("submitted_at")?,
+            begun_at_ms: row.get("begun_at")?,
+            ended_at_ms: row.get("ended_at")?,
         },
-        policy: has_policy.then(|| read_policy(row, 15)).transpose()?,
+        policy: has_policy.then(|| read_policy(row)).transpose()?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })
 }
 
-/// The columns that [`read_trust`] wants to see.
-pub(super) const TRUST: &str = "owner, machine, trusted, job, first, past, reason, noted_at";
-
-/// A change of trust from the columns [`TRUST`].
-pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange> {
-    let job: Option<i64> = columns.get(3)?;
-    let proof = job.map(|_| {
-        let range = Range::new(unsigned(columns, 4)?, unsigned(columns, 5)?);
-        let fault = || LedgerFault::Content("a party was wrong about nothing".into());
-        Ok::<_, LedgerFault>((JobId(unsigned(columns, 3)?), range.ok_or_else(fault)?))
-    });
+/// A change of trust from a row of that table.
+pub(super) fn read_trust(row: &rusqlite::Row<'_>) -> Result<TrustChange> {
+    let proof = match row.get("job")? {
+        None => None,
+        Some(job) => {
+            let range = Range::new(row.get("first")?, row.get("past")?);
+            let fault = || LedgerFault::Content("a party was wrong about nothing".into());
+            Some((JobId(job), range.ok_or_else(fault)?))
+        }
+    };
     Ok(TrustChange {
-        party: Party { owner: columns.get(0)?, machine: columns.get(1)? },
-        trusted: columns.get(2)?,
-        proof: proof.transpose()?,
-        reason: columns.get(6)?,
-        at_ms: columns.get(7)?,
+        party: Party { owner: row.get("owner")?, machine: row.get("machine")? },
+        trusted: row.get("trusted")?,
+        proof,
+        reason: row.get("reason")?,
+        at_ms: row.get("noted_at")?,
     })
 }
 
-/// The columns that [`read_policy`] wants to see.
-pub(super) const POLICY: &str = "share_ppm, seed, by_search, across";
-
-/// How many columns [`POLICY`] names.
-pub(super) const POLICY_WIDTH: usize = 4;
-
-/// A policy from the columns [`POLICY`], the first of which has the number `at`.
-pub(super) fn read_policy(columns: &rusqlite::Row<'_>, at: usize) -> Result<AuditPolicy> {
-    let (share_ppm, by_search) = (columns.get(at)?, columns.get(at + 2)?);
-    let name: String = columns.get(at + 3)?;
+/// A policy from a row that has the columns of their table.
+pub(super) fn read_policy(row: &rusqlite::Row<'_>) -> Result<AuditPolicy> {
+    let name: String = row.get("across")?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
-    let across = AuditScope::named(&name).ok_or_else(fault)?;
-    let seed = unsigned(columns, at + 1)?;
-    Ok(AuditPolicy { share_ppm, seed, by_search, across })
+    Ok(AuditPolicy {
+        share_ppm: row.get("share_ppm")?,
+        seed: row.get("seed")?,
+        by_search: row.get("by_search")?,
+        across: AuditScope::named(&name).ok_or_else(fault)?,
+    })
 }

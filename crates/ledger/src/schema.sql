@@ -105,7 +105,7 @@ CREATE TABLE ranges (
     build       INTEGER NOT NULL,    -- see builds
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
-    accepted_at INTEGER NOT NULL,
+    noted_at    INTEGER NOT NULL,    -- when it was accepted
     checksum    INTEGER NOT NULL,    -- over job to lease
     audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
     task_counts BLOB,                -- what each task counts, if that is told: eight bytes each, the lowest first. The last
@@ -129,7 +129,7 @@ CREATE TABLE audits (
     build      INTEGER NOT NULL,    -- see builds
     lease      INTEGER NOT NULL,
     busy_us    INTEGER NOT NULL,
-    counted_at INTEGER NOT NULL,
+    noted_at   INTEGER NOT NULL,
     checksum   INTEGER NOT NULL,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
@@ -193,13 +193,12 @@ SELECT *, processor_us / 3.6e9 AS processor_hours, gpu_us / 3.6e9 AS gpu_hours
 FROM (SELECT job,
              jobs.owner AS owner,          -- whose job it is
              counted.owner AS counted_by,  -- the owner of the worker's credential
-             date(at / 1000, 'unixepoch') AS day,
+             date(noted_at / 1000, 'unixepoch') AS day,
              CAST(min(total(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END), 4e18) AS INTEGER) AS processor_us,
              CAST(min(total(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END), 4e18) AS INTEGER) AS gpu_us
-      FROM (SELECT job, owner, kernel, busy_us, accepted_at AS at FROM ranges
-            UNION ALL SELECT job, owner, kernel, busy_us, counted_at FROM audits
+      FROM (SELECT job, owner, kernel, busy_us, noted_at FROM ranges
+            UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM audits
             UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
       JOIN jobs ON jobs.id = job
-      WHERE job NOT IN (SELECT job FROM removed)
       GROUP BY 1, 3, 4
       UNION ALL SELECT job, owner, counted_by, day, processor_us, gpu_us FROM removed_hours);

@@ -12,23 +12,22 @@ use farm::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 
-use super::entry::{
-    self, CHECKS, COLUMNS, STORED, WIDTH, insert, read_one, read_row, signed, unsigned,
-};
-use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
+use super::entry::{self, CHECKS, COLUMNS, STORED, WIDTH, insert, read_one, read_row};
+use super::restore::{BEGUN, JOBS, read_job, read_trust};
 use super::{LedgerFault, Result, task_counts};
 
-static ADD_RANGE: LazyLock<String> =
-    LazyLock::new(|| insert("ranges", &["accepted_at", "audit", "task_counts"]));
-static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits", &["counted_at"]));
-static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["noted_at", "state"]));
+pub(super) static ADD_RANGE: LazyLock<String> =
+    LazyLock::new(|| insert("ranges", &["audit", "task_counts"]));
+pub(super) static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits", &[]));
+pub(super) static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["state"]));
 
 /// A ledger's tables. They are changed only within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
 
 impl SqlStore<'_> {
-    fn change(&self, query: &str, params: impl Params) -> Result<usize> {
-        Ok(self.0.prepare_cached(query)?.execute(params)?)
+    fn change(&self, query: &str, params: impl Params) -> Result<()> {
+        self.0.prepare_cached(query)?.execute(params)?;
+        Ok(())
     }
 
     /// All that `read` makes of the rows of a query.
@@ -42,24 +41,15 @@ impl SqlStore<'_> {
         statement.query_and_then(params, read)?.collect()
     }
 
-    /// Adds a second count that was made at this time.
-    pub(super) fn add_audit(&self, job: JobId, row: &Row, at_ms: i64) -> Result<()> {
-        self.add(&ADD_AUDIT, job, row, &[&at_ms])
-    }
-
-    /// Adds evidence that was made at this time.
-    pub(super) fn add_dispute(
+    /// Adds a row and its time by what [`insert`] made for its table, with `own` in the columns of this table.
+    pub(super) fn add(
         &self,
+        insert: &str,
         job: JobId,
         row: &Row,
         at_ms: i64,
-        state: DisputeState,
+        own: &[&dyn ToSql],
     ) -> Result<()> {
-        self.add(&ADD_DISPUTE, job, row, &[&at_ms, &(state as i64)])
-    }
-
-    /// Adds a row to a table, which has `own` in its own columns.
-    fn add(&self, insert: &str, job: JobId, row: &Row, own: &[&dyn ToSql]) -> Result<()> {
         let text = &row.provenance.build;
         let mut find = self.0.prepare_cached("SELECT id FROM builds WHERE text = ?")?;
         let build = match find.query_row([text], |columns| columns.get(0)).optional()? {
@@ -69,61 +59,60 @@ impl SqlStore<'_> {
                 self.0.last_insert_rowid()
             }
         };
+        let own = [&at_ms as &dyn ToSql].into_iter().chain(own.iter().copied());
         Ok(entry::execute(&mut *self.0.prepare_cached(insert)?, job, row, build, own)?)
     }
 
+    /// The files in the folder of keys with which the ledger was served.
+    pub(super) fn keys(&self) -> Result<Vec<String>> {
+        self.all("SELECT name FROM keys ORDER BY name", [], |row| Ok(row.get(0)?))
+    }
+
     /// Says whether an accepted range was counted a second time.
-    pub(super) fn set_check(&self, job: JobId, range: Range, check: Check) -> Result<()> {
-        let (job, first, past) = key(job, range);
-        self.change(
-            "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
-            (check as i64, job, first, past),
-        )?;
-        Ok(())
+    fn set_check(&self, job: JobId, range: Range, check: Check) -> Result<()> {
+        let query = "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?";
+        self.change(query, (check as i64, job.0, range.start(), range.end()))
     }
 
     /// Adds a change of trust.
     pub(super) fn note_trust(&self, change: &TrustChange) -> Result<()> {
         let TrustChange { party, trusted, proof, reason, at_ms } = change;
-        let proof = proof.map(|(job, range)| key(job, range));
         self.change(
-            &format!("INSERT INTO trust ({TRUST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+            "INSERT INTO trust VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 &party.owner,
                 &party.machine,
                 trusted,
-                proof.map(|(job, ..)| job),
-                proof.map(|(_, first, _)| first),
-                proof.map(|(.., past)| past),
+                proof.map(|(job, _)| job.0),
+                proof.map(|(_, range)| range.start()),
+                proof.map(|(_, range)| range.end()),
                 reason,
                 at_ms,
             ),
-        )?;
-        Ok(())
+        )
     }
 
     /// Moves what a table has of a range to the evidence.
     fn move_to_disputes(
         &self,
-        (table, noted): (&str, &str),
+        table: &str,
         job: JobId,
         range: Range,
         why: DisputeState,
     ) -> Result<()> {
-        let key = (signed(job.0), signed(range.start()));
         let query = format!(
-            "INSERT INTO disputes (job, {STORED}, noted_at, state) \
-             SELECT job, {STORED}, {noted}, ? FROM {table} WHERE job = ? AND first = ?"
+            "INSERT INTO disputes ({STORED}, noted_at, state) \
+             SELECT {STORED}, noted_at, ? FROM {table} WHERE job = ? AND first = ?"
         );
-        self.change(&query, (why as i64, key.0, key.1))?;
-        self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
-        Ok(())
+        self.change(&query, (why as i64, job.0, range.start()))?;
+        let query = format!("DELETE FROM {table} WHERE job = ? AND first = ?");
+        self.change(&query, (job.0, range.start()))
     }
 }
 
 /// Job, first and past.
-fn key(job: JobId, range: Range) -> (i64, i64, i64) {
-    (signed(job.0), signed(range.start()), signed(range.end()))
+fn key(job: JobId, range: Range) -> (u64, u64, u64) {
+    (job.0, range.start(), range.end())
 }
 
 impl Store for SqlStore<'_> {
@@ -131,7 +120,7 @@ impl Store for SqlStore<'_> {
 
     fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>> {
         match only {
-            Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [signed(id.0)], read_job),
+            Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [id.0], read_job),
             None => self.all(&format!("{JOBS} ORDER BY id"), [], read_job),
         }
     }
@@ -143,12 +132,12 @@ impl Store for SqlStore<'_> {
              shards, priority, state, submitted_at, owner, key) \
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                signed(job.0),
+                job.0,
                 plan.problem.text(),
                 plan.problem.n(),
                 plan.method.name(),
                 plan.method.parameter().map(|(_, value)| value),
-                signed(plan.tasks),
+                plan.tasks,
                 plan.fingerprint().to_string(),
                 slice.index(),
                 slice.of(),
@@ -158,8 +147,7 @@ impl Store for SqlStore<'_> {
                 &origin.owner,
                 &origin.key,
             ),
-        )?;
-        Ok(())
+        )
     }
 
     fn change_job(&mut self, job: &StoredJob, change: Option<JobChange>, by: &str) -> Result<()> {
@@ -177,7 +165,7 @@ impl Store for SqlStore<'_> {
                 now,
                 job.state.is_over(),
                 now,
-                signed(job.id.0),
+                job.id.0,
             ),
         )?;
         let (state, priority) = match change {
@@ -186,64 +174,31 @@ impl Store for SqlStore<'_> {
             Some(JobChange::Priority(priority)) => (None, Some(priority)),
             None => return Ok(()),
         };
-        self.change(
-            "INSERT INTO changes (job, state, priority, asked_by, changed_at) VALUES (?, ?, ?, ?, ?)",
-            (signed(job.id.0), state, priority, by, now),
-        )?;
-        Ok(())
+        let query = "INSERT INTO changes VALUES (?, ?, ?, ?, ?)";
+        self.change(query, (job.id.0, state, priority, by, now))
     }
 
-    fn remove_job(&mut self, job: JobId) -> Result<bool> {
-        /// Rows of a table that go in one transaction: a million take seconds, for which nothing else would be written. In
-        /// tests short histories have several parts.
-        const MOST: u32 = if cfg!(test) { 2 } else { 4_096 };
-        let id = signed(job.0);
-        // Only the first time, while the job has all of its counts.
+    fn remove_job(&mut self, job: JobId) -> Result<()> {
         self.change(
             "INSERT INTO removed_hours SELECT job, owner, counted_by, day, processor_us, gpu_us FROM accounting \
-             WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM removed WHERE job = ?1)",
-            [id],
+             WHERE job = ?",
+            [job.0],
         )?;
         self.change(
-            "INSERT OR IGNORE INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
+            "INSERT INTO removed \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
-            (unix_ms(), id),
+            (unix_ms(), job.0),
         )?;
-        self.change(
-            "UPDATE jobs SET state = ?, total = NULL, key = NULL WHERE id = ?",
-            (JobState::Cancelled.name(), id),
-        )?;
-        let remove = |table, first_of| {
-            let some =
-                format!("SELECT first FROM {first_of} WHERE job = ?1 ORDER BY first LIMIT ?2");
-            let query = format!("DELETE FROM {table} WHERE job = ?1 AND first IN ({some})");
-            self.change(&query, (id, MOST))
-        };
-        // A ledger is sound at each moment: a range goes after what disputes it, and with its second count.
-        if remove("disputes", "disputes")? >= MOST as usize {
-            return Ok(false);
+        for table in ["disputes", "audits", "ranges", "audit_policies", "changes"] {
+            self.change(&format!("DELETE FROM {table} WHERE job = ?"), [job.0])?;
         }
-        remove("audits", "ranges")?;
-        if remove("ranges", "ranges")? >= MOST as usize {
-            return Ok(false);
-        }
-        for table in ["audit_policies", "changes"] {
-            self.change(&format!("DELETE FROM {table} WHERE job = ?"), [id])?;
-        }
-        self.change("DELETE FROM jobs WHERE id = ?", [id])?;
-        Ok(true)
+        self.change("DELETE FROM jobs WHERE id = ?", [job.0])
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
         let AuditPolicy { share_ppm, seed, by_search, across } = policy;
-        self.change(
-            &format!(
-                "INSERT INTO audit_policies (job, {POLICY}, asked_at, asked_by) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?)"
-            ),
-            (signed(job.0), share_ppm, signed(seed), by_search, across.name(), unix_ms(), by),
-        )?;
-        Ok(())
+        let query = "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?, ?)";
+        self.change(query, (job.0, share_ppm, seed, by_search, across.name(), unix_ms(), by))
     }
 
     fn visit(
@@ -253,11 +208,11 @@ impl Store for SqlStore<'_> {
         see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<()> {
         const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
-        let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(signed(job.0))];
+        let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(job.0)];
         let condition = match which {
             Select::All => String::new(),
             Select::Overlapping(range) => {
-                params.extend([range.start(), range.end()].map(|at| Box::new(signed(at)) as _));
+                params.extend([range.start(), range.end()].map(|at| Box::new(at) as _));
                 // Rows do not overlap each other, so that at most one begins before the range.
                 "AND past > ?2 AND first < ?3 AND first >= coalesce((SELECT max(first) FROM ranges \
                  WHERE job = ?1 AND first <= ?2), 0)"
@@ -279,7 +234,7 @@ impl Store for SqlStore<'_> {
         let mut statement = self.0.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(columns) = rows.next()? {
-            let (row, check) = (read_row(job, columns, 0)?, read_one(&CHECKS, columns, WIDTH)?);
+            let (row, check) = (read_row(job, columns)?, read_one(&CHECKS, columns, WIDTH)?);
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
             let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {
@@ -293,8 +248,7 @@ impl Store for SqlStore<'_> {
         // A literal, so that SQLite counts those that wait by their index.
         let query =
             format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
-        let counts = self.all(&query, [signed(job.0)], |columns| unsigned(columns, 0))?;
-        Ok(counts[0])
+        Ok(self.0.prepare_cached(&query)?.query_row([job.0], |row| row.get(0))?)
     }
 
     fn insert(
@@ -305,53 +259,44 @@ impl Store for SqlStore<'_> {
         instead_of: &[Range],
     ) -> Result<()> {
         for part in instead_of {
-            self.change(
-                "DELETE FROM ranges WHERE job = ? AND first = ?",
-                (signed(job.0), signed(part.start())),
-            )?;
+            let key = (job.0, part.start());
+            self.change("DELETE FROM ranges WHERE job = ? AND first = ?", key)?;
         }
-        let own: &[&dyn ToSql] =
-            &[&unix_ms(), &(counted.check as i64), &task_counts::bytes(task_counts)];
-        self.add(&ADD_RANGE, job, &counted.row, own)
+        let own: &[&dyn ToSql] = &[&(counted.check as i64), &task_counts::bytes(task_counts)];
+        self.add(&ADD_RANGE, job, &counted.row, unix_ms(), own)
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
-        let counts = self.all(
-            "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?",
-            key(job, range),
-            |columns| Ok(task_counts::read(columns, 0, job, range)),
-        )?;
-        match counts.into_iter().next() {
-            Some(Err(LedgerFault::Content(reason))) => {
-                tracing::warn!(reason, "these counts are left out; the sum of their row is sound");
-                Ok(TaskCounts::default())
-            }
-            Some(counts) => counts,
-            None => Ok(TaskCounts::default()),
-        }
+        let query = "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?";
+        let counts = self.all(query, key(job, range), |row| task_counts::read(row, 0, range))?;
+        let counts = counts.into_iter().next().unwrap_or_else(|| Some(TaskCounts::default()));
+        Ok(counts.unwrap_or_else(|| {
+            tracing::warn!(
+                %job, %range,
+                "the counts of these tasks were altered and are left out; the sum of their row is sound"
+            );
+            TaskCounts::default()
+        }))
     }
 
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<()> {
-        self.change(
-            "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?",
-            key(job, range),
-        )?;
-        Ok(())
+        let query = "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?";
+        self.change(query, key(job, range))
     }
 
     fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<()> {
-        self.move_to_disputes(("audits", "counted_at"), job, range, DisputeState::TakenBack)?;
+        self.move_to_disputes("audits", job, range, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
     }
 
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
-        self.add_audit(job, second, unix_ms())
+        self.add(&ADD_AUDIT, job, second, unix_ms(), &[])
     }
 
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
-        self.move_to_disputes(("audits", "counted_at"), job, range, why)?;
-        self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
+        self.move_to_disputes("audits", job, range, why)?;
+        self.move_to_disputes("ranges", job, range, why)
     }
 
     fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>> {
@@ -360,8 +305,8 @@ impl Store for SqlStore<'_> {
                 "SELECT {COLUMNS} FROM disputes WHERE job = ? AND state = 0 \
                  ORDER BY first, past, rowid"
             ),
-            [signed(job.0)],
-            |columns| read_row(job, columns, 0),
+            [job.0],
+            |columns| read_row(job, columns),
         )?;
         let mut disputes: Vec<OpenDispute> = Vec::new();
         for claim in claims {
@@ -374,15 +319,13 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_claim(&mut self, job: JobId, row: &Row) -> Result<()> {
-        self.add_dispute(job, row, unix_ms(), DisputeState::Open)
+        self.add(&ADD_DISPUTE, job, row, unix_ms(), &[&(DisputeState::Open as i64)])
     }
 
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {
-        self.change(
-            "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0",
-            key(job, range),
-        )?;
-        Ok(())
+        let query =
+            "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0";
+        self.change(query, key(job, range))
     }
 
     fn change_trust(
@@ -398,19 +341,14 @@ impl Store for SqlStore<'_> {
 
     fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<()> {
         let Share { weight, limit_us } = share;
-        self.change(
-            "INSERT INTO shares (owner, weight, limit_us, asked_by, noted_at) VALUES (?, ?, ?, ?, ?)",
-            (owner, weight, limit_us.map(signed), by, unix_ms()),
-        )?;
-        Ok(())
+        let query = "INSERT INTO shares VALUES (?, ?, ?, ?, ?)";
+        self.change(query, (owner, weight, limit_us, by, unix_ms()))
     }
 
     fn shares(&mut self) -> Result<BTreeMap<String, Share>> {
         let query = "SELECT owner, weight, limit_us FROM shares ORDER BY rowid";
         let all = self.all(query, [], |row| {
-            let has_limit = row.get::<_, Option<i64>>(2)?.is_some();
-            let limit_us = has_limit.then(|| unsigned(row, 2)).transpose()?;
-            Ok((row.get(0)?, Share { weight: row.get(1)?, limit_us }))
+            Ok((row.get(0)?, Share { weight: row.get(1)?, limit_us: row.get(2)? }))
         })?;
         Ok(all.into_iter().collect())
     }
@@ -419,14 +357,14 @@ impl Store for SqlStore<'_> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
         let all = self.all(query, [], |row| {
-            let hours = Hours { processor_us: unsigned(row, 2)?, gpu_us: unsigned(row, 3)? };
-            Ok((JobId(unsigned(row, 0)?), (row.get(1)?, hours)))
+            let hours = Hours { processor_us: row.get(2)?, gpu_us: row.get(3)? };
+            Ok((JobId(row.get(0)?), (row.get(1)?, hours)))
         })?;
         Ok(all.into_iter().collect())
     }
 
     fn trust_changes(&mut self) -> Result<Vec<TrustChange>> {
-        self.all(&format!("SELECT {TRUST} FROM trust ORDER BY rowid"), [], read_trust)
+        self.all("SELECT * FROM trust ORDER BY rowid", [], read_trust)
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
 const JOB: JobId = JobId(1);
 
 fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open_again(path)?.begin()
+    CheckedLedger::open(path)?.begin()
 }
 
 fn config() -> Config {
@@ -111,7 +111,7 @@ fn checked_count(range: Range, count: u64) -> CheckedCount {
 /// Gives every range a second count. Nobody looks at who made it here.
 const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
     INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, accepted_at, checksum FROM ranges";
+        busy_us, noted_at, checksum FROM ranges";
 
 const OWNER: &str = "owner";
 

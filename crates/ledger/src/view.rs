@@ -8,9 +8,7 @@ use std::path::Path;
 
 use farm::{Credit, CreditOf, Incident, JobId, Principal, Range};
 use rusqlite::Connection;
-use rusqlite::types::ValueRef;
 
-use super::entry::signed;
 use super::store::SqlStore;
 use super::{Result, format};
 
@@ -18,22 +16,6 @@ use super::{Result, format};
 #[derive(Debug)]
 pub struct LedgerView {
     pub(super) db: Connection,
-}
-
-/// An accepted range, as far as a page shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SeenRange<'a> {
-    /// The ordinals.
-    pub range: Range,
-    /// The name of the worker that counted it.
-    pub worker: &'a str,
-    /// Whether two parties counted it alike.
-    pub is_audited: bool,
-}
-
-/// The files in the folder of keys with which a ledger was served.
-pub(super) fn keys(db: &Connection) -> Result<Vec<String>> {
-    SqlStore(db).all("SELECT name FROM keys ORDER BY name", [], |row| Ok(row.get(0)?))
 }
 
 impl LedgerView {
@@ -55,10 +37,11 @@ impl LedgerView {
     ///
     /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn keys(&self) -> Result<Vec<String>> {
-        keys(&self.db)
+        SqlStore(&self.db).keys()
     }
 
-    /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off.
+    /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off: with the range, the name
+    /// of the worker that counted it, and whether two parties counted it alike.
     ///
     /// # Errors
     ///
@@ -66,17 +49,16 @@ impl LedgerView {
     pub fn ranges(
         &self,
         job: JobId,
-        mut see: impl FnMut(SeenRange<'_>) -> ControlFlow<()>,
+        mut see: impl FnMut(Range, &str, bool) -> ControlFlow<()>,
     ) -> Result<()> {
         let query =
             "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
         let mut statement = self.db.prepare(query)?;
-        let mut rows = statement.query([signed(job.0)])?;
+        let mut rows = statement.query([job.0])?;
         while let Some(row) = rows.next()? {
-            let range = Range::new(number(row.get_ref(0)?), number(row.get_ref(1)?));
             let worker = row.get_ref(2)?.as_str().unwrap_or_default();
-            if let Some(range) = range
-                && see(SeenRange { range, worker, is_audited: row.get(3)? }).is_break()
+            if let Some(range) = Range::new(row.get(0)?, row.get(1)?)
+                && see(range, worker, row.get(3)?).is_break()
             {
                 break;
             }
@@ -91,7 +73,7 @@ impl LedgerView {
     /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
         let incidents =
-            SqlStore(&self.db).all(INCIDENTS, (signed(job.0), LedgerView::INCIDENTS), |row| {
+            SqlStore(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
                 Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
             })?;
         if incidents.is_empty() {
@@ -113,25 +95,19 @@ impl LedgerView {
                 ("owner, machine, worker, job", [owner, machine, worker].map(|name| Some(&**name)))
             }
         };
-        // A second count has taken time, but its placements are counted already.
-        let from = |table, (tasks, count, agreed, contradicted, at)| {
-            format!(
-                "SELECT owner, machine, worker, job, kernel, {tasks} AS tasks, {count} AS count, busy_us, \
-                 {agreed} AS agreed, {contradicted} AS contradicted, {at} AS at FROM {table}"
-            )
-        };
-        let ranges = from("ranges", ("past - first", "count", "audit = 2", "0", "accepted_at"));
-        let audits = from("audits", ("0", "0", "1", "0", "counted_at"));
-        // The count that settled a range contradicts no other one.
-        let is_wrong = "SELECT 1 FROM ranges r WHERE r.job = disputes.job AND r.first = disputes.first \
-                        AND r.past = disputes.past AND r.digest = disputes.digest";
-        let disputes = from("disputes", ("0", "0", "0", "1", "noted_at"));
-        let disputes = format!("{disputes} WHERE NOT EXISTS ({is_wrong})");
+        // A second count has taken time, but its placements are counted already. A count that settled a range contradicts no
+        // other one.
+        let counted = "SELECT owner, machine, worker, job, kernel, past - first AS tasks, count, busy_us, \
+                       audit = 2 AS agreed, 0 AS contradicted, noted_at FROM ranges \
+             UNION ALL SELECT owner, machine, worker, job, kernel, 0, 0, busy_us, 1, 0, noted_at FROM audits \
+             UNION ALL SELECT owner, machine, worker, job, kernel, 0, 0, busy_us, 0, 1, noted_at FROM disputes d \
+                       WHERE NOT EXISTS (SELECT 1 FROM ranges r WHERE r.job = d.job AND r.first = d.first \
+                                         AND r.past = d.past AND r.digest = d.digest)";
         let query = format!(
             "SELECT {key}, group_concat(DISTINCT kernel), sum(tasks), total(CAST(count AS REAL)), \
              CAST(min(total(busy_us), 9e18) AS INTEGER), \
-             sum(agreed), sum(contradicted), max(at) \
-             FROM ({ranges} UNION ALL {audits} UNION ALL {disputes}) \
+             sum(agreed), sum(contradicted), max(noted_at) \
+             FROM ({counted}) \
              WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3) \
              GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
             Credit::MOST
@@ -141,27 +117,17 @@ impl LedgerView {
                 owner: row.get(0)?,
                 machine: row.get(1)?,
                 worker: row.get(2)?,
-                job: job(row.get_ref(3)?),
+                job: row.get::<_, Option<u64>>(3)?.map(JobId),
                 kernels: row.get(4)?,
-                tasks: number(row.get_ref(5)?),
+                tasks: row.get(5)?,
                 placements: row.get(6)?,
-                busy_us: number(row.get_ref(7)?),
-                agreed: number(row.get_ref(8)?),
-                contradicted: number(row.get_ref(9)?),
+                busy_us: row.get(7)?,
+                agreed: row.get(8)?,
+                contradicted: row.get(9)?,
                 last_ms: row.get(10)?,
             })
         })
     }
-}
-
-/// A number that is never negative; 0 if somebody has changed the file.
-fn number(value: ValueRef<'_>) -> u64 {
-    value.as_i64().ok().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
-}
-
-/// The job of this number; `None` of `NULL`.
-fn job(value: ValueRef<'_>) -> Option<JobId> {
-    (value != ValueRef::Null).then(|| JobId(number(value)))
 }
 
 /// The incidents of a job, the latest first, and no more of a kind than the second parameter says.

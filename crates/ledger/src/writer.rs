@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
 use super::store::SqlStore;
-use super::{CredentialChange, Ledger, LedgerFault, Result, credentials};
+use super::{Credential, Ledger, LedgerFault, Result, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 const QUEUE: usize = 65_536;
@@ -20,8 +20,8 @@ const MAX_BATCH: usize = 8_192;
 pub enum LedgerRequest {
     /// A command of the farm, and the asker who gets the answer.
     Farm(Asker, LedgerCommand),
-    /// A change of the credentials; the answer comes when it is durable.
-    Credential(CredentialChange, oneshot::Sender<()>),
+    /// A credential to be added, or one that was revoked; the answer comes when it is durable.
+    Credential(Credential, oneshot::Sender<()>),
     /// Checks that the ledger's file is still there, as every commit does. It has no answer.
     Look,
 }
@@ -59,25 +59,19 @@ pub struct LedgerHandle {
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
 }
 
-/// The two ends of a ledger: what writes it until the farm drops its end or the ledger fails, and the farm's end.
-pub(crate) fn writer(ledger: Ledger) -> (impl FnOnce() + Send, LedgerHandle) {
+/// Writes the ledger on a thread of its own, until the farm drops its end or the ledger fails.
+pub fn spawn(ledger: Ledger) -> LedgerHandle {
     let (requests, queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
-    (move || write(ledger, queue, &answers), LedgerHandle { requests, events })
-}
-
-/// Writes the ledger on a thread of its own.
-pub fn spawn(ledger: Ledger) -> LedgerHandle {
-    let (writer, handle) = writer(ledger);
     std::thread::Builder::new()
         .name("ledger".into())
-        .spawn(writer)
+        .spawn(move || write(ledger, queue, &answers))
         .expect("the system can start a thread");
-    handle
+    LedgerHandle { requests, events }
 }
 
 /// Before the last event is sent, the queue is closed and the ledger released.
-fn write(
+pub(crate) fn write(
     ledger: Ledger,
     mut queue: mpsc::Receiver<LedgerRequest>,
     answers: &mpsc::UnboundedSender<LedgerEvent>,
@@ -123,8 +117,8 @@ impl Ledger {
         let mut store = SqlStore(&self.db);
         let mut serve = |request: &LedgerRequest| match request {
             LedgerRequest::Farm(_, command) => rules::execute(&mut store, command),
-            LedgerRequest::Credential(change, _) => {
-                credentials::change(&self.db, change).map(|()| LedgerAnswer::Written)
+            LedgerRequest::Credential(credential, _) => {
+                credentials::write(&self.db, credential).map(|()| LedgerAnswer::Written)
             }
             LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };

@@ -13,9 +13,12 @@ const HEIGHT: f64 = 100.0;
 /// The most points that are drawn: neighbouring slots are put together beyond.
 const POINTS: usize = 500;
 
-/// Placements per second and workers over the slots of a history, which ends now or with a job.
-pub(crate) fn chart(past: &Past, end: &str) -> Markup {
-    let Past { slot_ms, loads, until_ms } = past;
+/// Placements per second and workers over the slots of a history, which ends now or with a job; `nothing` says that it is too
+/// short.
+pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
+    let Some(Past { slot_ms, loads, until_ms }) = past.filter(|past| past.loads.len() > 1) else {
+        return html! { p.empty { (nothing) } };
+    };
     let together = loads.len().div_ceil(POINTS).max(1);
     let slot_s = *slot_ms as f64 / 1_000.0;
     let rate = |loads: &[Load]| {
@@ -38,7 +41,7 @@ pub(crate) fn chart(past: &Past, end: &str) -> Markup {
                 (scale(&[&short(rate_top), &short(rate_top / 2.0), "0"]))
                 svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
                     aria-label=(label) {
-                    path.area d=(area(&rates, rate_top)) {}
+                    polygon.area points=(format!("0,{HEIGHT} {}{WIDTH},{HEIGHT}", line(&rates, rate_top))) {}
                     line.grid x1="0" x2=(WIDTH) y1=(HEIGHT / 2.0) y2=(HEIGHT / 2.0) {}
                     polyline.line points=(line(&workers, worker_top)) {}
                 }
@@ -72,26 +75,14 @@ fn round_up(value: f64) -> f64 {
     steps.into_iter().map(|step| step * power).find(|&top| top >= value).unwrap_or(value)
 }
 
-fn points<'a>(values: &'a [f64], top: f64) -> impl Iterator<Item = (f64, f64)> + 'a {
-    let step = WIDTH / (values.len().max(2) - 1) as f64;
-    let height = move |value: f64| HEIGHT - (HEIGHT - 2.0) * value / top;
-    values.iter().enumerate().map(move |(at, &value)| (at as f64 * step, height(value)))
-}
-
+/// The corners of a line from the left end to the right one.
 fn line(values: &[f64], top: f64) -> String {
-    points(values, top).fold(String::new(), |mut text, (x, y)| {
+    let step = WIDTH / (values.len().max(2) - 1) as f64;
+    values.iter().enumerate().fold(String::new(), |mut text, (at, value)| {
+        let (x, y) = (at as f64 * step, HEIGHT - (HEIGHT - 2.0) * value / top);
         let _ = write!(text, "{x:.1},{y:.1} ");
         text
     })
-}
-
-fn area(values: &[f64], top: f64) -> String {
-    let mut text = format!("M0 {HEIGHT}");
-    for (x, y) in points(values, top) {
-        let _ = write!(text, "L{x:.1} {y:.1}");
-    }
-    let _ = write!(text, "V{HEIGHT}z");
-    text
 }
 
 #[cfg(test)]
@@ -108,7 +99,7 @@ mod tests {
     fn the_chart_says_when_it_begins_and_ends() {
         let load = Load { placements: 5e9, workers: 3 };
         let past = Past { slot_ms: 10_000, loads: vec![load; 6], until_ms: 60_000 };
-        let html = chart(&past, "its end").into_string();
+        let html = chart(Some(&past), "its end", "nothing").into_string();
         for text in ["00:00:00", "00:01:00, its end", "at most 500\u{a0}M placements per second"] {
             assert!(html.contains(text), "{text}: {html}");
         }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use farm::{Fact, JobId, JobState, JobView};
+use farm::{AuditPolicy, Fact, JobId, JobState, JobView};
 use maud::{Markup, html};
 
 use crate::address::of_owner;
 use crate::chart::chart;
 use crate::frame::{self, Reader};
-use crate::jobs::{audits, done, owner, share, state};
+use crate::jobs::{audits, done, owner, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
 use crate::snapshot::{JobDetail, Snapshot};
@@ -39,10 +39,8 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     };
     let counted = html! {
         h2 { "Speed" }
-        @match history.as_ref().filter(|past| past.loads.len() > 1) {
-            Some(past) => (chart(past, if view.state.is_over() { "its end" } else { "now" })),
-            None => p.empty { "Too little of it was counted yet, or in too short a time." },
-        }
+        @let end = if view.state.is_over() { "its end" } else { "now" };
+        (chart(history.as_ref(), end, "Too little of it was counted yet, or in too short a time."))
     };
     let plan = html! {
         h2 { "Plan" }
@@ -135,14 +133,15 @@ fn numbers(job: &JobView, snapshot: &Snapshot) -> Markup {
 
 fn audit(job: &JobView) -> String {
     job.audit.map_or("no range was chosen".into(), |policy| {
-        format!("{}% of the ranges, across {}", share(policy.share_ppm), policy.across.name())
+        let percent = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
+        format!("{percent}% of the ranges, across {}", policy.across.name())
     })
 }
 
 fn facts(job: &JobView) -> Markup {
     html! {
         dl.facts {
-            @if job.total != Some(job.counted) { (fact(&counted(job), &grouped(job.counted))) }
+            @if job.total.is_none() { (fact("Sum of the counts", &grouped(job.counted))) }
             @if job.thread_memory > 0 {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
             }
@@ -154,13 +153,6 @@ fn facts(job: &JobView) -> Markup {
             @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", &utc(at))) }
         }
     }
-}
-
-/// The label of the sum of the counts.
-fn counted(job: &JobView) -> String {
-    let is_covered = job.tasks_done == job.tasks();
-    let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
-    format!("Sum{}{symmetry}", if is_covered { "" } else { " so far" })
 }
 
 /// The part of [`job`] with which `reader` changes the job, if they may.

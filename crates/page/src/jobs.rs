@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farm::{AuditPolicy, Farm, JobId, JobState, JobView, Overview, Problem};
+use farm::{Farm, JobId, JobState, JobView, Overview, Problem};
 use maud::{Markup, html};
 
 use crate::chart::chart;
@@ -45,10 +45,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
         div.hero {
             div.panel {
                 h2 { (rate(snapshot.placements_per_second())) " placements/s" }
-                @match past.filter(|past| past.loads.len() > 1) {
-                    Some(past) => (chart(past, "now")),
-                    None => p.empty { "Nothing was counted in the last six hours." },
-                }
+                (chart(past, "now", "Nothing was counted in the last six hours."))
             }
             (numbers(snapshot))
         }
@@ -303,13 +300,7 @@ pub fn refused_submission(reader: &Reader, refusal: &str, typed: Typed<'_>) -> M
 fn submit(typed: Typed<'_>) -> Markup {
     // Any N will do: it is the names that are wanted.
     let names = Problem::all(8).map(|problem| problem.name()).filter(|name| *name != "completions");
-    let methods = [
-        ("", "what suits N"),
-        ("rows", "rows"),
-        ("prefixes", "prefixes"),
-        ("ring", "ring"),
-        ("halves", "halves"),
-    ];
+    let methods = ["rows", "prefixes", "ring", "halves"];
     let is = |field, value| typed(field) == Some(value);
     let value = |field, usual| typed(field).unwrap_or(usual).to_string();
     html! {
@@ -319,9 +310,8 @@ fn submit(typed: Typed<'_>) -> Markup {
             } }
             label { "N " input type="number" name="n" min="1" max="64" required value=(value("n", "")); }
             label { "Method " select name="method" {
-                @for (method, text) in methods {
-                    option value=(method) selected[is("method", method)] { (text) }
-                }
+                option value="" { "what suits N" }
+                @for method in methods { option value=(method) selected[is("method", method)] { (method) } }
             } }
             label { "Priority " input type="number" name="priority" value=(value("priority", "0")); }
             label { "Counted twice, % "
@@ -330,9 +320,4 @@ fn submit(typed: Typed<'_>) -> Markup {
             button.main { "Submit" }
         }
     }
-}
-
-/// The share of ranges that a policy chooses, in percent.
-pub(crate) fn share(share_ppm: u32) -> f64 {
-    100.0 * f64::from(share_ppm) / f64::from(AuditPolicy::ALL)
 }

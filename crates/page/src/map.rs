@@ -2,7 +2,7 @@
 //!
 //! Neighbouring cells that look alike become one rectangle, so that a map costs what its borders cost.
 
-use farm::{Cell, PlanMap};
+use farm::{Cell, PlanMap, Range};
 use maud::{Markup, html};
 
 use crate::snapshot::{CellRecord, JobRecord};
@@ -10,30 +10,22 @@ use crate::text::grouped;
 
 const SIDE: usize = 64;
 
-/// The kind of a cell, the most remarkable first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Disputed,
-    Failed,
-    Leased,
-    Audited,
-    Accepted,
-    Partly,
-    Free,
-    Foreign,
+farm::named! {
+    /// The kind of a cell, with its class in the style sheet.
+    pub enum Kind {
+        Free = "free",
+        Leased = "leased",
+        Partly = "partly",
+        Accepted = "accepted",
+        Audited = "audited",
+        Disputed = "disputed",
+        Failed = "failed",
+        Foreign = "foreign",
+    }
 }
 
 impl Kind {
-    const SHOWN: [Kind; 7] = [
-        Kind::Free,
-        Kind::Leased,
-        Kind::Partly,
-        Kind::Accepted,
-        Kind::Audited,
-        Kind::Disputed,
-        Kind::Failed,
-    ];
-
+    /// The most remarkable kind that a cell is of.
     fn of(cell: &Cell, record: Option<&CellRecord>) -> Kind {
         let audited = record.map_or(0, |record| record.audited);
         match cell {
@@ -48,22 +40,18 @@ impl Kind {
         }
     }
 
-    /// Its name, and its meaning for a task.
-    fn words(self) -> (&'static str, &'static str) {
+    /// Its meaning for a task.
+    fn meaning(self) -> &'static str {
         match self {
-            Kind::Disputed => ("disputed", "counted with different results"),
-            Kind::Failed => ("failed", "not leased any more: workers were lost with it"),
-            Kind::Leased => ("leased", "leased to workers"),
-            Kind::Audited => ("audited", "accepted, and counted by two parties alike"),
-            Kind::Accepted => ("accepted", "accepted"),
-            Kind::Partly => ("partly", "accepted in part"),
-            Kind::Free => ("free", "to be leased"),
-            Kind::Foreign => ("foreign", "not of this job's part of the plan"),
+            Kind::Disputed => "counted with different results",
+            Kind::Failed => "not leased any more: workers were lost with it",
+            Kind::Leased => "leased to workers",
+            Kind::Audited => "accepted, and counted by two parties alike",
+            Kind::Accepted => "accepted",
+            Kind::Partly => "accepted in part",
+            Kind::Free => "to be leased",
+            Kind::Foreign => "not of this job's part of the plan",
         }
-    }
-
-    fn name(self) -> &'static str {
-        self.words().0
     }
 }
 
@@ -74,17 +62,14 @@ struct Run<'a> {
     width: usize,
     kind: Kind,
     workers: &'a [String],
-    past: u64,
-    first: u64,
+    range: Range,
 }
 
 /// The map, with a legend that has the number of tasks of each kind.
 pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     let rows = map.cells.len().div_ceil(SIDE);
-    let tasks = |kind| tasks_of(map, record, kind);
-    let said = Kind::SHOWN.into_iter().filter(|&kind| kind != Kind::Partly);
-    let said: Vec<_> =
-        said.map(|kind| (kind, tasks(kind))).filter(|&(_, tasks)| tasks > 0).collect();
+    let said = Kind::ALL.map(|kind| (kind, tasks_of(map, record, kind)));
+    let said: Vec<_> = said.into_iter().filter(|&(_, tasks)| tasks > 0).collect();
     let label: Vec<_> = said
         .iter()
         .map(|(kind, tasks)| format!("{} tasks {}", grouped(tasks), kind.name()))
@@ -138,36 +123,32 @@ fn runs<'a>(map: &'a PlanMap, record: Option<&'a JobRecord>) -> Vec<Run<'a>> {
         match runs.last_mut() {
             Some(run) if run.y == y && run.kind == kind && run.workers == workers => {
                 run.width += 1;
-                run.past = cell.range.end();
+                run.range = run.range.hull(cell.range);
             }
-            _ => {
-                let (first, past) = (cell.range.start(), cell.range.end());
-                runs.push(Run { x, y, width: 1, kind, workers, first, past });
-            }
+            _ => runs.push(Run { x, y, width: 1, kind, workers, range: cell.range }),
         }
     }
     runs
 }
 
 fn title(run: &Run<'_>) -> String {
-    let tasks = match run.past - run.first {
-        1 => format!("Task {}", grouped(run.first)),
-        _ => format!("Tasks {} to {}", grouped(run.first), grouped(run.past - 1)),
+    let tasks = match run.range.len() {
+        1 => format!("Task {}", grouped(run.range.start())),
+        _ => format!("Tasks {} to {}", grouped(run.range.start()), grouped(run.range.end() - 1)),
     };
     let workers = run.workers.join(", ");
     let by = match run.kind {
-        _ if workers.is_empty() => String::new(),
         Kind::Free | Kind::Foreign => String::new(),
+        _ if workers.is_empty() => String::new(),
         Kind::Leased => format!(": {workers}"),
         _ => format!(", counted by {workers}"),
     };
-    format!("{tasks}: {}{by}", run.kind.words().1)
+    format!("{tasks}: {}{by}", run.kind.meaning())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farm::Range;
 
     fn cell(start: u64, change: impl FnOnce(&mut Cell)) -> Cell {
         let mut cell = Cell {

@@ -52,7 +52,7 @@ pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
             ("Machines", grouped(snapshot.machines().len()), format!("of {}", plural(owners.len(), "owner"))),
             ("To look at", grouped(troubled), "they come first".into()),
         ]))
-        (distrusted_parties(distrusted))
+        (distrust(distrusted.iter()))
     };
     let listed = html! {
         @if workers.is_empty() {
@@ -67,15 +67,12 @@ pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     Page { title: "Workers".into(), root: "", live, parts }
 }
 
-fn distrusted_parties(distrusted: &[Party]) -> Markup {
+/// Says which parties are distrusted, of ten at most.
+pub(crate) fn distrust<'a>(parties: impl Iterator<Item = &'a Party>) -> Markup {
     html! {
-        @if !distrusted.is_empty() {
+        @for party in parties.take(10) {
             p.refusal role="alert" {
-                "Distrusted, because a count was proven wrong or somebody decided so: "
-                @for (at, party) in distrusted.iter().take(10).enumerate() {
-                    @if at > 0 { ", " } (party.to_string())
-                }
-                @if distrusted.len() > 10 { ", …" }
+                (party.to_string()) " is distrusted, because a count was proven wrong or somebody decided so."
             }
         }
     }

@@ -18,45 +18,15 @@ const MAX_WEIGHT: u8 = 64;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
 
-/// Converts between enums of the farm and those of messages that have the same names and, as 0, nothing.
-macro_rules! enums {
-    ($($name:ident, $field:literal: $($value:ident)+;)*) => {$(
-        impl From<$name> for v1::$name {
-            fn from(value: $name) -> Self {
-                match value { $($name::$value => v1::$name::$value,)+ }
-            }
-        }
-
-        impl TryFrom<v1::$name> for $name {
-            type Error = WireError;
-
-            fn try_from(value: v1::$name) -> Result<Self, WireError> {
-                match value {
-                    v1::$name::Unspecified => Err(WireError::Missing($field)),
-                    $(v1::$name::$value => Ok($name::$value),)+
-                }
-            }
-        }
-    )*};
-}
-
-enums! {
-    Verdict, "verdict": Accepted Agreed Superseded Disputed Obsolete Foreign Invalid;
-    JobState, "state": Running Paused Cancelled Suspended Done;
-    AuditScope, "across": Machines Owners;
-}
-
 impl TryFrom<v1::WorkRequest> for WorkerMessage {
     type Error = WireError;
 
     fn try_from(request: v1::WorkRequest) -> Result<Self, WireError> {
         Ok(match request.message.ok_or(WireError::Missing("message"))? {
             work_request::Message::Hello(hello) => WorkerMessage::Hello(hello.try_into()?),
-            work_request::Message::Credit(credit) => WorkerMessage::Credit(credit.tasks),
+            work_request::Message::Credit(tasks) => WorkerMessage::Credit(tasks),
             work_request::Message::Report(report) => WorkerMessage::Report(report.try_into()?),
-            work_request::Message::Working(working) => {
-                WorkerMessage::Working(LeaseId(working.lease))
-            }
+            work_request::Message::Working(lease) => WorkerMessage::Working(LeaseId(lease)),
             work_request::Message::Draining(_) => WorkerMessage::Draining,
         })
     }
@@ -72,26 +42,23 @@ impl TryFrom<v1::WorkResponse> for CoordinatorMessage {
             }
             work_response::Message::Lease(lease) => CoordinatorMessage::Lease(lease.try_into()?),
             work_response::Message::Tasks(tasks) => CoordinatorMessage::Tasks(tasks.try_into()?),
-            work_response::Message::Ack(ack) => CoordinatorMessage::Ack(ack.try_into()?),
-            work_response::Message::Revoke(revoke) => {
-                CoordinatorMessage::Revoke(LeaseId(revoke.lease))
-            }
-            work_response::Message::Pace(pace) => CoordinatorMessage::Pace(self::pace(pace)?),
+            work_response::Message::Ack(ack) => CoordinatorMessage::Ack(self::ack(ack)?),
+            work_response::Message::Revoke(lease) => CoordinatorMessage::Revoke(LeaseId(lease)),
+            work_response::Message::Pace(report_ms) => CoordinatorMessage::Pace(
+                Pace::from_ms(report_ms)
+                    .ok_or_else(|| WireError::out_of_bounds("pace", report_ms))?,
+            ),
         })
     }
 }
 
-impl TryFrom<v1::Ack> for Ack {
-    type Error = WireError;
-
-    fn try_from(ack: v1::Ack) -> Result<Self, WireError> {
-        Ok(Ack {
-            job: JobId(ack.job),
-            fingerprint: fingerprint(&ack.fingerprint)?,
-            range: range(ack.range)?,
-            verdict: ack.verdict().try_into()?,
-        })
-    }
+fn ack(ack: v1::Ack) -> Result<Ack, WireError> {
+    Ok(Ack {
+        job: JobId(ack.job),
+        fingerprint: fingerprint(&ack.fingerprint)?,
+        range: range(ack.range)?,
+        verdict: named("verdict", &ack.verdict, Verdict::named)?,
+    })
 }
 
 impl TryFrom<v1::Hello> for Hello {
@@ -124,13 +91,9 @@ impl TryFrom<v1::Hello> for Hello {
             threads: hello.threads,
             memory: hello.memory,
             credit: hello.credit,
-            holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+            holding: hello.holding.into_iter().map(holding).collect::<Result<_, _>>()?,
         })
     }
-}
-
-fn pace(v1::Pace { report_ms }: v1::Pace) -> Result<Pace, WireError> {
-    Pace::from_ms(report_ms).ok_or_else(|| WireError::out_of_bounds("report_ms", report_ms))
 }
 
 fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
@@ -149,18 +112,14 @@ impl TryFrom<v1::Party> for Party {
     }
 }
 
-impl TryFrom<v1::Holding> for Holding {
-    type Error = WireError;
-
-    fn try_from(holding: v1::Holding) -> Result<Self, WireError> {
-        Ok(Holding {
-            lease: LeaseId(id("lease", holding.lease)?),
-            job: JobId(id("job", holding.job)?),
-            fingerprint: fingerprint(&holding.fingerprint)?,
-            range: range(holding.range)?,
-            token: token(&holding.token)?,
-        })
-    }
+fn holding(holding: v1::Holding) -> Result<Holding, WireError> {
+    Ok(Holding {
+        lease: LeaseId(id("lease", holding.lease)?),
+        job: JobId(id("job", holding.job)?),
+        fingerprint: fingerprint(&holding.fingerprint)?,
+        range: range(holding.range)?,
+        token: token(&holding.token)?,
+    })
 }
 
 impl TryFrom<v1::Report> for Report {
@@ -202,7 +161,7 @@ impl TryFrom<v1::Lease> for Lease {
             return Err(WireError::out_of_bounds("range", range));
         }
         let token = token(&lease.token)?;
-        let recount: Option<Recount> = lease.recount.map(TryInto::try_into).transpose()?;
+        let recount = lease.recount.map(recount).transpose()?;
         if token.range != range || (token.kind == LeaseKind::Recount) != recount.is_some() {
             return Err(WireError::out_of_bounds("token", "that of another lease"));
         }
@@ -218,57 +177,44 @@ impl TryFrom<v1::Lease> for Lease {
     }
 }
 
-impl TryFrom<v1::Recount> for Recount {
-    type Error = WireError;
-
-    fn try_from(recount: v1::Recount) -> Result<Self, WireError> {
-        let unlike = match recount.unlike.as_str() {
-            "" => KernelName::default(),
-            name => kernel(name)?,
-        };
-        Ok(Recount { unlike, by_search: recount.by_search })
-    }
-}
-
-/// The values that the coordinator adds to an audit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuditDefaults {
-    /// The seed, less than 2^63.
-    pub seed: u64,
-    /// The default of what a second count must differ in.
-    pub usual: AuditScope,
+fn recount(v1::Recount { unlike, by_search }: v1::Recount) -> Result<Recount, WireError> {
+    let unlike = if unlike.is_empty() { KernelName::default() } else { kernel(&unlike)? };
+    Ok(Recount { unlike, by_search })
 }
 
 impl v1::AuditPolicy {
-    /// The farm's policy.
+    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it names one.
     ///
     /// # Errors
     ///
-    /// The share is more than 1.
-    pub fn with(
-        self,
-        AuditDefaults { seed, usual }: AuditDefaults,
-    ) -> Result<AuditPolicy, WireError> {
-        let across = self.across().try_into().unwrap_or(usual);
-        let v1::AuditPolicy { share_ppm, by_search, .. } = self;
-        Ok(AuditPolicy { share_ppm: share(share_ppm)?, seed, by_search, across })
+    /// The share is more than 1, or the scope is unknown.
+    pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
+        let v1::AuditPolicy { share_ppm, by_search, across } = self;
+        if share_ppm > AuditPolicy::ALL {
+            return Err(WireError::out_of_bounds("share_ppm", share_ppm));
+        }
+        let across = match across {
+            Some(name) => named("across", &name, AuditScope::named)?,
+            None => usual,
+        };
+        Ok(AuditPolicy { share_ppm, seed, by_search, across })
     }
 }
 
 impl v1::Change {
-    /// The request to the farm. `defaults` complete an audit.
+    /// The request to the farm. The seed and the `usual` scope are for an audit.
     ///
     /// # Errors
     ///
     /// [`WireError`] if there is no change, or if a field of an audit is out of bounds.
-    pub fn with(self, defaults: AuditDefaults) -> Result<Request, WireError> {
+    pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
             Wanted::Cancel(v1::Cancel {}) => Change::Cancel,
             Wanted::Pause(v1::Pause {}) => Change::Pause,
             Wanted::Resume(v1::Resume {}) => Change::Resume,
             Wanted::Priority(priority) => Change::Priority(priority),
-            Wanted::Audit(policy) => Change::Audit(policy.with(defaults)?),
+            Wanted::Audit(policy) => Change::Audit(policy.with(seed, usual)?),
         };
         Ok(Request::Change(JobId(self.job), change))
     }
@@ -295,15 +241,10 @@ impl TryFrom<v1::Grant> for Request {
     type Error = WireError;
 
     fn try_from(grant: v1::Grant) -> Result<Self, WireError> {
-        use v1::grant::Limit;
-        let v1::Grant { owner, weight, limit } = grant;
-        let limit_us = limit.map(|limit| match limit {
-            Limit::LimitUs(us) => limit_of(us).map(Some),
-            Limit::NoLimit(v1::NoLimit {}) => Ok(None),
-        });
+        let v1::Grant { owner, weight, limit_us } = grant;
         let change = ShareChange {
             weight: weight.map(self::weight).transpose()?,
-            limit_us: limit_us.transpose()?,
+            limit_us: limit_us.map(limit_of).transpose()?,
         };
         Ok(Request::Grant(name("owner", owner)?, change))
     }
@@ -316,11 +257,16 @@ fn weight(weight: u32) -> Result<u32, WireError> {
     }
 }
 
-fn limit_of(us: u64) -> Result<u64, WireError> {
-    if us > Share::MOST_HOURS * Hours::US {
-        return Err(WireError::out_of_bounds("limit_us", us));
+/// The number that stands for no limit in [`v1::Grant::limit_us`].
+pub const NO_LIMIT: u64 = u64::MAX;
+
+fn limit_of(us: u64) -> Result<Option<u64>, WireError> {
+    const MOST: u64 = Share::MOST_HOURS * Hours::US;
+    match us {
+        NO_LIMIT => Ok(None),
+        0..=MOST => Ok(Some(us)),
+        _ => Err(WireError::out_of_bounds("limit_us", us)),
     }
-    Ok(us)
 }
 
 impl TryFrom<v1::Tasks> for TasksBlock {
@@ -354,8 +300,7 @@ impl TryFrom<v1::Plan> for Plan {
     fn try_from(plan: v1::Plan) -> Result<Self, WireError> {
         let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
         let v1::Method { name, parameter } = plan.method.ok_or(WireError::Missing("method"))?;
-        let method = Method::from_name(&name, parameter)
-            .ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))?;
+        let method = named("method", &name, |name| Method::from_name(name, parameter))?;
         if !method.cuts(problem) {
             let (field, value) = method.parameter().unwrap_or(("n", problem.n()));
             return Err(WireError::out_of_bounds(field, value));
@@ -387,9 +332,8 @@ impl TryFrom<v1::Method> for MethodChoice {
     type Error = WireError;
 
     fn try_from(v1::Method { name, parameter }: v1::Method) -> Result<Self, WireError> {
-        let named = MethodChoice::all().find(|choice| choice.name() == name);
-        let named = named.ok_or_else(|| WireError::out_of_bounds("method", shown(&name)))?;
-        Ok(named.with(parameter))
+        let of = |name: &str| MethodChoice::all().find(|choice| choice.name() == name);
+        Ok(named("method", &name, of)?.with(parameter))
     }
 }
 
@@ -397,8 +341,6 @@ impl TryFrom<v1::Job> for JobView {
     type Error = WireError;
 
     fn try_from(job: v1::Job) -> Result<Self, WireError> {
-        let state = job.state().try_into()?;
-        let seen = AuditDefaults { seed: 0, usual: AuditScope::Machines };
         let number = |field, text: &str| {
             text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
         };
@@ -414,7 +356,7 @@ impl TryFrom<v1::Job> for JobView {
                     .map_err(|error| WireError::out_of_bounds("shard", error))?,
                 priority: job.priority,
             },
-            state,
+            state: named("state", &job.state, JobState::named)?,
             tasks_done: job.tasks_done,
             counted: number("counted", &job.counted)?,
             total: job.total.map(|total| number("total", &total)).transpose()?,
@@ -425,7 +367,7 @@ impl TryFrom<v1::Job> for JobView {
             threads: job.threads,
             disputes: size("disputes", job.disputes)?,
             disputed: job.disputed,
-            audit: job.audit.map(|policy| policy.with(seen)).transpose()?,
+            audit: job.audit.map(|policy| policy.with(0, AuditScope::Machines)).transpose()?,
             suspended: job.suspended,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
@@ -475,13 +417,6 @@ fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
     bytes.map(Fingerprint).map_err(|_| WireError::Missing("fingerprint"))
 }
 
-fn share(share_ppm: u32) -> Result<u32, WireError> {
-    if share_ppm > AuditPolicy::ALL {
-        return Err(WireError::out_of_bounds("share_ppm", share_ppm));
-    }
-    Ok(share_ppm)
-}
-
 fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     let bytes = <[u8; 16]>::try_from(bytes);
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
@@ -500,6 +435,11 @@ fn kernel(name: &str) -> Result<KernelName, WireError> {
             shown(name)
         ))
     })
+}
+
+/// What `of` finds under the name that a message has.
+fn named<T>(field: &str, name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, WireError> {
+    of(name).ok_or_else(|| WireError::out_of_bounds(field, shown(name)))
 }
 
 fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {
@@ -555,9 +495,9 @@ impl From<WorkerMessage> for v1::WorkRequest {
         use v1::work_request::Message;
         let message = match message {
             WorkerMessage::Hello(hello) => Message::Hello(hello.into()),
-            WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
+            WorkerMessage::Credit(tasks) => Message::Credit(tasks),
             WorkerMessage::Report(report) => Message::Report(report.into()),
-            WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
+            WorkerMessage::Working(LeaseId(lease)) => Message::Working(lease),
             WorkerMessage::Draining => Message::Draining(v1::Draining {}),
         };
         v1::WorkRequest { message: Some(message) }
@@ -627,10 +567,8 @@ impl From<CoordinatorMessage> for v1::WorkResponse {
             CoordinatorMessage::Lease(lease) => Message::Lease(lease.into()),
             CoordinatorMessage::Tasks(block) => Message::Tasks(block.into()),
             CoordinatorMessage::Ack(ack) => Message::Ack(ack.into()),
-            CoordinatorMessage::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
-            CoordinatorMessage::Pace(pace) => {
-                Message::Pace(v1::Pace { report_ms: pace.report_ms() })
-            }
+            CoordinatorMessage::Revoke(LeaseId(lease)) => Message::Revoke(lease),
+            CoordinatorMessage::Pace(pace) => Message::Pace(pace.report_ms()),
         };
         v1::WorkResponse { message: Some(message) }
     }
@@ -642,7 +580,7 @@ impl From<Ack> for v1::Ack {
             job: ack.job.0,
             fingerprint: bytes(ack.fingerprint),
             range: Some(ack.range.into()),
-            verdict: v1::Verdict::from(ack.verdict).into(),
+            verdict: ack.verdict.name().into(),
         }
     }
 }
@@ -679,26 +617,20 @@ impl From<TasksBlock> for v1::Tasks {
 impl From<AuditPolicy> for v1::AuditPolicy {
     fn from(policy: AuditPolicy) -> Self {
         let AuditPolicy { share_ppm, by_search, across, .. } = policy;
-        let across = v1::AuditScope::from(across).into();
-        v1::AuditPolicy { share_ppm, by_search, across }
+        v1::AuditPolicy { share_ppm, by_search, across: Some(across.name().into()) }
     }
 }
 
 impl From<Answer> for v1::AskResponse {
     fn from(answer: Answer) -> Self {
-        use v1::ask_response::Answer as Given;
-        let answer = match answer {
-            Answer::Job(job) => Given::Job((*job).into()),
-            Answer::Jobs(jobs) => {
-                Given::Submitted(v1::Jobs { jobs: jobs.into_iter().map(Into::into).collect() })
-            }
-            Answer::Owner(owner) => Given::Owner(owner.into()),
-            Answer::Distrusted(parties) => {
-                let parties = parties.into_iter().map(Into::into).collect();
-                Given::Distrusted(v1::Parties { parties })
-            }
-        };
-        v1::AskResponse { answer: Some(answer) }
+        let (mut jobs, mut distrusted, mut owner) = (Vec::new(), Vec::new(), None);
+        match answer {
+            Answer::Job(job) => jobs.push((*job).into()),
+            Answer::Jobs(all) => jobs.extend(all.into_iter().map(Into::into)),
+            Answer::Owner(view) => owner = Some(view.into()),
+            Answer::Distrusted(parties) => distrusted.extend(parties.into_iter().map(Into::into)),
+        }
+        v1::AskResponse { jobs, distrusted, owner }
     }
 }
 
@@ -723,7 +655,7 @@ impl From<JobView> for v1::Job {
             id: job.id.0,
             plan: Some((&job.spec.plan).into()),
             priority: job.spec.priority,
-            state: v1::JobState::from(job.state).into(),
+            state: job.state.name().into(),
             tasks_done: job.tasks_done,
             counted: job.counted.to_string(),
             total: job.total.map(|total| total.to_string()),

@@ -26,10 +26,8 @@ impl Coordinator {
         let request =
             Some(v1::ask_request::Request::Submit(v1::Submissions { jobs: vec![submit] }));
         let answer = service.ask(v1::AskRequest { request }).await?.into_inner();
-        let Some(v1::ask_response::Answer::Submitted(v1::Jobs { mut jobs })) = answer.answer else {
-            bail!("no job came back");
-        };
-        Ok(JobView::try_from(jobs.pop().context("no job came back")?)?)
+        let job = answer.jobs.into_iter().next().context("no job came back")?;
+        Ok(JobView::try_from(job)?)
     }
 
     /// Starts a coordinator whose ledger is in a new folder within `parent`, over TLS or in plain

@@ -6,7 +6,7 @@ use board::{MethodChoice, PlanIndex, Problem};
 use farm::{CoordinatorMessage, JobId, JobView, Request, WorkerMessage};
 use prost::Message;
 use wire::v1::ask_request::Request as Asked;
-use wire::{AuditDefaults, WireError, v1};
+use wire::{WireError, v1};
 
 /// A kind of message and what reads it.
 pub struct Reader {
@@ -86,9 +86,7 @@ fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
         Asked::Submit(v1::Submissions { jobs, .. }) => {
             jobs.into_iter().try_for_each(submission).map(|()| None)?
         }
-        Asked::Change(change) => {
-            Some(change.with(AuditDefaults { seed: 1, usual: farm::AuditScope::Machines })?)
-        }
+        Asked::Change(change) => Some(change.with(1, farm::AuditScope::Machines)?),
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),
         Asked::Grant(grant) => Some(grant.try_into()?),

@@ -84,7 +84,7 @@ fn corpus() {
     let job = v1::Job {
         id: 1,
         plan: Some((&plan).into()),
-        state: v1::JobState::Done.into(),
+        state: "done".into(),
         counted: "92".into(),
         ..Default::default()
     };

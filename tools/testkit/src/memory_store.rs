@@ -111,29 +111,14 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn remove_job(&mut self, id: JobId) -> Result<bool, Contradiction> {
-        /// Rows that go at a time: so few that short histories see a job leave in parts, as from a large ledger.
-        const MOST: usize = 2;
+    fn remove_job(&mut self, id: JobId) -> Result<(), Contradiction> {
         let whole = self.get(id)?;
         if let Some(hours) = whole.hours() {
             let taken = (whole.job.spec.origin.owner.clone(), hours);
-            self.removed.entry(id).or_insert(taken);
+            self.removed.insert(id, taken);
         }
-        let MemoryJob { job, rows, task_counts, seconds, evidence } = self.get(id)?;
-        (job.state, job.total, job.spec.origin.key) = (JobState::Cancelled, None, None);
-        if !evidence.is_empty() {
-            evidence.drain(..evidence.len().min(MOST));
-            return Ok(false);
-        }
-        for (start, _) in std::iter::from_fn(|| rows.pop_first()).take(MOST) {
-            seconds.remove(&start);
-            task_counts.remove(&start);
-        }
-        let is_whole = rows.is_empty();
-        if is_whole {
-            self.jobs.remove(&id);
-        }
-        Ok(is_whole)
+        self.jobs.remove(&id);
+        Ok(())
     }
 
     fn add_policy(

@@ -271,7 +271,7 @@ impl Farm {
 
     fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
         use Asker::{Client, Farm, Session};
-        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Removed, Settled, Written};
+        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Settled, Written};
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered -= 1;
@@ -297,9 +297,7 @@ impl Farm {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
             (Client(request), Grant { owner, .. }, Written) => self.share_written(request, &owner),
-            (Client(request), Remove(job), Removed { is_whole }) => {
-                self.removed(request, job, is_whole);
-            }
+            (Client(request), Remove(job), Written) => self.removed(request, job),
             (Session(session), Accept { report, provenance, audit }, Written) => {
                 self.range_written(session, report, provenance, audit);
             }

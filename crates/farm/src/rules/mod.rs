@@ -102,9 +102,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             let withdrawn = settle::settle(store, report, provenance, wrong, reason)?;
             return Ok(LedgerAnswer::Settled(withdrawn));
         }
-        LedgerCommand::Remove(job) => {
-            return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
-        }
+        LedgerCommand::Remove(job) => remove(store, *job)?,
         LedgerCommand::Compare(report, _) => {
             let rows = first_rows(store, report.job, report.range, MOST_COMPARED)?;
             let found = tiled(rows.iter().map(|counted| &counted.row), report.range);
@@ -293,8 +291,8 @@ fn first_rows<S: Store>(
     Ok(rows)
 }
 
-/// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S, bool> {
+/// Removes a job that is over, unless it is evidence of who counts wrong.
+fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(Contradiction::new(id, "was about to be removed, which is not over").into());
     }

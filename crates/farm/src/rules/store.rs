@@ -29,9 +29,8 @@ pub trait Store {
         change: Option<JobChange>,
         by: &str,
     ) -> Result<(), Self::Fault>;
-    /// Removes a job with all that is known about it, or at least some rows of it, so that it is a cancelled job without a
-    /// key until this was repeated often enough. Whether nothing is left of it. Its number is not given again.
-    fn remove_job(&mut self, job: JobId) -> Result<bool, Self::Fault>;
+    /// Removes a job with all that is known about it but its hours. Its number is not given again.
+    fn remove_job(&mut self, job: JobId) -> Result<(), Self::Fault>;
     /// Adds an audit policy to a job, and the owner who asked for it.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
 

@@ -8,7 +8,7 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     let path = folder.path().join("ledger.db");
     let ledger = ledger_in(&path);
     let keep = "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-                build, lease, busy_us, accepted_at, checksum, ? FROM ranges";
+                build, lease, busy_us, noted_at, checksum, ? FROM ranges";
     ledger.db.execute(keep, [2]).expect("it is SQL");
     drop(ledger);
     let ledger = open(&path).expect("what was taken back may be counted again");
@@ -39,11 +39,11 @@ fn a_range_that_is_said_to_be_confirmed_has_a_second_count() {
     {
         let altered = folder.path().join("altered.db");
         fs::copy(&path, &altered).expect("it can be copied");
-        drop(CheckedLedger::open_again(&altered).expect("it is sound"));
+        drop(CheckedLedger::open(&altered).expect("it is sound"));
         let db = rusqlite::Connection::open(&altered).expect("it is there");
         db.execute_batch(&format!("UPDATE ranges SET {harm}")).expect("it is SQL");
         drop(db);
-        let fault = CheckedLedger::open_again(&altered).expect_err(harm).to_string();
+        let fault = CheckedLedger::open(&altered).expect_err(harm).to_string();
         assert!(fault.contains("are said to be confirmed"), "{harm}: {fault}");
     }
 }
@@ -62,8 +62,7 @@ fn a_suspended_job_is_suspended_for_its_reason_when_the_ledger_is_opened_again()
     ledger.apply(&[suspend(12)]).expect("it is the sum");
     drop(ledger);
 
-    let [job] =
-        read(&CheckedLedger::open_again(&path).and_then(CheckedLedger::begin).expect("it opens"));
+    let [job] = read(&CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens"));
 
     assert_eq!((job.state, job.total), (JobState::Suspended, 12));
     assert_eq!(job.suspended.as_deref(), Some("it is no multiple of 8"));
@@ -109,7 +108,7 @@ fn a_ledger_with_more_or_larger_things_than_ours_is_refused() {
         db.execute_batch(planted).expect("it is SQL");
         drop(db);
         let faults = [
-            CheckedLedger::open_again(&altered).expect_err(planted).to_string(),
+            CheckedLedger::open(&altered).expect_err(planted).to_string(),
             Evidence::open(&altered).expect_err(planted).to_string(),
             scrub(&altered).expect_err(planted).to_string(),
         ];
@@ -151,7 +150,7 @@ fn a_flipped_bit_never_becomes_another_count() {
         let mut bytes = sound.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).expect("it can be written");
-        match CheckedLedger::open_again(&path) {
+        match CheckedLedger::open(&path) {
             Ok(ledger) => {
                 assert_eq!(what_counts(ledger.jobs().to_vec()), known, "byte {at}");
             }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
+use tokio::sync::mpsc;
+
 use super::*;
 use crate::LedgerLock;
-use crate::writer::writer;
+use crate::writer::write;
 
 #[test]
 fn what_was_applied_is_read_back() {
@@ -52,8 +54,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     ledger.db.execute(same, []).expect("it is written");
     let view = LedgerView::open(&path).expect("it can be read beside its writer");
     let mut ranges = Vec::new();
-    view.ranges(JOB, |seen| {
-        ranges.push((seen.range, seen.worker.to_string(), seen.is_audited));
+    view.ranges(JOB, |range, worker, is_audited| {
+        ranges.push((range, worker.to_string(), is_audited));
         ControlFlow::Continue(())
     })
     .expect("it can be read");
@@ -77,8 +79,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     assert_eq!(credits(CreditOf::Workers("nobody".into())), []);
 
     let mut first = Vec::new();
-    view.ranges(JOB, |seen| {
-        first.push(seen.range);
+    view.ranges(JOB, |range, _, _| {
+        first.push(range);
         ControlFlow::Break(())
     })
     .expect("it can be read");
@@ -256,16 +258,17 @@ impl Wake for Successor {
 fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
-    let (writer, mut handle) = writer(ledger_in(&path));
+    let (requests, queue) = mpsc::channel(2);
+    let (answers, mut events) = mpsc::unbounded_channel();
     let successor = Arc::new(Successor { ledger: path.clone(), has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
-    assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    assert!(events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     for _ in 0..2 {
         let request = LedgerRequest::Farm(Asker::Farm, range(0, 10, 7));
-        handle.requests.try_send(request).expect("there is room");
+        requests.try_send(request).expect("there is room");
     }
-    writer();
-    assert!(matches!(handle.events.try_recv(), Ok(LedgerEvent::Failed(_))));
+    write(ledger_in(&path), queue, &answers);
+    assert!(matches!(events.try_recv(), Ok(LedgerEvent::Failed(_))));
     assert_eq!(successor.has_lock.get(), Some(&true));
 }
 
@@ -333,10 +336,10 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     // them counted twice.
     let day_ms = 86_400_000;
     let times = format!(
-        "UPDATE ranges SET busy_us = {hour}, accepted_at = {};
-         UPDATE ranges SET accepted_at = {} WHERE first > 0;
+        "UPDATE ranges SET busy_us = {hour}, noted_at = {};
+         UPDATE ranges SET noted_at = {} WHERE first > 0;
          INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build,
-             lease, busy_us / 2, accepted_at, checksum FROM ranges WHERE first = 10;
+             lease, busy_us / 2, noted_at, checksum FROM ranges WHERE first = 10;
          UPDATE disputes SET busy_us = {hour} / 4, noted_at = {0}",
         2 * day_ms - 1,
         2 * day_ms,

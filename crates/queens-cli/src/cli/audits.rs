@@ -34,7 +34,7 @@ pub(super) struct AuditArgs {
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope())]
-    across: Option<v1::AuditScope>,
+    across: Option<String>,
     /// With `rows`, count halves by searching
     ///
     /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times
@@ -62,15 +62,13 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         ));
     }
     let mut client = Client::connect(&args.coordinator).await?;
-    let policy = v1::AuditPolicy {
-        share_ppm: match (args.all, args.withdraw) {
-            (true, _) => AuditPolicy::ALL,
-            (_, true) => 0,
-            _ => args.fraction,
-        },
-        by_search: args.method.is_some(),
-        across: args.across.unwrap_or_default().into(),
+    let share_ppm = match (args.all, args.withdraw) {
+        (true, _) => AuditPolicy::ALL,
+        (_, true) => 0,
+        _ => args.fraction,
     };
+    let policy =
+        v1::AuditPolicy { share_ppm, by_search: args.method.is_some(), across: args.across };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;
     let mut later = job.clone();
@@ -88,7 +86,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     }
     let id = job.id;
     output::print(match job.audits_wanted {
-        0 if policy.share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
+        0 if share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
         0 => format!(
             "job {id}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
              twice already, or none is accepted yet; a larger --fraction, or --all, chooses more"

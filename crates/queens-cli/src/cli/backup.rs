@@ -30,13 +30,11 @@ pub(super) struct BackupArgs {
 
 pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
     let to = &args.to;
-    let mut draft = to.clone().into_os_string();
-    draft.push(".draft");
     let cannot_write = |fault: LedgerFault| match fault {
         LedgerFault::File(error) => Failure::output(to.display(), error),
         other => other.at(Some(to)).into(),
     };
-    let draft = Draft::begin(draft.into(), to).map_err(cannot_write)?;
+    let draft = Draft::begin(to).map_err(cannot_write)?;
     match &args.from {
         Some(from) => draft.copy_from(from).map_err(|fault| fault.at(Some(from)))?,
         None => receive(&args, &draft).await?,

@@ -10,7 +10,6 @@ use farm::{JobId, JobView, Plan};
 use futures_util::{Stream, StreamExt as _};
 use tonic::{Code, Response, Status, Streaming};
 use wire::v1::ask_request::Request as Asked;
-use wire::v1::ask_response::Answer;
 use wire::v1::client_service_client::ClientServiceClient;
 use wire::{WireError, v1};
 
@@ -92,17 +91,15 @@ impl Client {
     }
 
     /// Sends a request and returns the farm's answer.
-    pub(super) async fn ask(&mut self, request: Asked) -> Result<Answer, Failure> {
+    pub(super) async fn ask(&mut self, request: Asked) -> Result<v1::AskResponse, Failure> {
         let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
-        self.given(answer)?.answer.ok_or_else(|| WireError::Missing("answer").into())
+        self.given(answer)
     }
 
     /// Sends a request that is answered with a job.
     pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
-        match self.ask(request).await? {
-            Answer::Job(job) => view(job),
-            _ => Err(WireError::Missing("job").into()),
-        }
+        let job = self.ask(request).await?.jobs.pop();
+        view(job.ok_or(WireError::Missing("job"))?)
     }
 
     /// The coordinator's answer, or the failure that its status means.

@@ -11,7 +11,6 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
-use wire::v1::ask_response::Answer;
 use wire::v1::change::Change;
 use wire::{LIVENESS, READINESS};
 
@@ -54,7 +53,7 @@ pub(super) struct SubmitArgs {
     /// A second count by another machine protects against broken hardware, one by another owner also
     /// against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope(), requires = "twice")]
-    across: Option<v1::AuditScope>,
+    across: Option<String>,
     /// A name; one that is taken adds no job
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
@@ -197,8 +196,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<JobView>, Failure> {
     let are_many = jobs.len() > 1;
     match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
-        Ok(Answer::Submitted(v1::Jobs { jobs })) => jobs.into_iter().map(view).collect(),
-        Ok(_) => Err(wire::WireError::Missing("jobs").into()),
+        Ok(answer) => answer.jobs.into_iter().map(view).collect(),
         Err(Failure::Plan(reason)) if are_many => {
             Err(Failure::Plan(format!("{reason}; no other size was submitted")))
         }
@@ -225,12 +223,8 @@ impl SubmitArgs {
 
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = self.across.unwrap_or_default().into();
-        share_ppm.map(|share_ppm| v1::AuditPolicy {
-            share_ppm,
-            across,
-            ..v1::AuditPolicy::default()
-        })
+        let across = self.across.clone();
+        share_ppm.map(|share_ppm| v1::AuditPolicy { share_ppm, by_search: false, across })
     }
 }
 

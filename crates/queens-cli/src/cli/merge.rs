@@ -98,13 +98,13 @@ fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             ledgers.push(path.clone());
             continue;
         }
-        let fault = |reason: String| LedgerFault::Place(reason).at(Some(path));
+        let fault = |error: io::Error| LedgerFault::from(error).at(Some(path));
         let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(|error| fault(error.to_string()))?;
+        let entries = entries.map_err(fault)?;
         let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).collect();
         found.retain(|path| path.extension().is_some_and(|extension| extension == "db"));
         if found.is_empty() {
-            return Err(fault("no name in this folder ends in .db".into()).into());
+            return Err(fault(io::Error::other("no name in this folder ends in .db")).into());
         }
         found.sort();
         ledgers.append(&mut found);

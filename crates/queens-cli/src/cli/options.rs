@@ -13,8 +13,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
-use farm::AuditPolicy;
-use wire::v1;
+use farm::{AuditPolicy, AuditScope};
 
 use crate::failure::Failure;
 
@@ -257,10 +256,11 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
 }
 
 /// Reads who is to count again.
-pub(super) fn scope() -> impl TypedValueParser<Value = v1::AuditScope> {
+pub(super) fn scope() -> impl TypedValueParser<Value = String> {
+    let [machines, owners] = [AuditScope::Machines, AuditScope::Owners].map(AuditScope::name);
     one_of([
-        ("machines", v1::AuditScope::Machines, "Between machines"),
-        ("owners", v1::AuditScope::Owners, "Between owners"),
+        (machines, machines.into(), "Between machines"),
+        (owners, owners.into(), "Between owners"),
     ])
 }
 

@@ -4,8 +4,6 @@ use clap::Args;
 use farm::{Hours, Share};
 use serde_json::{Value, json};
 use wire::v1::ask_request::Request as Asked;
-use wire::v1::ask_response::Answer;
-use wire::v1::grant::Limit;
 use wire::{WireError, v1};
 
 use super::client::{Client, CoordinatorArgs};
@@ -26,7 +24,7 @@ pub(super) struct OwnersArgs {
     /// Lease nothing more once all its jobs have taken H hours together, of processors and graphics
     /// processors; `none` ends the limit
     #[arg(long, value_name = "H", requires = "owner", allow_negative_numbers = true, value_parser = limit)]
-    hours: Option<Limit>,
+    hours: Option<u64>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -34,24 +32,24 @@ pub(super) struct OwnersArgs {
     coordinator: CoordinatorArgs,
 }
 
-fn limit(text: &str) -> anyhow::Result<Limit> {
+/// A limit in microseconds.
+fn limit(text: &str) -> anyhow::Result<u64> {
     const MOST: f64 = Share::MOST_HOURS as f64;
     if text == "none" {
-        return Ok(Limit::NoLimit(v1::NoLimit {}));
+        return Ok(wire::NO_LIMIT);
     }
     let hours = text.parse::<f64>().ok().filter(|hours| (0.0..=MOST).contains(hours));
     let hours = hours.ok_or_else(|| anyhow::anyhow!("give hours from 0 to {MOST}, or none"))?;
-    Ok(Limit::LimitUs((hours * Hours::US as f64).round() as u64))
+    Ok((hours * Hours::US as f64).round() as u64)
 }
 
 pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
-    let OwnersArgs { owner, weight, hours: limit, json, coordinator } = args;
+    let OwnersArgs { owner, weight, hours: limit_us, json, coordinator } = args;
     let mut client = Client::connect(&coordinator).await?;
-    if let Some(owner) = owner.clone().filter(|_| weight.is_some() || limit.is_some()) {
-        let grant = v1::Grant { owner, weight, limit };
-        let Answer::Owner(owner) = client.ask(Asked::Grant(grant)).await? else {
-            return Err(Failure::Incompatible("the coordinator answers something else".into()));
-        };
+    if let Some(owner) = owner.clone().filter(|_| weight.is_some() || limit_us.is_some()) {
+        let grant = v1::Grant { owner, weight, limit_us };
+        let owner = client.ask(Asked::Grant(grant)).await?.owner;
+        let owner = owner.ok_or(WireError::Missing("owner"))?;
         if !json {
             return output::print(granted(&owner));
         }

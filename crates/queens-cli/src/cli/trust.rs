@@ -7,7 +7,6 @@ use farm::Party;
 use serde_json::json;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
-use wire::v1::ask_response::Answer;
 
 use super::client::{Client, CoordinatorArgs};
 use super::show;
@@ -121,10 +120,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let TrustArgs { party, revoke, reason, json, .. } = args;
     let trusted = !revoke;
     let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
-    let still = match client.ask(Asked::Trust(trust)).await? {
-        Answer::Distrusted(v1::Parties { parties }) => parties,
-        _ => Vec::new(),
-    };
+    let still = client.ask(Asked::Trust(trust)).await?.distrusted;
     let still = still.into_iter().map(Party::try_from);
     let still: Vec<Party> = still.collect::<Result<_, _>>()?;
     if json {

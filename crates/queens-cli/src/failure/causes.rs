@@ -62,15 +62,11 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} is damaged ({reason}); nothing was changed in it: restore a copy, or start again \
                  with another file"
             )),
-            LedgerFault::NoLedger => Failure::LedgerDamaged(format!(
-                "{ledger} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in \
-                 it: restore a copy, or name another file"
-            )),
             LedgerFault::Version(_) => Failure::Incompatible(format!(
                 "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
                  file"
             )),
-            LedgerFault::File(_) | LedgerFault::Place(_) => Failure::Unwritten(format!(
+            LedgerFault::File(_) => Failure::Unwritten(format!(
                 "cannot open the ledger {ledger} ({reason}); give the name of a file that can be read and written, or \
                  made"
             )),

@@ -193,7 +193,7 @@ async fn a_worker_that_breaks_the_protocol_is_dismissed() {
     let hoarder = v1::Hello { holding: vec![v1::Holding::default(); 10_000], ..hello() };
     let empty = v1::Report { range: Some(v1::OrdinalRange { start: 3, end: 3 }), ..report() };
     let conversations = [
-        vec![Message::Credit(v1::Credit { tasks: 1 })],
+        vec![Message::Credit(1)],
         vec![Message::Hello(nameless)],
         vec![Message::Hello(huge)],
         vec![Message::Hello(crowd)],

@@ -117,7 +117,7 @@ async fn the_program_reads_all_pages_of_a_list() {
     let coordinator = farm.start_coordinator();
     farm.submit(12, 2, 0);
     coordinator.stop();
-    let ledger = CheckedLedger::open_again(farm.ledger()).expect("it is sound");
+    let ledger = CheckedLedger::open(farm.ledger()).expect("it is sound");
     let plan = ledger.jobs()[0].spec.plan;
     let ledger = ledger.begin().expect("it opens");
     let create = |job| {

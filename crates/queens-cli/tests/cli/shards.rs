@@ -158,7 +158,7 @@ fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
     let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "9", index)).collect();
     assert_eq!(merge(&parts[..1], &whole).code, Some(13));
     let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
-    let ledger = CheckedLedger::open_again(&whole).and_then(CheckedLedger::begin);
+    let ledger = CheckedLedger::open(&whole).and_then(CheckedLedger::begin);
     let priority =
         LedgerCommand::Change { job: JobId(1), change: JobChange::Priority(1), by: "me".into() };
     ledger.expect("it opens").apply(&[priority]).expect("it is written");

@@ -77,9 +77,8 @@ impl Snapshot {
 }
 
 fn rows(db: &Connection, job: i64) -> rusqlite::Result<BTreeMap<u64, Row>> {
-    let mut statement = db.prepare(
-        "SELECT first, past, count, lease, worker, accepted_at FROM ranges WHERE job = ?",
-    )?;
+    let mut statement =
+        db.prepare("SELECT first, past, count, lease, worker, noted_at FROM ranges WHERE job = ?")?;
     let rows = statement.query_map([job], |row| {
         let [first, past, lease] = [0, 1, 3].map(|column| row.get::<_, i64>(column));
         let count: String = row.get(2)?;

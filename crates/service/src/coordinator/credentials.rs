@@ -17,7 +17,7 @@ use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
 use farm::AuditScope;
-use ledger::{Credential, CredentialChange, Role, unix_ms};
+use ledger::{Credential, Role, unix_ms};
 use tokio::sync::watch;
 use tonic::server::NamedService as _;
 use tonic::{Extensions, Status};
@@ -170,7 +170,7 @@ impl Credentials {
             known.add(credential.clone());
             credential
         };
-        farm.change_credential(CredentialChange::Add(credential.clone())).await?;
+        farm.write_credential(credential.clone()).await?;
         Ok((token, credential))
     }
 
@@ -186,12 +186,11 @@ impl Credentials {
         farm: &FarmHandle,
         id: u64,
     ) -> Result<Option<Credential>, ServiceError> {
-        let at_ms = unix_ms();
         let revoked = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
             let found = known.0.values_mut().find(|credential| credential.id == id);
             let Some(credential) = found else { return Ok(None) };
-            let revoked_at_ms = Some(credential.revoked_at_ms.unwrap_or(at_ms));
+            let revoked_at_ms = Some(credential.revoked_at_ms.unwrap_or_else(unix_ms));
             let revoked = Credential { revoked_at_ms, ..credential.clone() };
             match self.shared.own.as_ref().filter(|_| id == OWN) {
                 Some(files) => {
@@ -204,7 +203,7 @@ impl Credentials {
         };
         self.shared.changed.send_replace(());
         if id != OWN {
-            farm.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
+            farm.write_credential(revoked.clone()).await?;
         }
         Ok(Some(revoked))
     }

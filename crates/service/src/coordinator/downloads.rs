@@ -13,7 +13,7 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -200,12 +200,9 @@ impl Downloads {
         };
         let copied = spawn_blocking(move || {
             // A file beside the ledger, which is removed in the end.
-            let beside = |end: &str| {
-                let mut name = ledger.as_os_str().to_owned();
-                name.push(end);
-                PathBuf::from(name)
-            };
-            let draft = Draft::begin(beside(".sending"), &beside(".sent"))?;
+            let mut name = ledger.as_os_str().to_owned();
+            name.push(".sent");
+            let draft = Draft::begin(Path::new(&name))?;
             draft.copy_from(&ledger)?;
             Ok((turn, File::open(draft.path())?, draft))
         });
@@ -261,6 +258,7 @@ fn write(
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
     use board::{Method, Problem};
     use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Slice};
@@ -277,7 +275,7 @@ mod tests {
     fn ledger() -> (TempDir, PathBuf, Ledger) {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("farm.db");
-        let ledger = CheckedLedger::open_again(&path).and_then(CheckedLedger::begin);
+        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
         let ledger = ledger.expect("it is new");
         let plan =
             Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };

@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::metrics::Meters;
 use super::plans::known;
 use crate::error::{CoordinatorGone, ServiceError};
-use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerRequest, unix_ms};
+use ledger::{Credential, Ledger, LedgerEvent, LedgerRequest, unix_ms};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -385,14 +385,14 @@ impl FarmHandle {
         Ok([event_queue, ledger.max_capacity() - ledger.capacity()])
     }
 
-    /// Writes a change of the credentials. Returns when it is durable.
-    pub(super) async fn change_credential(
+    /// Writes a credential that is new or was revoked. Returns when it is durable.
+    pub(super) async fn write_credential(
         &self,
-        change: CredentialChange,
+        credential: Credential,
     ) -> Result<(), CoordinatorGone> {
         let (reply, written) = oneshot::channel();
         let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
-        let sent = ledger.send(LedgerRequest::Credential(change, reply)).await;
+        let sent = ledger.send(LedgerRequest::Credential(credential, reply)).await;
         sent.map_err(|_| CoordinatorGone)?;
         drop(ledger);
         written.await.map_err(|_| CoordinatorGone)

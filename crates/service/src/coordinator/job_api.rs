@@ -14,7 +14,7 @@ use ledger::{Credential, Role};
 use tonic::{Request, Response, Status};
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_server::ClientService;
-use wire::{AuditDefaults, WireError, v1};
+use wire::{WireError, v1};
 
 use super::credentials::identity;
 use super::downloads::{Answers, Downloads, answers};
@@ -43,10 +43,9 @@ impl JobApi {
     /// A status that says why not.
     pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
         let seed = rand::random::<u64>() >> 1;
-        let defaults = AuditDefaults { seed, usual: self.credentials.across() };
         let ask = match asked {
-            Asked::Submit(submissions) => self.submissions(identity, submissions, defaults).await?,
-            Asked::Change(change) => change.with(defaults)?,
+            Asked::Submit(submissions) => self.submissions(identity, submissions, seed).await?,
+            Asked::Change(change) => change.with(seed, self.credentials.across())?,
             Asked::Remove(job) => Wanted::Remove(JobId(job)),
             Asked::Trust(trust) => Wanted::try_from(trust)?,
             Asked::Grant(grant) => Wanted::try_from(grant)?,
@@ -72,7 +71,7 @@ impl JobApi {
         &self,
         identity: &Identity,
         v1::Submissions { jobs }: v1::Submissions,
-        defaults: AuditDefaults,
+        seed: u64,
     ) -> Result<Wanted, Status> {
         const MOST: usize = 100;
         let names: Vec<_> = jobs.iter().filter_map(|job| job.key.as_ref()).collect();
@@ -83,7 +82,7 @@ impl JobApi {
         }
         let mut submissions = Vec::new();
         for job in jobs {
-            submissions.push(self.submission(identity, job, defaults).await?);
+            submissions.push(self.submission(identity, job, seed).await?);
         }
         Ok(Wanted::Submit(submissions))
     }
@@ -93,7 +92,7 @@ impl JobApi {
         &self,
         identity: &Identity,
         submit: v1::Submit,
-        defaults: AuditDefaults,
+        seed: u64,
     ) -> Result<Submission, Status> {
         identity.require(Right::Change)?;
         let v1::Submit { problem, method, priority, audit, key } = submit;
@@ -101,7 +100,8 @@ impl JobApi {
         let problem = Problem::try_from(problem.ok_or(WireError::Missing("problem"))?)?;
         let method = MethodChoice::try_from(method.ok_or(WireError::Missing("method"))?)?;
         let origin = Origin { owner: identity.owner.clone(), key: wire::key(key)? };
-        let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
+        let usual = self.credentials.across();
+        let audit = audit.map(|policy| policy.with(seed, usual)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
         let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
         Ok(Submission { spec, audit, known: known(&plan, Slice::ALL).into() })

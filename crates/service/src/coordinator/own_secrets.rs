@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ledger::{CredentialChange, Ledger, LedgerFault, LedgerView, Role};
+use ledger::{Ledger, LedgerFault, LedgerView, Role};
 
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
@@ -91,7 +91,7 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
     match known.by_hash(&token.hash()) {
         None => {
             let credential = known.next(&token, owner, role, None);
-            ledger.change_credential(&CredentialChange::Add(credential)).map_err(at_ledger)?;
+            ledger.add_credential(&credential).map_err(at_ledger)?;
         }
         Some(credential) if status(credential).is_some() => {
             let reason = format!(

@@ -69,14 +69,18 @@ pub mod work_request {
         /// First, and only first.
         #[prost(message, tag = "1")]
         Hello(super::Hello),
-        #[prost(message, tag = "2")]
-        Credit(super::Credit),
+        /// The most tasks that the worker agrees to hold from now on; absolute, so that it may be repeated. With 0 it is
+        /// leased nothing.
+        #[prost(uint64, tag = "2")]
+        Credit(u64),
         #[prost(message, tag = "3")]
         Report(super::Report),
         #[prost(message, tag = "4")]
         Draining(super::Draining),
-        #[prost(message, tag = "5")]
-        Working(super::Working),
+        /// A part of this lease is counted that will be reported as a whole: the lease goes on, for 64 times its time at
+        /// most. A worker whose recount takes longer is asked again later, and has twice as long.
+        #[prost(uint64, tag = "5")]
+        Working(u64),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -97,10 +101,15 @@ pub mod work_response {
         Tasks(super::Tasks),
         #[prost(message, tag = "4")]
         Ack(super::Ack),
-        #[prost(message, tag = "5")]
-        Revoke(super::Revoke),
-        #[prost(message, tag = "6")]
-        Pace(super::Pace),
+        /// Drop what is left of this lease.
+        #[prost(uint64, tag = "5")]
+        Revoke(u64),
+        /// How many milliseconds the worker is to gather what it finishes of a lease, at least, before it reports it, so that a
+        /// large farm reports about 200 times a second: 600,000 at most. It comes after Welcome, and again when the number of
+        /// workers has changed much; leases take and live the longer. What is finished of a lease of which nothing is left to
+        /// count is reported at once all the same.
+        #[prost(uint64, tag = "6")]
+        Pace(u64),
     }
 }
 /// The worker introduces itself. Its texts are at most 128 visible ASCII characters (! to ~), without spaces;
@@ -166,29 +175,6 @@ pub struct Welcome {
     /// then on.
     #[prost(uint64, tag = "1")]
     pub leases_in_ms: u64,
-}
-/// How long the worker is to gather what it finishes of a lease, at least, before it reports it, so that a large farm
-/// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
-/// take and live the longer. What is finished of a lease of which nothing is left to count is reported at once all the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Pace {
-    /// 600,000 at most.
-    #[prost(uint64, tag = "1")]
-    pub report_ms: u64,
-}
-/// The most tasks that the worker agrees to hold from now on; absolute, so that it may be repeated. With 0 it is leased
-/// nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Credit {
-    #[prost(uint64, tag = "1")]
-    pub tasks: u64,
-}
-/// A part of a lease is counted that will be reported as a whole: the lease goes on, for 64 times its time at most.
-/// A worker whose recount takes longer is asked again later, and has twice as long.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Working {
-    #[prost(uint64, tag = "1")]
-    pub lease: u64,
 }
 /// The worker was asked to stop: it wants no more work, and closes once all is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -347,67 +333,17 @@ pub struct Ack {
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, optional, tag = "3")]
     pub range: ::core::option::Option<OrdinalRange>,
-    #[prost(enumeration = "Verdict", tag = "4")]
-    pub verdict: i32,
-}
-/// Drop what is left of a lease.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Revoke {
-    #[prost(uint64, tag = "1")]
-    pub lease: u64,
-}
-/// What became of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum Verdict {
-    Unspecified = 0,
-    /// Durable, and in the total.
-    Accepted = 1,
-    /// Accepted before, with the same count.
-    Agreed = 2,
-    /// Partly accepted before: parts of the range may be reported by themselves. Or it contradicts an accepted count,
-    /// and this worker was not asked to count the range again: it decides nothing.
-    Superseded = 3,
-    /// A recount that contradicts an accepted count, or settles such a case; durable as evidence.
-    Disputed = 4,
-    /// The job has ended or does not exist.
-    Obsolete = 5,
-    /// The job of that number has another plan here.
-    Foreign = 6,
-    /// The range is no part of the plan, or its sum and residue disagree, or its tasks cannot count so much.
-    Invalid = 7,
-}
-impl Verdict {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "VERDICT_UNSPECIFIED",
-            Self::Accepted => "VERDICT_ACCEPTED",
-            Self::Agreed => "VERDICT_AGREED",
-            Self::Superseded => "VERDICT_SUPERSEDED",
-            Self::Disputed => "VERDICT_DISPUTED",
-            Self::Obsolete => "VERDICT_OBSOLETE",
-            Self::Foreign => "VERDICT_FOREIGN",
-            Self::Invalid => "VERDICT_INVALID",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "VERDICT_UNSPECIFIED" => Some(Self::Unspecified),
-            "VERDICT_ACCEPTED" => Some(Self::Accepted),
-            "VERDICT_AGREED" => Some(Self::Agreed),
-            "VERDICT_SUPERSEDED" => Some(Self::Superseded),
-            "VERDICT_DISPUTED" => Some(Self::Disputed),
-            "VERDICT_OBSOLETE" => Some(Self::Obsolete),
-            "VERDICT_FOREIGN" => Some(Self::Foreign),
-            "VERDICT_INVALID" => Some(Self::Invalid),
-            _ => None,
-        }
-    }
+    /// What became of the report:
+    /// `accepted`: it is durable, and in the total.
+    /// `agreed`: its range was accepted before, with the same count.
+    /// `superseded`: it was partly accepted before: parts of the range may be reported by themselves. Or it contradicts an
+    /// accepted count, and this worker was not asked to count the range again: it decides nothing.
+    /// `disputed`: it is a recount that contradicts an accepted count, or settles such a case; durable as evidence.
+    /// `obsolete`: the job has ended or does not exist.
+    /// `foreign`: the job of that number has another plan here.
+    /// `invalid`: the range is no part of the plan, or its sum and residue disagree, or its tasks cannot count so much.
+    #[prost(string, tag = "4")]
+    pub verdict: ::prost::alloc::string::String,
 }
 /// Generated client implementations.
 pub mod farm_service_client {
@@ -720,9 +656,8 @@ pub mod ask_request {
         #[prost(message, tag = "2")]
         Change(super::Change),
         /// Removes the job of this number, which is over, with all of its counts and evidence. No other job gets its
-        /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. If it
-        /// is broken off, what is left is a cancelled job, and it can be repeated. For the job's owner, and for admins.
-        /// The answer is the job as it was.
+        /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. For
+        /// the job's owner, and for admins. The answer is the job as it was.
         #[prost(uint64, tag = "3")]
         Remove(u64),
         /// The answer is who is distrusted all the same.
@@ -735,27 +670,14 @@ pub mod ask_request {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskResponse {
-    #[prost(oneof = "ask_response::Answer", tags = "1, 2, 4, 3")]
-    pub answer: ::core::option::Option<ask_response::Answer>,
-}
-/// Nested message and enum types in `AskResponse`.
-pub mod ask_response {
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
-    pub enum Answer {
-        #[prost(message, tag = "1")]
-        Job(super::Job),
-        #[prost(message, tag = "2")]
-        Distrusted(super::Parties),
-        #[prost(message, tag = "4")]
-        Submitted(super::Jobs),
-        #[prost(message, tag = "3")]
-        Owner(super::Owner),
-    }
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Jobs {
     #[prost(message, repeated, tag = "1")]
     pub jobs: ::prost::alloc::vec::Vec<Job>,
+    /// After a reinstatement: the parties that are distrusted all the same and have machines in common with the reinstated
+    /// one. They are its owner as a whole, or machines that were distrusted one by one.
+    #[prost(message, repeated, tag = "2")]
+    pub distrusted: ::prost::alloc::vec::Vec<Party>,
+    #[prost(message, optional, tag = "3")]
+    pub owner: ::core::option::Option<Owner>,
 }
 /// 1 to 100 jobs, no two of which have one name.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -792,7 +714,7 @@ pub struct Submit {
     pub key: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
     #[prost(uint32, tag = "1")]
@@ -800,12 +722,14 @@ pub struct AuditPolicy {
     /// Whether to count by searching if the method does not search.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
-    /// Between whom a second opinion lies.
-    #[prost(enumeration = "AuditScope", tag = "3")]
-    pub across: i32,
+    /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of credentials, against owners that
+    /// lie, unless they collude. If it is absent: owners as soon as two of them have a worker's credential that is valid, and
+    /// machines before. Whatever it is, no owner alone decides a dispute about another one's count.
+    #[prost(string, optional, tag = "3")]
+    pub across: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Changes a job; for its owner, and for admins.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Change {
     #[prost(uint64, tag = "1")]
     pub job: u64,
@@ -814,7 +738,7 @@ pub struct Change {
 }
 /// Nested message and enum types in `Change`.
 pub mod change {
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Change {
         /// Ends it without a total; it stays in the list. Repeating it does no harm.
         #[prost(message, tag = "2")]
@@ -864,23 +788,11 @@ pub struct Grant {
     /// their weights. 1 to 10,000; 100 until it is changed.
     #[prost(uint32, optional, tag = "2")]
     pub weight: ::core::option::Option<u32>,
-    #[prost(oneof = "grant::Limit", tags = "3, 4")]
-    pub limit: ::core::option::Option<grant::Limit>,
+    /// The most thread time of all its jobs together, for ever, microseconds: at most 3.6e18, which is a billion hours, or
+    /// 2^64 - 1 for no limit. Once its jobs have taken it, nothing more of them is leased.
+    #[prost(uint64, optional, tag = "3")]
+    pub limit_us: ::core::option::Option<u64>,
 }
-/// Nested message and enum types in `Grant`.
-pub mod grant {
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum Limit {
-        /// The most thread time of all its jobs together, for ever, microseconds: at most 3.6e18, which
-        /// is a billion hours. Once its jobs have taken it, nothing more of them is leased.
-        #[prost(uint64, tag = "3")]
-        LimitUs(u64),
-        #[prost(message, tag = "4")]
-        NoLimit(super::NoLimit),
-    }
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct NoLimit {}
 /// An owner of jobs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Owner {
@@ -921,13 +833,6 @@ pub struct Party {
     #[prost(string, optional, tag = "2")]
     pub machine: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// After a reinstatement: the parties that are distrusted all the same and have machines in common with the reinstated one. They
-/// are its owner as a whole, or machines that were distrusted one by one.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Parties {
-    #[prost(message, repeated, tag = "1")]
-    pub parties: ::prost::alloc::vec::Vec<Party>,
-}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRequest {
     /// The most jobs that are wanted; 0 for as many as one answer holds, which is 256.
@@ -956,8 +861,10 @@ pub struct Job {
     pub plan: ::core::option::Option<Plan>,
     #[prost(sint32, tag = "3")]
     pub priority: i32,
-    #[prost(enumeration = "JobState", tag = "4")]
-    pub state: i32,
+    /// Where it stands: `running`, `paused`, `cancelled`, `done`; or `suspended`: everything is counted, but the total
+    /// contradicts what is known of it, and nothing happens before a client audits or cancels the job.
+    #[prost(string, tag = "4")]
+    pub state: ::prost::alloc::string::String,
     /// Tasks whose counts are durable.
     #[prost(uint64, tag = "5")]
     pub tasks_done: u64,
@@ -1152,80 +1059,6 @@ pub struct Piece {
     /// In the last message only: the BLAKE3 hash of all bytes, 32 bytes.
     #[prost(bytes = "vec", tag = "2")]
     pub hash: ::prost::alloc::vec::Vec<u8>,
-}
-/// Between whom a second opinion lies. Whatever it is, no owner alone decides a dispute about another one's count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum AuditScope {
-    /// If nothing is said: owners as soon as two of them have a worker's credential that is valid, and machines before.
-    Unspecified = 0,
-    /// Between machines: against broken hardware.
-    Machines = 1,
-    /// Between owners of credentials: against owners that lie, unless they collude.
-    Owners = 2,
-}
-impl AuditScope {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "AUDIT_SCOPE_UNSPECIFIED",
-            Self::Machines => "AUDIT_SCOPE_MACHINES",
-            Self::Owners => "AUDIT_SCOPE_OWNERS",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "AUDIT_SCOPE_UNSPECIFIED" => Some(Self::Unspecified),
-            "AUDIT_SCOPE_MACHINES" => Some(Self::Machines),
-            "AUDIT_SCOPE_OWNERS" => Some(Self::Owners),
-            _ => None,
-        }
-    }
-}
-/// Where a job stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum JobState {
-    Unspecified = 0,
-    Running = 1,
-    Paused = 2,
-    Cancelled = 3,
-    Done = 4,
-    /// Everything is counted, but the total contradicts what is known of it. Nothing happens before a client
-    /// audits or cancels the job.
-    Suspended = 5,
-}
-impl JobState {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "JOB_STATE_UNSPECIFIED",
-            Self::Running => "JOB_STATE_RUNNING",
-            Self::Paused => "JOB_STATE_PAUSED",
-            Self::Cancelled => "JOB_STATE_CANCELLED",
-            Self::Done => "JOB_STATE_DONE",
-            Self::Suspended => "JOB_STATE_SUSPENDED",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "JOB_STATE_UNSPECIFIED" => Some(Self::Unspecified),
-            "JOB_STATE_RUNNING" => Some(Self::Running),
-            "JOB_STATE_PAUSED" => Some(Self::Paused),
-            "JOB_STATE_CANCELLED" => Some(Self::Cancelled),
-            "JOB_STATE_DONE" => Some(Self::Done),
-            "JOB_STATE_SUSPENDED" => Some(Self::Suspended),
-            _ => None,
-        }
-    }
 }
 /// Generated client implementations.
 pub mod client_service_client {

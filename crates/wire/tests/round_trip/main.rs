@@ -100,18 +100,20 @@ fn a_plan_that_does_not_suit_its_problem_is_refused() {
 
 #[test]
 fn a_grant_beyond_its_bounds_is_refused() {
-    use v1::grant::Limit;
     let most = Share::MOST_HOURS * 3_600_000_000;
     let grant = |owner: &str, weight, limit_us| v1::Grant {
         owner: owner.into(),
         weight: Some(weight),
-        limit: Some(Limit::LimitUs(limit_us)),
+        limit_us: Some(limit_us),
     };
     for (weight, limit_us) in [(1, 0), (Share::MOST_WEIGHT, most)] {
         let read = Request::try_from(grant("lab", weight, limit_us)).expect("it is within them");
         let change = ShareChange { weight: Some(weight), limit_us: Some(Some(limit_us)) };
         assert_eq!(read, Request::Grant("lab".into(), change));
     }
+    let read = Request::try_from(v1::Grant { weight: None, ..grant("lab", 1, wire::NO_LIMIT) });
+    let change = ShareChange { weight: None, limit_us: Some(None) };
+    assert_eq!(read, Ok(Request::Grant("lab".into(), change)));
     for (wrong, field) in [
         (grant("lab", 0, 0), "weight"),
         (grant("lab", Share::MOST_WEIGHT + 1, 0), "weight"),

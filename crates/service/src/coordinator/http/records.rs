@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use farm::{Cell, JobId};
-use ledger::{LedgerFault, LedgerView, SeenRange};
+use ledger::{LedgerFault, LedgerView};
 use page::{CellRecord, JobRecord};
 use tokio::time::Instant;
 
@@ -118,14 +118,18 @@ pub(super) fn of_job(
     let end = Instant::now() + LONGEST;
     let mut records = vec![CellRecord::default(); cells.len()];
     let (mut at, mut rows, mut is_whole) = (0, 0_u32, true);
-    look.ranges(job, |seen| {
+    look.ranges(job, |range, worker, is_audited| {
         // Both are in the order of the ordinals.
-        while cells.get(at).is_some_and(|cell| cell.range.end() <= seen.range.start()) {
+        while cells.get(at).is_some_and(|cell| cell.range.end() <= range.start()) {
             at += 1;
         }
         for (cell, record) in cells.iter().zip(&mut records).skip(at) {
-            let Some(part) = cell.range.intersect(seen.range) else { break };
-            note_range(record, seen, part.len());
+            let Some(part) = cell.range.intersect(range) else { break };
+            record.audited += if is_audited { part.len() } else { 0 };
+            let named = &mut record.workers;
+            if named.len() < Cell::HOLDERS && !named.iter().any(|name| name == worker) {
+                named.push(worker.into());
+            }
         }
         rows += 1;
         if rows.is_multiple_of(ROWS_BETWEEN_LOOKS) && Instant::now() >= end {
@@ -135,14 +139,6 @@ pub(super) fn of_job(
         ControlFlow::Continue(())
     })?;
     Ok(JobRecord { cells: records, is_whole, log: look.incidents(job)? })
-}
-
-fn note_range(record: &mut CellRecord, seen: SeenRange<'_>, tasks: u64) {
-    record.audited += if seen.is_audited { tasks } else { 0 };
-    let named = &mut record.workers;
-    if named.len() < Cell::HOLDERS && !named.iter().any(|name| name == seen.worker) {
-        named.push(seen.worker.into());
-    }
 }
 
 #[cfg(test)]

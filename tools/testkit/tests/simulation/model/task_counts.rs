@@ -49,7 +49,6 @@ impl Model {
                 let after = done.after.as_ref().expect("it may change any row");
                 self.note_settlement(&done.command, withdrawn, after, coverage);
             }
-            LedgerAnswer::Removed { .. } => unreachable!("no command removes a job"),
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
         }
     }
