@@ -12,7 +12,7 @@ use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
     AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LeaseKey, Origin, Plan,
-    Problem, Refusal, Request, RestoredJob, Slice,
+    Problem, Refusal, Request, RestoredJob, Slice, Submission,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -122,10 +122,6 @@ impl LocalCount {
     /// Each item of `stops` is a request to stop. At the first one, a count with a ledger finishes the tasks
     /// that its threads have begun, which takes some seconds at most, and keeps them; at a second one that is
     /// not just another copy of the first, it ends at once. A count without a ledger ends at once.
-    ///
-    /// # Errors
-    ///
-    /// [`LocalError`].
     pub async fn run(
         self,
         interval: Duration,
@@ -248,26 +244,18 @@ impl Prepared {
         let end = handle.end(job);
         tokio::pin!(worker, end);
         let mut asked: Option<Instant> = None;
-        let view = loop {
+        let outcome = loop {
             tokio::select! {
                 // If the event loop ends, its result says why; the worker would only lose its connection.
                 biased;
                 view = &mut end => match view {
-                    Ok(view) => break view,
+                    Ok(view) => break Ok(view),
                     Err(_) => return Err(failure_of(farm.await).into()),
                 },
                 result = &mut farm => return Err(failure_of(result).into()),
                 result = &mut worker => match result {
-                    Ok(()) if asked.is_some() => {
-                        let stopped = stopped(&handle, job, ledger).await;
-                        handle.stop().await;
-                        flatten(farm.await)?;
-                        return Err(stopped);
-                    }
-                    Ok(()) => {
-                        let error = anyhow!("the counting threads stopped");
-                        return Err(ServiceError::from(error).into());
-                    },
+                    // It was asked to.
+                    Ok(()) => break Err(stopped(&handle, job, ledger).await),
                     Err(failure) => return Err(failure.into()),
                 },
                 Some(()) = stops.next() => match asked {
@@ -290,7 +278,7 @@ impl Prepared {
         };
         handle.stop().await;
         flatten(farm.await)?;
-        Ok(view)
+        outcome
     }
 }
 
@@ -313,24 +301,16 @@ async fn begin(
     plan: Plan,
     slice: Slice,
 ) -> Result<JobId, LocalError> {
-    let ask = match known {
-        Some(job) => {
-            let view = farm.job(job).await.map_err(ServiceError::from)?;
-            match view {
-                Some(view) if view.state == JobState::Paused => {
-                    Request::Change(job, Change::Resume)
-                }
-                _ => return Ok(job),
-            }
+    let ask = if let Some(job) = known {
+        let view = farm.job(job).await.map_err(ServiceError::from)?;
+        if view.is_none_or(|view| view.state != JobState::Paused) {
+            return Ok(job);
         }
-        None => {
-            let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
-            Request::Submit(vec![farm::Submission {
-                spec,
-                audit: None,
-                known: known_of(&plan, slice).into(),
-            }])
-        }
+        Request::Change(job, Change::Resume)
+    } else {
+        let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
+        let known = known_of(&plan, slice).into();
+        Request::Submit(vec![Submission { spec, audit: None, known }])
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;
     Ok(answer.job().expect("the answer is a job").id)

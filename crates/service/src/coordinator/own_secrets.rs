@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ledger::{Ledger, LedgerFault, LedgerView, Role};
 
-use super::credentials::{ADMIN_OWNER, Known, status};
+use super::credentials::{ADMIN_OWNER, new_credential, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
 use crate::{KeyFolder, Token, os, secret_file};
@@ -14,22 +14,17 @@ const LEASES: &str = "leases";
 
 /// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
 /// others: workers and clients would not recognise the coordinator any more.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if they are lost; [`ServiceError::Ledger`], if the ledger cannot be read.
 pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
-    let missing = |name: &str| !keys.path(name).exists();
-    let mut needed = vec![Authority::FILE];
-    needed.extend(has_token.then_some(KeyFolder::OWN_TOKEN));
+    let mut lost = vec![Authority::FILE];
+    lost.extend(has_token.then_some(KeyFolder::OWN_TOKEN));
+    lost.retain(|name| !keys.path(name).exists());
     let is_new = ledger.metadata().map_or(true, |file| file.len() == 0);
-    if is_new || !needed.iter().any(|name| missing(name)) {
+    if is_new || lost.is_empty() {
         return Ok(());
     }
     let noted = LedgerView::open(ledger).and_then(|look| look.keys());
     let noted = noted.map_err(|fault| fault.at(Some(ledger)))?;
-    let is_lost = |name: &&String| needed.contains(&name.as_str()) && missing(name);
-    let lost: Vec<&str> = noted.iter().filter(is_lost).map(String::as_str).collect();
+    lost.retain(|lost| noted.iter().any(|name| name == lost));
     if lost.is_empty() {
         return Ok(());
     }
@@ -42,10 +37,6 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
 }
 
 /// Notes in a ledger the files of the folder of keys with which it is served.
-///
-/// # Errors
-///
-/// [`ServiceError::Ledger`], if it cannot be written.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
     let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LEASES];
     let made: Vec<&str> = all.into_iter().filter(|name| keys.path(name).exists()).collect();
@@ -53,10 +44,6 @@ pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> 
 }
 
 /// The key with which the coordinator of a ledger signs its leases, from the folder of its secrets.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the key cannot be read or made; [`ServiceError::Ledger`], if the ledger cannot be read.
 pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, ServiceError> {
     let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
     if noted.iter().any(|name| name == LEASES) && !keys.path(LEASES).exists() {
@@ -76,21 +63,16 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 
 /// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system
 /// that reads `/metrics`. It is in the folder of secrets, and made when it is first needed. The ledger has its hash.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the secret cannot be read or made, or was revoked;
-/// [`ServiceError::Ledger`], if the ledger cannot be read or written.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
     let path = keys.with_folder(role.name())?;
     let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
-    let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
-    match known.by_hash(&token.hash()) {
+    let known = ledger.credentials().map_err(at_ledger)?;
+    match known.iter().find(|credential| credential.hash == *token.hash().as_bytes()) {
         None => {
-            let credential = known.next(&token, owner, role, None);
+            let credential = new_credential(&known, &token, owner, role);
             ledger.add_credential(&credential).map_err(at_ledger)?;
         }
         Some(credential) if status(credential).is_some() => {
@@ -107,10 +89,6 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
 
 /// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
 /// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the folder or a file cannot be written.
 pub fn write_monitor_folder(
     folder: &Path,
     token: &Token,
