@@ -62,11 +62,7 @@ impl Symmetry {
     pub fn image(self, n: u32, square: Square) -> Square {
         let Square { column, row } = square;
         assert!(column < n && row < n, "{square} is off the board of size {n}");
-        let first = if self.reflected {
-            Square { column: row, row: column }
-        } else {
-            Square { column, row }
-        };
+        let first = if self.reflected { Square { column: row, row: column } } else { square };
         (0..self.quarter_turns)
             .fold(first, |Square { column, row }, _| Square { column: n - 1 - row, row: column })
     }
