@@ -236,20 +236,17 @@ fn read_fen(fen: &str) -> Result<Queens, NotationError> {
 fn read_rank(rank: &str, n: usize) -> Option<Vec<u32>> {
     let mut columns = Vec::new();
     let mut at = 0_usize;
-    let mut rest = rank;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        if end > 0 {
-            let (run, after) = rest.split_at(end);
-            at = at.checked_add(run.parse().ok()?)?;
-            rest = after;
-        } else {
-            rest = rest.strip_prefix(['Q', 'q'])?;
-            columns.push(at as u32);
-            at += 1;
+    // The runs of empty squares before, between and behind the queens.
+    for run in rank.split(['Q', 'q']) {
+        if !run.is_empty() {
+            let is_number = run.bytes().all(|digit| digit.is_ascii_digit());
+            at = at.checked_add(run.parse().ok().filter(|_| is_number)?)?;
         }
+        columns.push(at as u32);
+        at = at.checked_add(1)?;
     }
-    (at == n).then_some(columns)
+    columns.pop();
+    (at == n + 1).then_some(columns)
 }
 
 #[cfg(test)]
