@@ -14,23 +14,18 @@ pub struct Line {
     /// The algorithm.
     pub algorithm: Algorithm,
     /// Its result, or the reason that there is none.
-    pub outcome: Outcome,
+    pub outcome: Result<Measured, Why>,
 }
 
-/// A measured count, or the reason that there is none.
+/// A measured count.
 #[derive(Clone, Copy, Debug)]
-pub enum Outcome {
-    /// It was counted.
-    Counted {
-        /// The result.
-        found: Found,
-        /// Processor time, the least of several runs.
-        seconds: f64,
-        /// The longest processor time of these runs.
-        slowest: f64,
-    },
-    /// It was not counted.
-    LeftOut(Why),
+pub struct Measured {
+    /// The result.
+    pub found: Found,
+    /// Processor time, the least of several runs.
+    pub seconds: f64,
+    /// The longest processor time of these runs.
+    pub slowest: f64,
 }
 
 /// The reason why there is no comparison.
@@ -80,15 +75,15 @@ impl Contest<'_> {
         Ok((lines, total))
     }
 
-    fn outcome(&mut self, n: u32, algorithm: Algorithm) -> anyhow::Result<Outcome> {
+    fn outcome(&mut self, n: u32, algorithm: Algorithm) -> anyhow::Result<Result<Measured, Why>> {
         if self.slow.contains(&algorithm) {
-            return Ok(Outcome::LeftOut(Why::TooSlow));
+            return Ok(Err(Why::TooSlow));
         }
         if !self.all && n > algorithm.usual_limit() {
-            return Ok(Outcome::LeftOut(Why::TooLarge));
+            return Ok(Err(Why::TooLarge));
         }
         let outcome = best(n, algorithm, self.memory)?;
-        if matches!(outcome, Outcome::Counted { seconds, .. } if seconds > self.seconds) {
+        if outcome.is_ok_and(|measured| measured.seconds > self.seconds) {
             self.slow.insert(algorithm);
         }
         Ok(outcome)
@@ -97,7 +92,7 @@ impl Contest<'_> {
 
 /// The shortest and the longest processor time of several runs, because the first run is often
 /// slow. A run that takes longer than a second is not repeated.
-fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
+fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Measured, Why>> {
     const ENOUGH_SECONDS: f64 = 0.02;
     const MOST_SECONDS: f64 = 1.0;
     const LEAST_RUNS: u32 = 3;
@@ -108,7 +103,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
         let watch = Stopwatch::start();
         let found = match algorithm.count(n, memory)? {
             Ok(found) => found,
-            Err(why) => return Ok(Outcome::LeftOut(why)),
+            Err(why) => return Ok(Err(why)),
         };
         let seconds = watch.elapsed().as_secs_f64();
         (best, slowest) = (seconds.min(best), seconds.max(slowest));
@@ -116,16 +111,15 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
         runs += 1;
         let enough = all > ENOUGH_SECONDS && runs >= LEAST_RUNS;
         if enough || all > MOST_SECONDS || runs == MOST_RUNS {
-            return Ok(Outcome::Counted { found, seconds: best, slowest });
+            return Ok(Ok(Measured { found, seconds: best, slowest }));
         }
     }
 }
 
 /// The total that all algorithms found that counted a board. `None` if none did.
 fn agreed(lines: &[Line]) -> Result<Option<u128>, ContestError> {
-    let mut totals = lines.iter().filter_map(|line| match line.outcome {
-        Outcome::Counted { found, .. } => Some((line.n, line.algorithm, found.total)),
-        Outcome::LeftOut(_) => None,
+    let mut totals = lines.iter().filter_map(|line| {
+        line.outcome.ok().map(|measured| (line.n, line.algorithm, measured.found.total))
     });
     let Some((n, first, total)) = totals.next() else { return Ok(None) };
     match totals.find(|&(.., other)| other != total) {
@@ -144,13 +138,12 @@ mod tests {
 
     fn counted(algorithm: Algorithm, total: u128) -> Line {
         let found = Found { total, nodes: None };
-        Line { n: 8, algorithm, outcome: Outcome::Counted { found, seconds: 1.0, slowest: 1.0 } }
+        Line { n: 8, algorithm, outcome: Ok(Measured { found, seconds: 1.0, slowest: 1.0 }) }
     }
 
     #[test]
     fn different_totals_are_an_error() {
-        let left_out =
-            Line { n: 8, algorithm: Algorithm::States, outcome: Outcome::LeftOut(Why::Memory) };
+        let left_out = Line { n: 8, algorithm: Algorithm::States, outcome: Err(Why::Memory) };
         let right = counted(Algorithm::Masks, 92);
         let same = [left_out, right, counted(Algorithm::Rows, 92)];
         assert_eq!(agreed(&same).expect("the same"), Some(92));
@@ -167,9 +160,9 @@ mod tests {
         let mut contest = Contest::new(&algorithms, 0.0, false, 0);
         let (first, total) = contest.board(6).expect("it counts");
         assert_eq!(total, Some(4));
-        assert!(first.iter().all(|line| matches!(line.outcome, Outcome::Counted { .. })));
+        assert!(first.iter().all(|line| line.outcome.is_ok()));
         let (second, _) = contest.board(7).expect("it counts");
-        let slow = |line: &Line| matches!(line.outcome, Outcome::LeftOut(Why::TooSlow));
+        let slow = |line: &Line| line.outcome.err() == Some(Why::TooSlow);
         assert!(second.iter().all(slow), "{second:?}");
     }
 }
