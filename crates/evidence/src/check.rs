@@ -63,12 +63,9 @@ impl Checked {
 ///
 /// # Errors
 ///
-/// [`BundleError`] says what is wrong, with the number of the line.
-pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked, BundleError> {
-    Ok(read(bundle, sample)?)
-}
-
-fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
+/// What is wrong, with the number of the line. [`UnknownFormat`] if the bundle has another version: then nothing is known
+/// about it.
+pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let name = Reader::name(bundle)?;
     let mut lines = Reader::open(bundle)?;
     let first = lines.next()?.context("it is empty")?.to_vec();
@@ -90,7 +87,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         index.len()
     );
 
-    let (state, total) = (header.state()?, header.counted);
+    let (state, total) = (header.state, header.counted);
     let ranges = header.lines.ranges;
     let drawing = Drawing::new(sample, name, ranges, (total, header.covered));
     let mut running = Running::new(plan, slice, drawing, ranges);
@@ -111,7 +108,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         header.covered
     );
     running.close(state)?;
-    let facts = if state == JobState::Done { running.facts() } else { Vec::new() };
+    let facts = if state == JobState::Done { running.known.facts } else { Vec::new() };
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
@@ -136,24 +133,10 @@ struct Version {
     queens_bundle: u32,
 }
 
-/// A bundle that cannot be read or counted again, or that does not hold.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:#}")]
-pub struct BundleError(#[from] anyhow::Error);
-
-impl BundleError {
-    /// Whether the bundle has a version that this program does not read. Then nothing is known
-    /// about it.
-    #[must_use]
-    pub fn is_of_unknown_format(&self) -> bool {
-        self.0.is::<UnknownFormat>()
-    }
-}
-
 /// A bundle of another version.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "its version is {0}, and this program reads version {VERSION}; use the version of the program \
      that wrote it"
 )]
-struct UnknownFormat(u32);
+pub struct UnknownFormat(u32);

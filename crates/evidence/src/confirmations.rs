@@ -25,7 +25,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    fn add(&mut self, row: &StatedRow) {
+    pub(super) fn add(&mut self, row: &StatedRow) {
         self.ranges += 1;
         // The sum over all ranges is checked elsewhere.
         self.count = self.count.saturating_add(row.result.count);

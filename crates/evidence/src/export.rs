@@ -42,7 +42,7 @@ pub fn export<E: From<io::Error>>(
         name.update(bytes);
         Ok(file.write_all(bytes)?)
     })?;
-    file.finish()?;
+    file.complete()?.keep()?;
     Ok(Exported { header, name: name.finalize() })
 }
 
@@ -57,7 +57,26 @@ pub fn summary<E>(
     exported_at: i64,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Header, E> {
-    let mut header = header(job, exported_at);
+    let plan = &job.spec.plan;
+    // A job that is done but waits for second counts is running.
+    let is_open = job.state == JobState::Done && job.audits_wanted > 0;
+    let mut header = Header {
+        queens_bundle: VERSION,
+        program: format!("queens {}", env!("CARGO_PKG_VERSION")),
+        exported_at,
+        problem: plan.problem.text(),
+        n: plan.problem.n(),
+        method: plan.method.name().into(),
+        parameter: plan.method.parameter().map(|(_, value)| value),
+        tasks: plan.tasks,
+        fingerprint: plan.fingerprint().to_string(),
+        shard: job.spec.slice.index(),
+        shards: job.spec.slice.of(),
+        state: if is_open { JobState::Running } else { job.state },
+        covered: 0,
+        counted: job.total,
+        lines: Lines::default(),
+    };
     let mut writer = Writer::default();
     records(&mut |record| {
         if let EvidenceRecord::Range { counted, .. } = &record {
@@ -91,32 +110,6 @@ pub fn text<E>(
     records(&mut |record| {
         writer.lines(record).into_iter().try_for_each(|written| line(encode(&written)))
     })
-}
-
-/// The state of a job in its bundle. A job that is done but waits for second counts is running.
-fn state(job: &RestoredJob) -> JobState {
-    if job.state == JobState::Done && job.audits_wanted > 0 { JobState::Running } else { job.state }
-}
-
-fn header(job: &RestoredJob, exported_at: i64) -> Header {
-    let plan = &job.spec.plan;
-    Header {
-        queens_bundle: VERSION,
-        program: format!("queens {}", env!("CARGO_PKG_VERSION")),
-        exported_at,
-        problem: plan.problem.text(),
-        n: plan.problem.n(),
-        method: plan.method.name().into(),
-        parameter: plan.method.parameter().map(|(_, value)| value),
-        tasks: plan.tasks,
-        fingerprint: plan.fingerprint().to_string(),
-        shard: job.spec.slice.index(),
-        shards: job.spec.slice.of(),
-        state: state(job).name().into(),
-        covered: 0,
-        counted: job.total,
-        lines: Lines::default(),
-    }
 }
 
 /// Makes lines of records. The line of an author precedes the first count that names it.

@@ -12,7 +12,6 @@ use count::{CountError, Variant};
 use executor::{NamedKernel, fit};
 use farm::{CheckedCount, KernelName, Plan};
 
-use crate::BundleError;
 use crate::check::Checked;
 use crate::draw::{Drawn, Unit};
 use crate::verdict::Verdict;
@@ -61,13 +60,8 @@ pub struct Recounted {
 ///
 /// # Errors
 ///
-/// [`BundleError`] if the count of a range or a task differs, or if this machine cannot count the
-/// plan.
-pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, BundleError> {
-    Ok(count(checked, effort)?)
-}
-
-fn count(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
+/// The count of a range or a task differs, or this machine cannot count the plan.
+pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let Checked { plan, drawn, .. } = checked;
     let fit = fit(*plan, effort.threads, effort.memory)?;
     let (units, of_draw) = units(drawn);

@@ -58,7 +58,7 @@ pub(super) struct Running {
     plan: Plan,
     fingerprint: Fingerprint,
     slice: IntervalSet,
-    known: Known,
+    pub(super) known: Known,
     pub(super) drawing: Drawing,
     distrusted: Distrusted,
     /// Hashes of the lines of authors. No line may come twice.
@@ -196,9 +196,7 @@ impl Running {
         let total = self.total.checked_add(count);
         self.total = total.context("the sum exceeds 2^128 - 1")?;
         self.wanted += u64::from(audit == Check::Wanted);
-        let amount = self.content.counted_by.entry(row.by).or_default();
-        amount.ranges += 1;
-        amount.count += count;
+        self.content.counted_by.entry(row.by).or_default().add(row);
         Ok(())
     }
 
@@ -251,11 +249,6 @@ impl Running {
             self.open_disputes
         );
         Ok(())
-    }
-
-    /// The facts that the total must satisfy.
-    pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
-        std::mem::take(&mut self.known.facts)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use board::PlanIndex;
 use count::{Backend, Variant};
 use evidence::{
-    BundleError, Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount,
+    Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount,
 };
 use executor::NamedKernel;
 use farm::{
@@ -145,10 +145,10 @@ impl Forger {
 
     fn check(&self) -> Result<Checked, String> {
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
-        check(&self.write("bundle"), sample).map_err(|error| error.to_string())
+        check(&self.write("bundle"), sample).map_err(|error| format!("{error:#}"))
     }
 
-    fn recount(&self, variant: Variant, time: Option<Duration>) -> Result<Recounted, BundleError> {
+    fn recount(&self, variant: Variant, time: Option<Duration>) -> anyhow::Result<Recounted> {
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: time.is_none() };
         let checked = check(&self.write("bundle"), sample).expect("it does not contradict itself");
         let threads = NonZero::new(2).expect("two");
@@ -348,7 +348,7 @@ fn more_ranges_than_the_header_says_are_refused_at_once() {
     let said = text.replacen(&format!("\"ranges\":{ranges}"), "\"ranges\":1", 1);
     fs::write(&path, said).expect("it can be written");
     let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
-    let wrong = check(&path, sample).expect_err("it has more").to_string();
+    let wrong = format!("{:#}", check(&path, sample).expect_err("it has more"));
     assert!(wrong.starts_with("line 4: it has more ranges than its header says"), "{wrong}");
 }
 
@@ -369,7 +369,7 @@ fn a_bundle_has_no_more_authors_than_fit_into_memory() {
         let others: String = others.map(|line| line + "\n").collect();
         fs::write(&path, format!("{header}\n{author}\n{others}{rows}")).expect("it can be written");
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
-        wrong.push(check(&path, sample).err().map(|error| error.to_string()));
+        wrong.push(check(&path, sample).err().map(|error| format!("{error:#}")));
     }
     assert_eq!(wrong[0], None);
     let wrong = wrong[1].as_ref().expect("it has too many");

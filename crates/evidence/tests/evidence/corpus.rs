@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use count::Backend;
-use evidence::{RecountEffort, Sample, Seed, check, recount};
+use evidence::{RecountEffort, Sample, Seed, UnknownFormat, check, recount};
 use farm::JobState;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verify/corpus");
@@ -61,6 +61,6 @@ fn a_bundle_of_an_unknown_format_gets_no_verdict() {
     for bundle in unknown {
         let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
         let error = check(&bundle, sample).expect_err("it may be anything");
-        assert!(error.is_of_unknown_format(), "{error}");
+        assert!(error.is::<UnknownFormat>(), "{error}");
     }
 }
