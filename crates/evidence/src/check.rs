@@ -29,11 +29,7 @@ pub struct Checked {
     pub plan: Plan,
     /// The slice of the plan that was to be counted.
     pub slice: Slice,
-    /// The job's state when it was exported.
-    pub state: JobState,
-    /// The sum over all ranges.
-    pub total: u128,
-    /// The known facts about the total, all of which the total satisfies. The list is empty if the
+    /// The known facts about the sum over all ranges, all of which it satisfies. The list is empty if the
     /// bundle has no total.
     pub facts: Vec<Fact>,
     /// The content of the other lines.
@@ -48,7 +44,7 @@ impl Checked {
     /// Whether the bundle has a total: it covers the whole plan, and nothing is missing.
     #[must_use]
     pub fn is_total(&self) -> bool {
-        self.state == JobState::Done && self.slice.is_all()
+        self.header.state == JobState::Done && self.slice.is_all()
     }
 
     /// The kernels that counted, according to the bundle.
@@ -113,18 +109,7 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         bail!(reason);
     }
     let drawn = running.drawing.end();
-    Ok(Checked {
-        header,
-        name,
-        plan,
-        slice,
-        state,
-        total,
-        facts,
-        content: running.content,
-        index,
-        drawn,
-    })
+    Ok(Checked { header, name, plan, slice, facts, content: running.content, index, drawn })
 }
 
 /// The field of the header that gives the version of the format.

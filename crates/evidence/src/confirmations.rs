@@ -64,7 +64,7 @@ impl Confirmations {
         across: AuditScope,
         distrusted: &Distrusted,
     ) -> Result<()> {
-        let one = author(first, authors);
+        let one = &authors[first.by as usize];
         let mut nothing = |is_unconfirmed: bool| {
             if is_unconfirmed {
                 self.unconfirmed.add(first);
@@ -86,7 +86,7 @@ impl Confirmations {
             second.range == range && first.result == second.result,
             "the second count of {range} differs from the first, although the bundle says that they agree"
         );
-        let other = author(second, authors);
+        let other = &authors[second.by as usize];
         let (principal, other_principal) = (&one.provenance.principal, &other.provenance.principal);
         ensure!(
             principal.is_apart_from(other_principal, across),
@@ -103,9 +103,4 @@ impl Confirmations {
         }
         Ok(())
     }
-}
-
-/// The author of a row.
-fn author<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> &'a StatedAuthor {
-    &authors[row.by as usize]
 }

@@ -39,6 +39,6 @@ pub use export::{Exported, export, summary, text};
 pub use format::{Lines, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, WrittenFile};
-pub use recount::{RecountEffort, RecountSums, Recounted, recount};
-pub use running::{Busy, Content};
+pub use recount::{RecountEffort, Recounted, recount};
+pub use running::Content;
 pub use verdict::Verdict;

@@ -23,16 +23,6 @@ const MOST_AUTHORS: usize = 100_000;
 /// The most policies. All of them are printed.
 const MOST_POLICIES: usize = 1000;
 
-/// The time of one thread that counts took, according to the bundle. Contradicted and invalidated
-/// counts are left out. A sum is at most the largest [`Duration`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Busy {
-    /// The counts that make the total.
-    pub counts: Duration,
-    /// The second counts.
-    pub second_counts: Duration,
-}
-
 /// The content of the lines behind a bundle's header.
 #[derive(Debug, Default)]
 pub struct Content {
@@ -44,8 +34,10 @@ pub struct Content {
     pub confirmations: Confirmations,
     /// Number of tasks whose counts are reported.
     pub tasks_reported: u64,
-    /// The time that the counts took.
-    pub busy: Busy,
+    /// The time of one thread that the counts of the total took, at most the largest [`Duration`].
+    pub busy: Duration,
+    /// The time of one thread that the second counts took.
+    pub second_busy: Duration,
     /// The authors, by their numbers.
     pub authors: Vec<StatedAuthor>,
     /// The ranges and counts of each author, by its number.
@@ -148,15 +140,15 @@ impl Running {
             Line::Range { audit, row, counts } => {
                 ensure!(self.lines.disputes == 0, OUT_OF_ORDER);
                 self.settle(None)?;
-                add(&mut self.content.busy.counts, row.busy());
                 let row = row.read(self.content.authors.len())?;
+                self.content.busy = self.content.busy.saturating_add(row.busy);
                 self.range(&row, audit)?;
                 self.draw(&row, counts.as_deref())?;
                 self.last = Some((row, audit));
             }
             Line::Audit { row } => {
-                add(&mut self.content.busy.second_counts, row.busy());
                 let row = row.read(self.content.authors.len())?;
+                self.content.second_busy = self.content.second_busy.saturating_add(row.busy);
                 ensure!(
                     self.last.is_some(),
                     "this is a second count of {}, but no first count stands before it",
@@ -250,10 +242,6 @@ impl Running {
         );
         Ok(())
     }
-}
-
-fn add(sum: &mut Duration, busy: Duration) {
-    *sum = sum.saturating_add(busy);
 }
 
 const OUT_OF_ORDER: &str = "it is out of order";

@@ -63,16 +63,12 @@ static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
 impl Values {
     fn known(&'static self, n: u32) -> Option<Known> {
         let value = self.values.get(usize::try_from(n.checked_sub(self.first)?).ok()?)?;
-        Some(Known { value: number(value), source: &self.source })
+        Some(Known { value: value.parse().expect("counts are decimal"), source: &self.source })
     }
 
     fn at(&'static self, n: u32) -> u128 {
         self.known(n).unwrap_or_else(|| panic!("no count for N = {n} is known")).value
     }
-}
-
-fn number(text: &str) -> u128 {
-    text.parse().expect("counts are decimal")
 }
 
 /// Two functions for each sequence: one whose result is `None` where no count is known, and one that panics there.
@@ -132,18 +128,8 @@ pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
 /// removing symmetry. `None` if no closed form is known.
 #[must_use]
 pub fn prefixes(n: u32, rows: u32) -> Option<u128> {
-    let n_wide = i128::from(n);
-    let value = match rows {
-        0 => 1,
-        1 => n_wide,
-        2 if n >= 1 => (n_wide - 1) * (n_wide - 2),
-        _ => COUNTS
-            .prefixes
-            .iter()
-            .find(|p| p.rows == rows && p.from_n <= n)?
-            .polynomial
-            .iter()
-            .fold(0, |sum, coefficient| sum * n_wide + coefficient),
-    };
+    let known = COUNTS.prefixes.iter().find(|it| it.rows == rows && it.from_n <= n)?;
+    let terms = known.polynomial.iter();
+    let value = terms.fold(0, |sum, coefficient| sum * i128::from(n) + coefficient);
     Some(u128::try_from(value).expect("a count is not negative"))
 }

@@ -170,7 +170,7 @@ fn an_honest_bundle_is_exact_once_all_of_it_is_recounted() {
     let forger = Forger::honest(10, ROWS, 20);
     let recounted = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
     assert!(recounted.verdict.is_exact && !recounted.is_cut_short);
-    assert_eq!(recounted.sums.tasks, forger.plan.tasks);
+    assert_eq!(recounted.tasks, forger.plan.tasks);
     assert_eq!(recounted.verdict.wrong_of_total, 0.0);
 }
 
@@ -239,11 +239,11 @@ fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
     let mut recounts =
         times().map(|time| forger.recount(Variant::Search, Some(time)).expect("it holds"));
     let recounted =
-        recounts.find(|recounted| recounted.sums.reported > 100).expect("tasks are counted");
-    assert_eq!(recounted.sums.reported as u64, recounted.sums.tasks, "{recounted:?}");
+        recounts.find(|recounted| recounted.reported > 100).expect("tasks are counted");
+    assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
     assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
     let whole = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
-    assert_eq!((whole.sums.ranges, whole.verdict.is_exact), (1, true));
+    assert_eq!((whole.ranges, whole.verdict.is_exact), (1, true));
 }
 
 /// The sum of the range, its digest and the counts of its tasks agree, and so does the published
@@ -315,7 +315,7 @@ fn the_time_is_kept_even_if_one_range_has_everything() {
     let recounted = forger.recount(REFERENCE, Some(Duration::from_millis(500)));
     let recounted = recounted.expect("it is honest");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
-    assert_eq!((recounted.sums.ranges, recounted.verdict.is_exact), (0, false), "it is too large");
+    assert_eq!((recounted.ranges, recounted.verdict.is_exact), (0, false), "it is too large");
     let nothing = forger.recount(REFERENCE, Some(Duration::ZERO)).expect("nothing is counted");
     assert_eq!((nothing.verdict.draws, nothing.verdict.wrong_of_total), (0, 1.0));
 }

@@ -25,7 +25,7 @@ fn verified(bundle: &Path) -> Result<JobState, String> {
     let effort =
         RecountEffort { threads: NonZero::<usize>::MIN, variant, memory: 1 << 30, time: None };
     recount(&checked, effort).map_err(|error| error.to_string())?;
-    Ok(checked.state)
+    Ok(checked.header.state)
 }
 
 #[test]

@@ -143,7 +143,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let recounted = recounted.map_err(|error| args.refused(&error))?;
     let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
-    match checked.state {
+    match checked.header.state {
         farm::JobState::Done => Ok(()),
         farm::JobState::Cancelled => Err(Failure::Incomplete(format!(
             "the bundle {} holds as far as it goes, but its job was cancelled and has no total; submit the job again to \
@@ -192,7 +192,7 @@ impl VerifyArgs {
 
 /// How long the recount will take; `None` if nothing is counted.
 fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
-    let taken = clock(checked.content.busy.counts.as_secs_f64());
+    let taken = clock(checked.content.busy.as_secs_f64());
     let threads = effort.threads;
     let what = match effort.time {
         Some(Duration::ZERO) => return None,
