@@ -48,10 +48,6 @@ pub fn export<E: From<io::Error>>(
 
 /// The header of the bundle of `job`. All records are read, because the header has the numbers of
 /// lines.
-///
-/// # Errors
-///
-/// Any error of `records`.
 pub fn summary<E>(
     job: &RestoredJob,
     exported_at: i64,
@@ -92,10 +88,6 @@ pub fn summary<E>(
 
 /// Passes the bytes of the bundle with this header to `write`, line by line. `records` must pass
 /// the same records as for [`summary`].
-///
-/// # Errors
-///
-/// Any error of `records` and `write`.
 pub fn text<E>(
     header: &Header,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,

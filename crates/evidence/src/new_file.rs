@@ -33,10 +33,8 @@ impl NewFile {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(folder)?;
         let bytes = file.as_file().try_clone()?;
         let out = if path.extension().is_some_and(|end| end == "gz") {
@@ -55,10 +53,6 @@ impl NewFile {
     }
 
     /// Ends the file, all of which is then on the disk.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub fn complete(self) -> io::Result<WrittenFile> {
         match self.out {
             Output::Plain(mut out) => out.flush()?,
@@ -79,19 +73,11 @@ pub struct WrittenFile {
 
 impl WrittenFile {
     /// Checks that it is a bundle that does not contradict itself.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`check()`](crate::check()).
     pub fn check(&self) -> anyhow::Result<Checked> {
         crate::check(self.file.path(), Sample { draws: 0, seed: Seed::Number(0), all: false })
     }
 
-    /// Gives the file its name.
-    ///
-    /// # Errors
-    ///
-    /// Another file has the name, or it cannot be given.
+    /// Gives the file its name, unless another one has it by now.
     pub fn keep(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.path).map_err(|error| error.error)?;
         Ok(())

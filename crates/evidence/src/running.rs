@@ -247,10 +247,6 @@ impl Running {
 const OUT_OF_ORDER: &str = "it is out of order";
 
 /// The claim of each task of a row whose counts are reported. Such a row is sampled by its tasks, and any other as a whole.
-///
-/// # Errors
-///
-/// The counts do not add up to the row, or a task cannot have such a count.
 fn results(
     plan: Fingerprint,
     known: &Known,

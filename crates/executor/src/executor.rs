@@ -239,9 +239,6 @@ impl Shared {
         }
     }
 
-    fn give_back(&self) {
-        self.lock().busy -= 1;
-    }
 }
 
 fn count_until_closed(
@@ -268,7 +265,7 @@ fn count_until_closed(
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
-        shared.give_back();
+        shared.lock().busy -= 1;
         if !is_wanted {
             return;
         }

@@ -73,10 +73,6 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
 
 /// Counts as [`count()`] does, but without the two things that are added here: each state is kept
 /// as it is.
-///
-/// # Errors
-///
-/// [`StatesError`] if the states do not fit.
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }

@@ -101,11 +101,8 @@ pub enum Why {
 }
 
 impl Algorithm {
-    /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes.
-    ///
-    /// # Errors
-    ///
-    /// Any failure of the count. The inner result says why a board was left out.
+    /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes. The inner result says why a board
+    /// was left out.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());
