@@ -131,11 +131,6 @@ impl Executor {
         self.shared.backend
     }
 
-    /// The devices that count beside the processor.
-    pub fn devices(&self) -> &Devices {
-        &self.shared.devices
-    }
-
     /// Adds tasks of a lease. The first of them has the ordinal `start`.
     ///
     /// # Errors

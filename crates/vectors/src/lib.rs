@@ -23,7 +23,7 @@ struct Counts {
     superqueens: Values,
     prefixes: Vec<Polynomial>,
     ring_two_tasks: Values,
-    ring_two_weights: Weights,
+    ring_two_weights: Values,
 }
 
 /// A known count.
@@ -40,12 +40,6 @@ struct Values {
     source: String,
     first: u32,
     values: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Weights {
-    weight_4: u64,
-    weight_2: u64,
 }
 
 #[derive(Deserialize)]
@@ -116,12 +110,10 @@ pub fn ring_two_tasks(n: u32) -> u64 {
     COUNTS.ring_two_tasks.at(n) as u64
 }
 
-/// The number of the [`ring_two_tasks`] of the board of size 27 that have this weight, which is 4
-/// or 2.
+/// The number of the [`ring_two_tasks`] of the board of size 27 that have this weight, from 2 to 4.
 #[must_use]
 pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
-    let Weights { weight_4, weight_2 } = COUNTS.ring_two_weights;
-    if weight == 4 { weight_4 } else { weight_2 }
+    COUNTS.ring_two_weights.at(weight.into()) as u64
 }
 
 /// The number of ways to place queens in the first `rows` rows of a board of size `n`, without
