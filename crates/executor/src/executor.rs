@@ -495,7 +495,9 @@ mod tests {
     #[test]
     fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
         let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];
-        let needs = jobs.each_ref().map(|(plan, _)| crate::thread_memory(plan));
+        let needs = jobs
+            .each_ref()
+            .map(|(plan, _)| count::memory_needed(plan.problem, plan.method).least);
         let memory = needs[0].max(needs[1]);
         let (executor, parts) = start(3, Backend::detect(), memory);
         let mut left = 0;

@@ -28,19 +28,13 @@ pub struct Measured {
     pub slowest: f64,
 }
 
-/// The reason why there is no comparison.
+/// Two algorithms find different totals.
 #[derive(Debug, thiserror::Error)]
-pub enum ContestError {
-    /// Two algorithms find different totals.
-    #[error(
-        "{0}: this machine miscounts, or this program has a fault; do not trust it with counting before its memory and \
-         cooling are checked, and report this"
-    )]
-    Disagreement(String),
-    /// An algorithm failed.
-    #[error(transparent)]
-    Failed(#[from] anyhow::Error),
-}
+#[error(
+    "{0}: this machine miscounts, or this program has a fault; do not trust it with counting before its memory and \
+     cooling are checked, and report this"
+)]
+pub struct Disagreement(String);
 
 /// The algorithms to compare, and their limits.
 #[derive(Debug)]
@@ -61,18 +55,15 @@ impl Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
 
-    /// Counts a board with each algorithm in turn. Boards must come in ascending order. The total
-    /// is returned, too, if an algorithm counted it.
+    /// Counts a board with each algorithm in turn. Boards must come in ascending order.
     ///
     /// # Errors
     ///
-    /// [`ContestError`] if two algorithms find different totals, or one fails.
-    pub fn board(&mut self, n: u32) -> Result<(Vec<Line>, Option<u128>), ContestError> {
+    /// An algorithm fails.
+    pub fn board(&mut self, n: u32) -> anyhow::Result<Vec<Line>> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
-        let lines = algorithms.map(line).collect::<anyhow::Result<Vec<Line>>>()?;
-        let total = agreed(&lines)?;
-        Ok((lines, total))
+        algorithms.map(line).collect()
     }
 
     fn outcome(&mut self, n: u32, algorithm: Algorithm) -> anyhow::Result<Result<Measured, Why>> {
@@ -117,14 +108,18 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Meas
 }
 
 /// The total that all algorithms found that counted a board. `None` if none did.
-fn agreed(lines: &[Line]) -> Result<Option<u128>, ContestError> {
+///
+/// # Errors
+///
+/// [`Disagreement`] if two of them find different totals.
+pub fn agreed(lines: &[Line]) -> Result<Option<u128>, Disagreement> {
     let mut totals = lines.iter().filter_map(|line| {
         line.outcome.ok().map(|measured| (line.n, line.algorithm, measured.found.total))
     });
     let Some((n, first, total)) = totals.next() else { return Ok(None) };
     match totals.find(|&(.., other)| other != total) {
         None => Ok(Some(total)),
-        Some((_, other, others)) => Err(ContestError::Disagreement(format!(
+        Some((_, other, others)) => Err(Disagreement(format!(
             "N = {n}: {} counts {total}, and {} {others}",
             first.name(),
             other.name()
@@ -158,10 +153,10 @@ mod tests {
     fn a_slow_algorithm_is_left_out_for_larger_boards() {
         let algorithms = [Algorithm::Direct, Algorithm::Rows];
         let mut contest = Contest::new(&algorithms, 0.0, false, 0);
-        let (first, total) = contest.board(6).expect("it counts");
-        assert_eq!(total, Some(4));
+        let first = contest.board(6).expect("it counts");
+        assert_eq!(agreed(&first).expect("they agree"), Some(4));
         assert!(first.iter().all(|line| line.outcome.is_ok()));
-        let (second, _) = contest.board(7).expect("it counts");
+        let second = contest.board(7).expect("it counts");
         let slow = |line: &Line| line.outcome.err() == Some(Why::TooSlow);
         assert!(second.iter().all(slow), "{second:?}");
     }

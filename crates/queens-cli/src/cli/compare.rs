@@ -5,7 +5,7 @@ use std::time::Duration;
 use board::{MethodChoice, Problem};
 use clap::Args;
 use count::Backend;
-use literature::compare::{Algorithm, Contest, ContestError, Line, Measured, Why};
+use literature::compare::{Algorithm, Contest, Line, Measured, Why, agreed};
 use serde_json::json;
 
 use super::options::{HALF, Sizes, duration, memory, one_of};
@@ -73,8 +73,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
         output::print(HEAD)?;
     }
     for n in args.boards.each() {
-        let (board, total) = contest.board(n)?;
-        total.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
+        let board = contest.board(n)?;
+        agreed(&board)?.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
             output::print(if args.json { json(line) } else { row(line) })?;
         }
@@ -137,14 +137,5 @@ fn reason(why: Why) -> &'static str {
         Why::TooLarge => "left out without --all",
         Why::TooSlow => "left out by --seconds",
         Why::Memory => "left out by --memory",
-    }
-}
-
-impl From<ContestError> for Failure {
-    fn from(error: ContestError) -> Failure {
-        match error {
-            ContestError::Failed(error) => error.into(),
-            error @ ContestError::Disagreement(_) => Failure::Miscounted(error.to_string()),
-        }
     }
 }
