@@ -495,10 +495,8 @@ mod tests {
     #[test]
     fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
         let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];
-        let needs = jobs
-            .each_ref()
-            .map(|(plan, _)| count::memory_needed(plan.problem, plan.method).least);
-        let memory = needs[0].max(needs[1]);
+        let need = |(plan, _): &(Plan, _)| count::memory_needed(plan.problem, plan.method).least;
+        let memory = need(&jobs[0]).max(need(&jobs[1]));
         let (executor, parts) = start(3, Backend::detect(), memory);
         let mut left = 0;
         for (id, (plan, tasks)) in (1..).zip(jobs.clone()) {
