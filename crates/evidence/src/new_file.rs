@@ -8,8 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
-use crate::draw::{Sample, Seed};
 use crate::Checked;
+use crate::draw::{Sample, Seed};
 
 /// A file that gets its name once it is complete.
 pub struct NewFile {

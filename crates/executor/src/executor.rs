@@ -233,7 +233,6 @@ impl Shared {
             state = self.changed.wait(state).expect("no thread panics while holding it");
         }
     }
-
 }
 
 fn count_until_closed(

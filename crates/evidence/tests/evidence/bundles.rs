@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use board::PlanIndex;
 use count::{Backend, Variant};
-use evidence::{
-    Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount,
-};
+use evidence::{Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount};
 use executor::NamedKernel;
 use farm::{
     Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
@@ -238,8 +236,7 @@ fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
     let forger = reported(|_| {});
     let mut recounts =
         times().map(|time| forger.recount(Variant::Search, Some(time)).expect("it holds"));
-    let recounted =
-        recounts.find(|recounted| recounted.reported > 100).expect("tasks are counted");
+    let recounted = recounts.find(|recounted| recounted.reported > 100).expect("tasks are counted");
     assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
     assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
     let whole = forger.recount(another_loop(forger.plan.method), None).expect("it holds");

@@ -54,7 +54,13 @@ fn search(n: u32, columns: Range<u32>, last_row: impl Fn(u32) -> LastRow) -> Sea
     for column in columns {
         let queen = 1 << column;
         searched.nodes += 1;
-        place(full_mask(n), n - 1, [queen << 1, queen, queen >> 1], last_row(column), &mut searched);
+        place(
+            full_mask(n),
+            n - 1,
+            [queen << 1, queen, queen >> 1],
+            last_row(column),
+            &mut searched,
+        );
     }
     Searched { tries: searched.nodes, ..searched }
 }
