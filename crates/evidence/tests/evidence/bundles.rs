@@ -431,14 +431,14 @@ fn false_times_do_not_overflow_the_sum() {
     spent.busy_us = 1_000;
     let state = farm::DisputeState::TakenBack;
     forger.records.push(EvidenceRecord::Dispute { row: spent, state, at_ms: 0 });
-    let busy = forger.check().expect("it holds").content.busy;
-    assert_eq!(busy.counts, Duration::from_micros(ranges), "invalidated counts are not included");
-    assert_eq!(busy.second_counts, Duration::from_micros(1));
+    let content = forger.check().expect("it holds").content;
+    assert_eq!(content.busy, Duration::from_micros(ranges), "invalidated counts are not included");
+    assert_eq!(content.second_busy, Duration::from_micros(1));
 
     // Each row claims 585,000 years.
     let ranges = (0..ranges as usize + 1).filter(|&at| at != 1);
     ranges.for_each(|at| forger.counted(at).row.busy_us = u64::MAX);
-    let endless = forger.check().expect("nobody can say that it is wrong").content.busy.counts;
+    let endless = forger.check().expect("nobody can say that it is wrong").content.busy;
     assert!(endless > Duration::from_secs(1 << 40), "{endless:?}");
 }
 
