@@ -1,6 +1,39 @@
-//! Divisors of the number of placements that follow from the board's symmetries.
+//! The eight symmetries of the square, and the divisors of the number of placements that follow from them.
 
 use crate::{Problem, Square};
+
+/// One of the eight symmetries: a reflection in the diagonal from a1 or none, followed by quarter turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Symmetry {
+    reflected: bool,
+    /// 0 to 3 turns, which take row 0 to the last column.
+    quarter_turns: u8,
+}
+
+impl Symmetry {
+    /// The reflection in the diagonal from a1, which exchanges files and ranks.
+    pub const TRANSPOSITION: Symmetry = Symmetry { reflected: true, quarter_turns: 0 };
+
+    /// All eight, the identity first, then the turns by 90, 180 and 270 degrees.
+    #[must_use]
+    pub fn all() -> [Symmetry; 8] {
+        std::array::from_fn(|i| Symmetry { reflected: i >= 4, quarter_turns: (i % 4) as u8 })
+    }
+
+    /// The image of a square of the board of size `n`.
+    ///
+    /// # Panics
+    ///
+    /// If the square is off the board.
+    #[must_use]
+    pub fn image(self, n: u32, square: Square) -> Square {
+        let Square { column, row } = square;
+        assert!(column < n && row < n, "{square} is off the board of size {n}");
+        let first = if self.reflected { Square { column: row, row: column } } else { square };
+        (0..self.quarter_turns)
+            .fold(first, |Square { column, row }, _| Square { column: n - 1 - row, row: column })
+    }
+}
 
 /// A number that divides the number of placements, by symmetry alone; 1 if symmetry says nothing.
 ///
@@ -38,21 +71,13 @@ fn on_the_square(n: u32, queens: &[Square]) -> u32 {
     if n < 2 {
         return 1;
     }
-    let keeps = |(reflected, turns): &(bool, u32)| {
-        queens.iter().all(|&queen| queens.contains(&image(n, queen, *reflected, *turns)))
+    let keeps = |symmetry: &Symmetry| {
+        queens.iter().all(|&queen| queens.contains(&symmetry.image(n, queen)))
     };
-    let all = [false, true].into_iter().flat_map(|reflected| (0..4).map(move |t| (reflected, t)));
-    let kept: Vec<(bool, u32)> = all.filter(keeps).collect();
+    let kept: Vec<Symmetry> = Symmetry::all().into_iter().filter(keeps).collect();
     let may_fix =
-        |&&(reflected, turns): &&(bool, u32)| !reflected && (turns.is_multiple_of(2) || n % 4 <= 1);
+        |it: &&Symmetry| !it.reflected && (it.quarter_turns.is_multiple_of(2) || n % 4 <= 1);
     (kept.len() / kept.iter().filter(may_fix).count()) as u32
-}
-
-/// The image of a square: exchanged with its mirror image in a diagonal if `reflected`, then turned.
-fn image(n: u32, square: Square, reflected: bool, turns: u32) -> Square {
-    let Square { column, row } = square;
-    let start = if reflected { Square { column: row, row: column } } else { square };
-    (0..turns).fold(start, |at, _| Square { column: at.row, row: n - 1 - at.column })
 }
 
 #[cfg(test)]

@@ -29,11 +29,7 @@ pub struct Checked {
     pub plan: Plan,
     /// The slice of the plan that was to be counted.
     pub slice: Slice,
-    /// The job's state when it was exported.
-    pub state: JobState,
-    /// The sum over all ranges.
-    pub total: u128,
-    /// The known facts about the total, all of which the total satisfies. The list is empty if the
+    /// The known facts about the sum over all ranges, all of which it satisfies. The list is empty if the
     /// bundle has no total.
     pub facts: Vec<Fact>,
     /// The content of the other lines.
@@ -48,7 +44,7 @@ impl Checked {
     /// Whether the bundle has a total: it covers the whole plan, and nothing is missing.
     #[must_use]
     pub fn is_total(&self) -> bool {
-        self.state == JobState::Done && self.slice.is_all()
+        self.header.state == JobState::Done && self.slice.is_all()
     }
 
     /// The kernels that counted, according to the bundle.
@@ -63,12 +59,9 @@ impl Checked {
 ///
 /// # Errors
 ///
-/// [`BundleError`] says what is wrong, with the number of the line.
-pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked, BundleError> {
-    Ok(read(bundle, sample)?)
-}
-
-fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
+/// What is wrong, with the number of the line. [`UnknownFormat`] if the bundle has another version: then nothing is known
+/// about it.
+pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let name = Reader::name(bundle)?;
     let mut lines = Reader::open(bundle)?;
     let first = lines.next()?.context("it is empty")?.to_vec();
@@ -90,7 +83,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         index.len()
     );
 
-    let (state, total) = (header.state()?, header.counted);
+    let (state, total) = (header.state, header.counted);
     let ranges = header.lines.ranges;
     let drawing = Drawing::new(sample, name, ranges, (total, header.covered));
     let mut running = Running::new(plan, slice, drawing, ranges);
@@ -111,23 +104,12 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         header.covered
     );
     running.close(state)?;
-    let facts = if state == JobState::Done { running.facts() } else { Vec::new() };
+    let facts = if state == JobState::Done { running.known.facts } else { Vec::new() };
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
     let drawn = running.drawing.end();
-    Ok(Checked {
-        header,
-        name,
-        plan,
-        slice,
-        state,
-        total,
-        facts,
-        content: running.content,
-        index,
-        drawn,
-    })
+    Ok(Checked { header, name, plan, slice, facts, content: running.content, index, drawn })
 }
 
 /// The field of the header that gives the version of the format.
@@ -136,24 +118,10 @@ struct Version {
     queens_bundle: u32,
 }
 
-/// A bundle that cannot be read or counted again, or that does not hold.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:#}")]
-pub struct BundleError(#[from] anyhow::Error);
-
-impl BundleError {
-    /// Whether the bundle has a version that this program does not read. Then nothing is known
-    /// about it.
-    #[must_use]
-    pub fn is_of_unknown_format(&self) -> bool {
-        self.0.is::<UnknownFormat>()
-    }
-}
-
 /// A bundle of another version.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "its version is {0}, and this program reads version {VERSION}; use the version of the program \
      that wrote it"
 )]
-struct UnknownFormat(u32);
+pub struct UnknownFormat(u32);

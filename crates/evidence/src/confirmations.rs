@@ -25,7 +25,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    fn add(&mut self, row: &StatedRow) {
+    pub(super) fn add(&mut self, row: &StatedRow) {
         self.ranges += 1;
         // The sum over all ranges is checked elsewhere.
         self.count = self.count.saturating_add(row.result.count);
@@ -64,48 +64,40 @@ impl Confirmations {
         across: AuditScope,
         distrusted: &Distrusted,
     ) -> Result<()> {
-        let one = author(first, authors);
-        let mut nothing = |is_unconfirmed: bool| {
-            if is_unconfirmed {
-                self.unconfirmed.add(first);
+        let one = &authors[first.by as usize];
+        let mut is_confirmed = false;
+        if let Some(second) = second {
+            let range = first.range;
+            ensure!(
+                is_agreed,
+                "there is a second count of {range}, but the bundle does not say that it was counted twice"
+            );
+            ensure!(
+                second.range == range && first.result == second.result,
+                "the second count of {range} differs from the first, although the bundle says that they agree"
+            );
+            let other = &authors[second.by as usize];
+            let [principal, other_principal] = [one, other].map(|it| &it.provenance.principal);
+            ensure!(
+                principal.is_apart_from(other_principal, across),
+                "{range} was counted by {principal:?} and by {other_principal:?}, who do not check each other",
+            );
+            let is_void = distrusted.0.iter().any(|party| party.voids(principal, other_principal));
+            is_confirmed = one.kernel != other.kernel && !is_void;
+            if is_confirmed && principal.is_apart_from(other_principal, AuditScope::Owners) {
+                self.by_owner.add(first);
             }
-            if distrusted.includes(&one.provenance.principal) {
-                self.only_distrusted.add(first);
-            }
-        };
-        let Some(second) = second else {
-            nothing(is_agreed);
-            return Ok(());
-        };
-        let range = first.range;
-        ensure!(
-            is_agreed,
-            "there is a second count of {range}, but the bundle does not say that it was counted twice"
-        );
-        ensure!(
-            second.range == range && first.result == second.result,
-            "the second count of {range} differs from the first, although the bundle says that they agree"
-        );
-        let other = author(second, authors);
-        let (principal, other_principal) = (&one.provenance.principal, &other.provenance.principal);
-        ensure!(
-            principal.is_apart_from(other_principal, across),
-            "{range} was counted by {principal:?} and by {other_principal:?}, who do not check each other",
-        );
-        let is_void = distrusted.0.iter().any(|party| party.voids(principal, other_principal));
-        if one.kernel == other.kernel || is_void {
-            nothing(true);
+        }
+        if is_confirmed {
+            self.by_machine.add(first);
             return Ok(());
         }
-        self.by_machine.add(first);
-        if principal.is_apart_from(other_principal, AuditScope::Owners) {
-            self.by_owner.add(first);
+        if is_agreed {
+            self.unconfirmed.add(first);
+        }
+        if distrusted.includes(&one.provenance.principal) {
+            self.only_distrusted.add(first);
         }
         Ok(())
     }
-}
-
-/// The author of a row.
-fn author<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> &'a StatedAuthor {
-    &authors[row.by as usize]
 }

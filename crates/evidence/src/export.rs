@@ -42,22 +42,37 @@ pub fn export<E: From<io::Error>>(
         name.update(bytes);
         Ok(file.write_all(bytes)?)
     })?;
-    file.finish()?;
+    file.complete()?.keep()?;
     Ok(Exported { header, name: name.finalize() })
 }
 
 /// The header of the bundle of `job`. All records are read, because the header has the numbers of
 /// lines.
-///
-/// # Errors
-///
-/// Any error of `records`.
 pub fn summary<E>(
     job: &RestoredJob,
     exported_at: i64,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Header, E> {
-    let mut header = header(job, exported_at);
+    let plan = &job.spec.plan;
+    // A job that is done but waits for second counts is running.
+    let is_open = job.state == JobState::Done && job.audits_wanted > 0;
+    let mut header = Header {
+        queens_bundle: VERSION,
+        program: format!("queens {}", env!("CARGO_PKG_VERSION")),
+        exported_at,
+        problem: plan.problem.text(),
+        n: plan.problem.n(),
+        method: plan.method.name().into(),
+        parameter: plan.method.parameter().map(|(_, value)| value),
+        tasks: plan.tasks,
+        fingerprint: plan.fingerprint().to_string(),
+        shard: job.spec.slice.index(),
+        shards: job.spec.slice.of(),
+        state: if is_open { JobState::Running } else { job.state },
+        covered: 0,
+        counted: job.total,
+        lines: Lines::default(),
+    };
     let mut writer = Writer::default();
     records(&mut |record| {
         if let EvidenceRecord::Range { counted, .. } = &record {
@@ -73,10 +88,6 @@ pub fn summary<E>(
 
 /// Passes the bytes of the bundle with this header to `write`, line by line. `records` must pass
 /// the same records as for [`summary`].
-///
-/// # Errors
-///
-/// Any error of `records` and `write`.
 pub fn text<E>(
     header: &Header,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
@@ -91,32 +102,6 @@ pub fn text<E>(
     records(&mut |record| {
         writer.lines(record).into_iter().try_for_each(|written| line(encode(&written)))
     })
-}
-
-/// The state of a job in its bundle. A job that is done but waits for second counts is running.
-fn state(job: &RestoredJob) -> JobState {
-    if job.state == JobState::Done && job.audits_wanted > 0 { JobState::Running } else { job.state }
-}
-
-fn header(job: &RestoredJob, exported_at: i64) -> Header {
-    let plan = &job.spec.plan;
-    Header {
-        queens_bundle: VERSION,
-        program: format!("queens {}", env!("CARGO_PKG_VERSION")),
-        exported_at,
-        problem: plan.problem.text(),
-        n: plan.problem.n(),
-        method: plan.method.name().into(),
-        parameter: plan.method.parameter().map(|(_, value)| value),
-        tasks: plan.tasks,
-        fingerprint: plan.fingerprint().to_string(),
-        shard: job.spec.slice.index(),
-        shards: job.spec.slice.of(),
-        state: state(job).name().into(),
-        covered: 0,
-        counted: job.total,
-        lines: Lines::default(),
-    }
 }
 
 /// Makes lines of records. The line of an author precedes the first count that names it.

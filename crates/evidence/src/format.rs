@@ -133,18 +133,14 @@ impl RowText {
         }
     }
 
-    /// The time of one thread that the count took, according to the bundle.
-    pub(super) fn busy(&self) -> Duration {
-        Duration::from_micros(self.busy_us)
-    }
-
     /// The count, if its author is one of the first `authors` authors.
     pub(super) fn read(self, authors: usize) -> Result<StatedRow> {
-        let RowText { first, past, count, digest, by, .. } = self;
+        let RowText { first, past, count, digest, by, busy_us, .. } = self;
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
         ensure!((by as usize) < authors, "{range} has the unknown author {by}");
-        Ok(StatedRow { range, result: CountResult { count, digest }, by })
+        let busy = Duration::from_micros(busy_us);
+        Ok(StatedRow { range, result: CountResult { count, digest }, by, busy })
     }
 }
 
@@ -157,4 +153,6 @@ pub struct StatedRow {
     pub result: CountResult,
     /// The number of its author.
     pub by: u32,
+    /// The time of one thread that it took.
+    pub busy: Duration,
 }

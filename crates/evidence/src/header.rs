@@ -33,7 +33,7 @@ pub struct Header {
     /// Number of shards that the plan is divided into.
     pub shards: u32,
     /// The state of the job.
-    pub state: String,
+    pub state: JobState,
     /// The number of tasks in all ranges.
     pub covered: u64,
     /// The sum over all ranges.
@@ -66,9 +66,5 @@ impl Header {
 
     pub(super) fn slice(&self) -> Result<Slice> {
         Ok(Slice::new(self.shard, self.shards)?)
-    }
-
-    pub(super) fn state(&self) -> Result<JobState> {
-        JobState::named(&self.state).with_context(|| format!("an unknown state, {}", self.state))
     }
 }

@@ -32,13 +32,13 @@ mod recount;
 mod running;
 mod verdict;
 
-pub use check::{BundleError, Checked, check};
+pub use check::{Checked, UnknownFormat, check};
 pub use confirmations::{Amount, Confirmations};
 pub use draw::{Drawn, Sample, Seed, Unit};
 pub use export::{Exported, export, summary, text};
 pub use format::{Lines, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
-pub use new_file::{NewFile, NewFileError};
-pub use recount::{RecountEffort, RecountSums, Recounted, recount};
-pub use running::{Busy, Content};
+pub use new_file::{NewFile, WrittenFile};
+pub use recount::{RecountEffort, Recounted, recount};
+pub use running::Content;
 pub use verdict::Verdict;

@@ -8,8 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
+use crate::Checked;
 use crate::draw::{Sample, Seed};
-use crate::{BundleError, Checked};
 
 /// A file that gets its name once it is complete.
 pub struct NewFile {
@@ -33,10 +33,8 @@ impl NewFile {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(folder)?;
         let bytes = file.as_file().try_clone()?;
         let out = if path.extension().is_some_and(|end| end == "gz") {
@@ -54,38 +52,33 @@ impl NewFile {
         }
     }
 
-    /// Gives the file its name once all of it is on the disk.
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        self.complete()?;
-        self.rename()
-    }
-
-    /// Gives the file its name if it is a bundle that does not contradict itself.
-    ///
-    /// # Errors
-    ///
-    /// [`NewFileError::Bundle`] if it contradicts itself, [`NewFileError::Output`] if it cannot be
-    /// written.
-    pub fn finish_bundle(mut self) -> Result<Checked, NewFileError> {
-        self.complete()?;
-        let sample = Sample { draws: 0, seed: Seed::Number(0), all: false };
-        let checked = crate::check(self.file.path(), sample)?;
-        self.rename()?;
-        Ok(checked)
-    }
-
-    fn complete(&mut self) -> io::Result<()> {
-        let nothing = Output::Plain(BufWriter::new(self.file.as_file().try_clone()?));
-        match std::mem::replace(&mut self.out, nothing) {
+    /// Ends the file, all of which is then on the disk.
+    pub fn complete(self) -> io::Result<WrittenFile> {
+        match self.out {
             Output::Plain(mut out) => out.flush()?,
             Output::Compressed(out) => {
                 out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
             }
         }
-        self.file.as_file().sync_all()
+        self.file.as_file().sync_all()?;
+        Ok(WrittenFile { path: self.path, file: self.file })
+    }
+}
+
+/// A complete file that has no name yet. It is removed if it does not get one.
+pub struct WrittenFile {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl WrittenFile {
+    /// Checks that it is a bundle that does not contradict itself.
+    pub fn check(&self) -> anyhow::Result<Checked> {
+        crate::check(self.file.path(), Sample { draws: 0, seed: Seed::Number(0), all: false })
     }
 
-    fn rename(self) -> io::Result<()> {
+    /// Gives the file its name, unless another one has it by now.
+    pub fn keep(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.path).map_err(|error| error.error)?;
         Ok(())
     }
@@ -101,17 +94,6 @@ impl Write for NewFile {
     }
 }
 
-/// The reason why a received bundle was not kept.
-#[derive(Debug, thiserror::Error)]
-pub enum NewFileError {
-    /// It contradicts itself.
-    #[error(transparent)]
-    Bundle(#[from] BundleError),
-    /// It cannot be written.
-    #[error(transparent)]
-    Output(#[from] io::Error),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,7 +103,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let mut file = NewFile::begin(&folder.path().join("bundle")).expect("it is new");
         file.write_all(b"{}\nmore").expect("it is written");
-        file.finish_bundle().expect_err("it is no bundle");
+        let file = file.complete().expect("it is written");
+        file.check().expect_err("it is no bundle");
+        drop(file);
         assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "nothing is left");
     }
 }

@@ -12,7 +12,6 @@ use count::{CountError, Variant};
 use executor::{NamedKernel, fit};
 use farm::{CheckedCount, KernelName, Plan};
 
-use crate::BundleError;
 use crate::check::Checked;
 use crate::draw::{Drawn, Unit};
 use crate::verdict::Verdict;
@@ -30,9 +29,9 @@ pub struct RecountEffort {
     pub time: Option<Duration>,
 }
 
-/// Sums over what was counted again.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RecountSums {
+/// The result of a recount that found no difference.
+#[derive(Clone, Debug)]
+pub struct Recounted {
     /// Number of whole ranges.
     pub ranges: usize,
     /// Number of single tasks, whose counts are reported.
@@ -41,13 +40,6 @@ pub struct RecountSums {
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,
-}
-
-/// The result of a recount that found no difference.
-#[derive(Clone, Debug)]
-pub struct Recounted {
-    /// The amount that was counted.
-    pub sums: RecountSums,
     /// The kernel that counted.
     pub kernel: KernelName,
     /// Whether the time was over before everything that was drawn was counted.
@@ -61,13 +53,8 @@ pub struct Recounted {
 ///
 /// # Errors
 ///
-/// [`BundleError`] if the count of a range or a task differs, or if this machine cannot count the
-/// plan.
-pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, BundleError> {
-    Ok(count(checked, effort)?)
-}
-
-fn count(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
+/// The count of a range or a task differs, or this machine cannot count the plan.
+pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let Checked { plan, drawn, .. } = checked;
     let fit = fit(*plan, effort.threads, effort.memory)?;
     let (units, of_draw) = units(drawn);
@@ -87,14 +74,15 @@ fn count(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
         std::thread::spawn(move || work.take_turns(&sender));
     }
     drop(sender);
-    let (mut is_done, mut sums) = (vec![false; work.units.len()], RecountSums::default());
-    while let Some((number, counted, busy)) = work.next(&results) {
+    let mut is_done = vec![false; work.units.len()];
+    let (mut ranges, mut reported, mut tasks, mut busy) = (0, 0, 0, Duration::ZERO);
+    while let Some((number, counted, time)) = work.next(&results) {
         let unit = work.units[number];
         compare(unit, counted?, work.name())?;
         is_done[number] = true;
-        sums.tasks += unit.range.len();
-        sums.busy += busy;
-        *(if unit.is_task { &mut sums.reported } else { &mut sums.ranges }) += 1;
+        tasks += unit.range.len();
+        busy += time;
+        *(if unit.is_task { &mut reported } else { &mut ranges }) += 1;
     }
     let begun = work.turn().next;
     // Draws up to the first one whose unit was not begun.
@@ -107,8 +95,9 @@ fn count(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
         Some(_) => seen < of_draw.len() || alike.contains(&false),
     };
     let is_exact = is_whole && drawn.ranges.is_some();
-    let verdict = Verdict::of(checked.total, drawn, &alike, is_exact);
-    Ok(Recounted { sums, kernel: work.name(), is_cut_short, verdict })
+    let verdict = Verdict::of(checked.header.counted, drawn, &alike, is_exact);
+    let kernel = work.name();
+    Ok(Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, verdict })
 }
 
 /// What is counted again, without repetition, and the index of each draw's unit.

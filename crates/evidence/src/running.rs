@@ -23,16 +23,6 @@ const MOST_AUTHORS: usize = 100_000;
 /// The most policies. All of them are printed.
 const MOST_POLICIES: usize = 1000;
 
-/// The time of one thread that counts took, according to the bundle. Contradicted and invalidated
-/// counts are left out. A sum is at most the largest [`Duration`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Busy {
-    /// The counts that make the total.
-    pub counts: Duration,
-    /// The second counts.
-    pub second_counts: Duration,
-}
-
 /// The content of the lines behind a bundle's header.
 #[derive(Debug, Default)]
 pub struct Content {
@@ -44,8 +34,10 @@ pub struct Content {
     pub confirmations: Confirmations,
     /// Number of tasks whose counts are reported.
     pub tasks_reported: u64,
-    /// The time that the counts took.
-    pub busy: Busy,
+    /// The time of one thread that the counts of the total took, at most the largest [`Duration`].
+    pub busy: Duration,
+    /// The time of one thread that the second counts took.
+    pub second_busy: Duration,
     /// The authors, by their numbers.
     pub authors: Vec<StatedAuthor>,
     /// The ranges and counts of each author, by its number.
@@ -58,7 +50,7 @@ pub(super) struct Running {
     plan: Plan,
     fingerprint: Fingerprint,
     slice: IntervalSet,
-    known: Known,
+    pub(super) known: Known,
     pub(super) drawing: Drawing,
     distrusted: Distrusted,
     /// Hashes of the lines of authors. No line may come twice.
@@ -148,15 +140,15 @@ impl Running {
             Line::Range { audit, row, counts } => {
                 ensure!(self.lines.disputes == 0, OUT_OF_ORDER);
                 self.settle(None)?;
-                add(&mut self.content.busy.counts, row.busy());
                 let row = row.read(self.content.authors.len())?;
+                self.content.busy = self.content.busy.saturating_add(row.busy);
                 self.range(&row, audit)?;
                 self.draw(&row, counts.as_deref())?;
                 self.last = Some((row, audit));
             }
             Line::Audit { row } => {
-                add(&mut self.content.busy.second_counts, row.busy());
                 let row = row.read(self.content.authors.len())?;
+                self.content.second_busy = self.content.second_busy.saturating_add(row.busy);
                 ensure!(
                     self.last.is_some(),
                     "this is a second count of {}, but no first count stands before it",
@@ -196,9 +188,7 @@ impl Running {
         let total = self.total.checked_add(count);
         self.total = total.context("the sum exceeds 2^128 - 1")?;
         self.wanted += u64::from(audit == Check::Wanted);
-        let amount = self.content.counted_by.entry(row.by).or_default();
-        amount.ranges += 1;
-        amount.count += count;
+        self.content.counted_by.entry(row.by).or_default().add(row);
         Ok(())
     }
 
@@ -252,24 +242,11 @@ impl Running {
         );
         Ok(())
     }
-
-    /// The facts that the total must satisfy.
-    pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
-        std::mem::take(&mut self.known.facts)
-    }
-}
-
-fn add(sum: &mut Duration, busy: Duration) {
-    *sum = sum.saturating_add(busy);
 }
 
 const OUT_OF_ORDER: &str = "it is out of order";
 
 /// The claim of each task of a row whose counts are reported. Such a row is sampled by its tasks, and any other as a whole.
-///
-/// # Errors
-///
-/// The counts do not add up to the row, or a task cannot have such a count.
 fn results(
     plan: Fingerprint,
     known: &Known,

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use board::{Method, PlanIndex, Problem};
-use count::CountError;
 use gpu::{Counter, Device, Error};
 
 use crate::devices::THREADS;
@@ -12,8 +11,8 @@ use crate::devices::THREADS;
 /// What was counted of a board by `halves`.
 #[derive(Clone, Debug)]
 pub struct DeviceSample {
-    /// The sum of weight times completions: solutions of the whole board.
-    pub solutions: u64,
+    /// About the sum of weight times completions: solutions of the whole board.
+    pub solutions: f64,
     /// The number of tasks.
     pub tasks: u64,
     /// The number of tasks as a share of the plan, from 0 to 1.
@@ -42,15 +41,11 @@ impl DeviceSample {
     pub fn new(device: &Device, n: u32, memory: u64, time: Duration) -> Result<Self, Error> {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");
-        let open = || Counter::new(device, n, memory / THREADS as u64);
-        // Batches are drawn one after the other, by all threads together.
-        let drawn = AtomicU64::new(0);
-        let (mut solutions, mut tasks) = (0_u64, 0);
         let mut counters = Vec::new();
         // A slow device counts fewer tasks at a time than a batch has.
         let mut len = 1;
         for _ in 0..THREADS {
-            let mut counter = open()?;
+            let mut counter = Counter::new(device, n, memory / THREADS as u64)?;
             let most = (counter.batch_tasks() as u64).min(plan.len());
             loop {
                 let begun = Instant::now();
@@ -62,23 +57,32 @@ impl DeviceSample {
             }
             counters.push(counter);
         }
+        // Batches are drawn one after the other, by all threads together.
+        let drawn = AtomicU64::new(0);
+        let batches = |counter: &mut Counter| -> Result<(f64, u64), Error> {
+            let (begun, mut solutions, mut tasks) = (Instant::now(), 0.0, 0);
+            // A small board is counted whole several times.
+            while tasks == 0 || begun.elapsed() < time {
+                solutions += batch(counter, &plan, drawn.fetch_add(1, Ordering::Relaxed), len)?;
+                tasks += len;
+            }
+            Ok((solutions, tasks))
+        };
         let before: u64 = counters.iter().map(Counter::lanes).sum();
         let begun = Instant::now();
-        let counted: Result<Vec<(u64, u64)>, Error> = std::thread::scope(|scope| {
-            let count = |counter| scope.spawn(|| batches(counter, &plan, len, &drawn, begun, time));
-            let threads: Vec<_> = counters.iter_mut().map(count).collect();
+        let counted: Result<Vec<(f64, u64)>, Error> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                counters.iter_mut().map(|counter| scope.spawn(move || batches(counter))).collect();
             threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
         });
         let seconds = begun.elapsed().as_secs_f64();
-        for (some, of_tasks) in counted? {
-            solutions = solutions.checked_add(some).ok_or(CountError::Overflow)?;
-            tasks += of_tasks;
-        }
+        let (solutions, tasks): (Vec<f64>, Vec<u64>) = counted?.into_iter().unzip();
+        let (solutions, tasks) = (solutions.iter().sum(), tasks.iter().sum::<u64>());
         let lanes = counters.iter().map(Counter::lanes).sum::<u64>() - before;
         let counter = &mut counters[0];
         let before = counter.lanes();
         counter.start_times();
-        batches(counter, &plan, len, &drawn, Instant::now(), time)?;
+        batches(counter)?;
         let kernels = counter.times().into_iter().flatten();
         let kernels = kernels.map(|(name, time)| (name, time.as_secs_f64())).collect();
         let share = tasks as f64 / plan.len() as f64;
@@ -87,41 +91,15 @@ impl DeviceSample {
     }
 }
 
-/// The solutions and the tasks of the batches of `len` tasks that are drawn until the time is over.
-fn batches(
-    counter: &mut Counter,
-    plan: &PlanIndex,
-    len: u64,
-    drawn: &AtomicU64,
-    begun: Instant,
-    time: Duration,
-) -> Result<(u64, u64), Error> {
-    let (mut solutions, mut tasks) = (0_u64, 0);
-    // A small board is counted whole several times.
-    while tasks == 0 || begun.elapsed() < time {
-        let (some, of_tasks) = batch(counter, plan, drawn.fetch_add(1, Ordering::Relaxed), len)?;
-        solutions = solutions.checked_add(some).ok_or(CountError::Overflow)?;
-        tasks += of_tasks;
-    }
-    Ok((solutions, tasks))
-}
-
-/// The solutions and the number of the tasks of one batch of `len` tasks.
-fn batch(
-    counter: &mut Counter,
-    plan: &PlanIndex,
-    drawn: u64,
-    len: u64,
-) -> Result<(u64, u64), Error> {
+/// The solutions of one batch of `len` tasks.
+fn batch(counter: &mut Counter, plan: &PlanIndex, drawn: u64, len: u64) -> Result<f64, Error> {
     // The fractional parts of the multiples of an irrational number are spread evenly.
     const GOLDEN_SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
     let places = plan.len() / len;
     let place = (u128::from(drawn.wrapping_mul(GOLDEN_SECTION)) * u128::from(places)) >> 64;
     let start = place as u64 * len;
     let tasks = plan.tasks(start..start + len).expect("the plan has the range");
-    let mut solutions = Some(0_u64);
-    counter.count_each(&tasks, |count| {
-        solutions = solutions.and_then(|solutions| solutions.checked_add(count));
-    })?;
-    Ok((solutions.ok_or(CountError::Overflow)?, len))
+    let mut solutions = 0.0;
+    counter.count_each(&tasks, |count| solutions += count as f64)?;
+    Ok(solutions)
 }

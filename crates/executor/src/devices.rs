@@ -24,9 +24,7 @@ pub const LEAST_WORTHWHILE: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
     devices: Vec<Arc<UsedDevice>>,
-    /// The smallest board that they count.
-    least: u32,
-    /// Whether counting ends if a device fails, instead of going on with the processor.
+    /// Whether they count boards of every size, and counting ends if a device fails, instead of going on with the processor.
     pub(crate) are_required: bool,
 }
 
@@ -56,8 +54,7 @@ impl Devices {
             let memory = memory.unwrap_or(device.memory / 10 * 9);
             Arc::new(UsedDevice { device, memory, is_lost: AtomicBool::new(false) })
         };
-        let least = if are_required { *Counter::BOARDS.start() } else { LEAST_WORTHWHILE };
-        Devices { devices: devices.into_iter().map(used).collect(), least, are_required }
+        Devices { devices: devices.into_iter().map(used).collect(), are_required }
     }
 
     /// Whether there is none.
@@ -101,7 +98,7 @@ impl Devices {
     pub(crate) fn count_by(&self, used: &UsedDevice, Plan { problem, method, .. }: Plan) -> bool {
         !used.is_lost()
             && TaskKind::of(problem, method) == Some(TaskKind::Split)
-            && problem.n() >= self.least
+            && (self.are_required || problem.n() >= LEAST_WORTHWHILE)
             && Counter::BOARDS.contains(&problem.n())
     }
 

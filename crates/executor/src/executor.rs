@@ -131,11 +131,6 @@ impl Executor {
         self.shared.backend
     }
 
-    /// The devices that count beside the processor.
-    pub fn devices(&self) -> &Devices {
-        &self.shared.devices
-    }
-
     /// Adds tasks of a lease. The first of them has the ordinal `start`.
     ///
     /// # Errors
@@ -238,10 +233,6 @@ impl Shared {
             state = self.changed.wait(state).expect("no thread panics while holding it");
         }
     }
-
-    fn give_back(&self) {
-        self.lock().busy -= 1;
-    }
 }
 
 fn count_until_closed(
@@ -268,7 +259,7 @@ fn count_until_closed(
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
-        shared.give_back();
+        shared.lock().busy -= 1;
         if !is_wanted {
             return;
         }
@@ -503,8 +494,8 @@ mod tests {
     #[test]
     fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
         let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];
-        let needs = jobs.each_ref().map(|(plan, _)| crate::thread_memory(plan));
-        let memory = needs[0].max(needs[1]);
+        let need = |(plan, _): &(Plan, _)| count::memory_needed(plan.problem, plan.method).least;
+        let memory = need(&jobs[0]).max(need(&jobs[1]));
         let (executor, parts) = start(3, Backend::detect(), memory);
         let mut left = 0;
         for (id, (plan, tasks)) in (1..).zip(jobs.clone()) {

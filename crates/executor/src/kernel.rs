@@ -66,10 +66,6 @@ impl NamedKernel {
     }
 
     /// Counts a range of the plan with this fingerprint, whose tasks `index` enumerates, like [`count`](NamedKernel::count).
-    ///
-    /// # Errors
-    ///
-    /// [`CountError`], if a task cannot be counted, or if the sum passes 64 bits.
     pub fn count_range(
         &mut self,
         plan: Fingerprint,
@@ -89,10 +85,6 @@ pub(crate) fn device_name() -> KernelName {
 }
 
 /// Adds the counts up that `count` passes on, of consecutive tasks from the ordinal `start` on.
-///
-/// # Errors
-///
-/// Those of `count`, and [`CountError::Overflow`], if the sum passes 64 bits.
 pub(crate) fn add_up<E: From<CountError>>(
     plan: Fingerprint,
     start: u64,

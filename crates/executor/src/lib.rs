@@ -28,7 +28,7 @@ pub use gpu::{
     SelfTestError as DeviceSelfTestError,
 };
 pub use kernel::NamedKernel;
-pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
+pub use memory::{Fit, TooLittleMemory, fit};
 pub use provenance::{Program, host_name, provenance};
 pub use stopwatch::Stopwatch;
 

@@ -29,11 +29,6 @@ pub struct Fit {
     pub bytes: u64,
 }
 
-/// The least memory that a thread needs to count tasks of `plan`, in bytes.
-pub fn thread_memory(plan: &Plan) -> u64 {
-    count::memory_needed(plan.problem, plan.method).least
-}
-
 /// Divides `memory` bytes among the threads that count `plan`. It takes as many threads as fit, up to
 /// `threads`, and gives each an equal share, though no more than a thread can use.
 ///

@@ -29,10 +29,10 @@ pub struct Program {
 /// A program of this version, and the machine on which it runs: at most 128 visible ASCII characters without spaces.
 /// Where devices count, the first one of them and its driver stand in the place of the processor.
 pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devices) -> String {
-    let (processor, microcode) = processor(Path::new("/proc/cpuinfo"));
-    let device = devices.iter().next();
-    let processor =
-        device.map_or(processor, |device| format!("{} {}", device.name, device.version));
+    let processor = match devices.iter().next() {
+        Some(device) => format!("{} {}", device.name, device.version),
+        None => processor(),
+    };
     // With the slashes between them they have 128 bytes at most.
     [
         part(crate::BUILD, 12),
@@ -40,7 +40,7 @@ pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devic
         part(compiler, 14),
         part(target, 28),
         part(&processor, 36),
-        part(&microcode, 12),
+        part(&microcode(Path::new("/proc/cpuinfo")), 12),
         part(memory(Path::new("/sys/devices/system/edac/mc")), 8),
     ]
     .join("/")
@@ -62,22 +62,18 @@ fn part(text: &str, most: usize) -> String {
     if text.is_empty() { "unknown".into() } else { text }
 }
 
-/// The processor's name for itself, and the version of its microcode, which Linux has on x86.
-fn processor(cpuinfo: &Path) -> (String, String) {
-    let text = fs::read_to_string(cpuinfo).unwrap_or_default();
-    let value = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|line| line.split_once(':')).map(|(_, value)| value.to_owned())
-    };
-    let microcode = value("microcode").unwrap_or_default();
-    (value("model name").unwrap_or_else(brand).replace("(R)", ""), microcode)
-}
-
-/// The processor's name where the system has no such file, or it has no such line.
-fn brand() -> String {
+/// The processor's name for itself.
+fn processor() -> String {
     let cpu = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
     let system = System::new_with_specifics(cpu);
-    system.cpus().first().map_or(String::new(), |cpu| cpu.brand().into())
+    system.cpus().first().map_or(String::new(), |cpu| cpu.brand().replace("(R)", ""))
+}
+
+/// The version of the processor's microcode, which Linux has on x86.
+fn microcode(cpuinfo: &Path) -> String {
+    let text = fs::read_to_string(cpuinfo).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("microcode")?.split_once(':'));
+    line.map_or(String::new(), |(_, version)| version.into())
 }
 
 /// Whether the memory corrects errors: Linux has a controller in this folder if it does and a driver watches it.
@@ -117,15 +113,12 @@ mod tests {
     fn what_linux_writes_is_read_and_what_nobody_says_is_unknown() {
         let machine = TempDir::new().expect("a temporary directory");
         let cpuinfo = machine.path().join("cpuinfo");
-        assert_eq!(processor(&cpuinfo).1, "");
+        assert_eq!(microcode(&cpuinfo), "");
         assert_eq!((part("", 8).as_str(), memory(machine.path())), ("unknown", "unknown"));
 
-        let lines =
-            "model name\t: Intel(R) Xeon(R) CPU @ 2.70GHz\nmicrocode\t: 0xa1\nmicrocode\t: 0xb2\n";
+        let lines = "vendor_id\t: GenuineIntel\nmicrocode\t: 0xa1\nmicrocode\t: 0xb2\n";
         fs::write(&cpuinfo, lines).expect("it is new");
-        let (processor, microcode) = processor(&cpuinfo);
-        assert_eq!(part(&processor, 36), "Intel-Xeon-CPU-@-2.70GHz");
-        assert_eq!(part(&microcode, 12), "0xa1");
+        assert_eq!(part(&microcode(&cpuinfo), 12), "0xa1");
 
         fs::create_dir(machine.path().join("power")).expect("it is new");
         assert_eq!(memory(machine.path()), "unknown");

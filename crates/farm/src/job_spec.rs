@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Plan, Slice};
 
 /// A job as it is submitted, stored and shown.
@@ -37,6 +39,8 @@ impl Origin {
 
 crate::named! {
     /// Where a job stands.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum JobState {
         /// Its ranges are leased whenever workers have room.
         Running = "running",

@@ -10,12 +10,11 @@
 //! no free column in any row below are dropped, which makes more states equal. A state also stands
 //! for its mirror image, which halves the number of states.
 
+use std::collections::HashMap;
+
 use board::full_mask;
 use serde::Serialize;
 use thiserror::Error;
-
-/// The size of a state with its multiplicity, in bytes.
-const ENTRY: u64 = size_of::<Entry>() as u64;
 
 /// The total and the work of each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +56,8 @@ pub struct StatesError {
 /// The words of a state: left, down, right.
 type State = [u32; 3];
 
-#[derive(Clone, Copy)]
-struct Entry {
-    state: State,
-    times: u64,
-}
+/// States, each with the number of ways that lead to it.
+type States = HashMap<State, u64>;
 
 /// Counts the placements of `n` queens, N from 0 to 32, in at most `memory` bytes.
 ///
@@ -77,10 +73,6 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
 
 /// Counts as [`count()`] does, but without the two things that are added here: each state is kept
 /// as it is.
-///
-/// # Errors
-///
-/// [`StatesError`] if the states do not fit.
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }
@@ -92,13 +84,12 @@ fn counted(
     kept: impl Fn(State, u32, u32) -> State,
 ) -> Result<StatesCount, StatesError> {
     let all = full_mask(n);
-    let mut states = vec![Entry { state: [0; 3], times: 1 }];
+    let mut states = States::from([([0; 3], 1)]);
     let mut rows = Vec::new();
     for row in 1..=n {
-        let before = states.capacity() as u64 * ENTRY;
-        let mut next = Arrivals::within(memory.saturating_sub(before));
-        let refuse = |needed| StatesError { n, row, needed: before + needed, given: memory };
-        for &Entry { state: [left, down, right], times } in &states {
+        let before = bytes(states.capacity());
+        let (mut next, mut arrived, mut most) = (States::new(), 0, before);
+        for (&[left, down, right], &times) in &states {
             let mut free = all & !(left | down | right);
             while free != 0 {
                 let queen = free & free.wrapping_neg();
@@ -107,17 +98,32 @@ fn counted(
                 let left = (left | queen) << 1 & all;
                 let right = (right | queen) >> 1;
                 let state = kept([left, down, right], n, n - row);
-                next.add(Entry { state, times }).map_err(refuse)?;
+                let room = next.capacity();
+                if next.len() == room && !next.contains_key(&state) {
+                    // A map is in memory twice while it grows.
+                    let wanted = (2 * room).max(1);
+                    most = before + bytes(room) + bytes(wanted);
+                    if most > memory {
+                        return Err(StatesError { n, row, needed: most, given: memory });
+                    }
+                    next.reserve(wanted - room);
+                }
+                let known: &mut u64 = next.entry(state).or_default();
+                *known = known.checked_add(times).expect("below 2^64");
+                arrived += 1;
             }
         }
-        next.merge();
-        let bytes = before + next.taken;
-        states = next.entries;
+        states = next;
         let found = states.len() as u64;
-        rows.push(RowStats { states: found, merged: next.arrived - found, bytes });
+        rows.push(RowStats { states: found, merged: arrived - found, bytes: most });
     }
-    let total = states.iter().map(|entry| u128::from(entry.times)).sum();
+    let total = states.into_values().map(u128::from).sum();
     Ok(StatesCount { total, rows })
+}
+
+/// The size of a map with room for so many states. An eighth of its places stay free, and each has a byte of its own.
+fn bytes(room: usize) -> u64 {
+    (8 * room as u64).div_ceil(7) * (size_of::<(State, u64)>() as u64 + 1)
 }
 
 /// The state that stands for all states that are equal or mirror images, with `rows` rows left to
@@ -133,65 +139,4 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     let (left, right) = (left & lefts, right & rights);
     let mirror = |mask: u32| mask.reverse_bits() >> (32 - n);
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
-}
-
-/// A list of arriving states. Equal ones are merged whenever it is full.
-struct Arrivals {
-    entries: Vec<Entry>,
-    /// Number of states that were added.
-    arrived: u64,
-    /// The most bytes that they may take.
-    memory: u64,
-    /// The most bytes that they have taken.
-    taken: u64,
-}
-
-impl Arrivals {
-    fn within(memory: u64) -> Arrivals {
-        Arrivals { entries: Vec::new(), arrived: 0, memory, taken: 0 }
-    }
-
-    /// Adds a state. Fails with the number of bytes that it needs if those are not allowed.
-    fn add(&mut self, entry: Entry) -> Result<(), u64> {
-        if self.entries.len() == self.entries.capacity() {
-            self.make_room()?;
-        }
-        self.entries.push(entry);
-        self.arrived += 1;
-        Ok(())
-    }
-
-    /// Merges equal states, and takes more memory if that frees less than half.
-    fn make_room(&mut self) -> Result<(), u64> {
-        self.merge();
-        let room = self.entries.capacity();
-        if self.entries.len() <= room / 2 && room > 0 {
-            return Ok(());
-        }
-        // A vector is in memory twice while it grows.
-        let wanted = (2 * room).max(1024);
-        let needed = (room + wanted) as u64 * ENTRY;
-        if needed > self.memory {
-            return Err(needed);
-        }
-        self.taken = needed;
-        self.entries.reserve_exact(wanted - self.entries.len());
-        Ok(())
-    }
-
-    fn merge(&mut self) {
-        self.entries.sort_unstable_by_key(|entry| packed(entry.state));
-        self.entries.dedup_by(|entry, kept| {
-            let equal = entry.state == kept.state;
-            if equal {
-                kept.times = kept.times.checked_add(entry.times).expect("below 2^64");
-            }
-            equal
-        });
-    }
-}
-
-/// The three words as one number, which is compared faster.
-fn packed([left, down, right]: State) -> u128 {
-    u128::from(left) << 64 | u128::from(down) << 32 | u128::from(right)
 }

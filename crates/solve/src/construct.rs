@@ -95,11 +95,10 @@ impl Construction {
     ///
     /// [`ConstructError`] for any other board.
     pub fn toroidal(n: u32) -> Result<Construction, ConstructError> {
-        match n % 6 {
-            _ if n == 0 => Construction::by(Rule::Linear, n),
-            1 | 5 => Construction::by(Rule::Linear, n),
-            _ => Err(ConstructError::NoToroidal(n)),
+        if n != 0 && !matches!(n % 6, 1 | 5) {
+            return Err(ConstructError::NoToroidal(n));
         }
+        Construction::by(Rule::Linear, n)
     }
 
     fn by(rule: Rule, n: u32) -> Result<Construction, ConstructError> {
@@ -167,25 +166,22 @@ fn mod12(n: u32, row: u32) -> u32 {
     let remainder = n % 12;
     let (evens, odds) = (n / 2, n.div_ceil(2));
     let Some(odd) = row.checked_sub(evens) else {
-        return match remainder {
-            // Column 2 goes to the end of the even ones.
-            3 | 9 if row + 1 == evens => 2,
-            3 | 9 => 2 * row + 4,
-            _ => 2 * row + 2,
-        };
+        // Column 2 may go to the end of the even ones.
+        let first = u32::from(matches!(remainder, 3 | 9));
+        return 2 * ((row + first) % evens) + 2;
     };
-    match remainder {
+    let place = match remainder {
         // Columns 1 and 3 change places, and column 5 goes to the end.
-        2 if odd < 2 => 3 - 2 * odd,
-        2 if odd + 1 == odds => 5,
-        2 => 2 * odd + 3,
+        2 if odd < 2 => 1 - odd,
+        2 if odd + 1 == odds => 2,
+        2 => odd + 1,
         // Columns 1 and 3 go to the end.
-        3 | 9 if odd + 2 >= odds => 2 * (odd + 2 - odds) + 1,
-        3 | 9 => 2 * odd + 5,
+        3 | 9 => (odd + 2) % odds,
         // Neighbours change places.
-        8 => 2 * (odd ^ 1) + 1,
-        _ => 2 * odd + 1,
-    }
+        8 => odd ^ 1,
+        _ => odd,
+    };
+    2 * place + 1
 }
 
 #[cfg(test)]

@@ -34,13 +34,8 @@ impl Large {
         }
     }
 
-    /// Goes to the next placement, if there is one.
-    pub(crate) fn advance(&mut self) -> bool {
-        self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
-    }
-
-    /// Does the same in at most about `steps` trials of a square, which it subtracts. If they do
-    /// not suffice, the next call goes on.
+    /// Goes to the next placement, if there is one, in at most about `steps` trials of a square, which it subtracts. If
+    /// they do not suffice, the next call goes on.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let n = self.columns.len();
         if self.is_over || (self.row == n && !self.back()) {
@@ -105,6 +100,10 @@ mod tests {
     use crate::Rules;
     use crate::masks::Masks;
 
+    fn advance(large: &mut Large) -> bool {
+        large.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
+    }
+
     proptest! {
         /// The masks are compared with the rules in `tests/solve/listing.rs`.
         #[test]
@@ -121,10 +120,10 @@ mod tests {
             let start = start.expect("it was assumed");
             let (mut large, mut masks) = (Large::new(&start), Masks::new(&start, n));
             while masks.advance() {
-                prop_assert!(large.advance());
+                prop_assert!(advance(&mut large));
                 prop_assert_eq!(&large.columns, &masks.columns);
             }
-            prop_assert!(!large.advance() && !large.advance());
+            prop_assert!(!advance(&mut large) && !advance(&mut large));
         }
     }
 
@@ -133,7 +132,7 @@ mod tests {
         for (n, rules) in [(10, Rules::Superqueens), (11, Rules::Superqueens), (11, Rules::Torus)] {
             let start = Start { rules, ..n.into() };
             let mut large = Large::new(&start);
-            let found = std::iter::from_fn(|| large.advance().then_some(())).count() as u128;
+            let found = std::iter::from_fn(|| advance(&mut large).then_some(())).count() as u128;
             let known =
                 if rules == Rules::Torus { vectors::toroidal(n) } else { vectors::superqueens(n) };
             assert_eq!(found, known, "N = {n}, {rules:?}");

@@ -66,7 +66,7 @@ impl Notation {
         fields: &[(&str, u64)],
     ) -> fmt::Result {
         match self {
-            Notation::Squares => join(f, " ", by_file(columns), square),
+            Notation::Squares => join(f, " ", by_file(columns), |f, square| square.fmt(f)),
             Notation::Permutation => join(f, " ", permutation, number),
             Notation::Columns => join(f, "\n", permutation, number),
             Notation::Fen => {
@@ -119,10 +119,6 @@ fn by_file(columns: impl Iterator<Item = u32>) -> Vec<Square> {
         columns.zip(0..).map(|(column, row)| Square { column, row }).collect();
     squares.sort_unstable();
     squares
-}
-
-fn square(f: &mut Formatter<'_>, square: Square) -> fmt::Result {
-    square.fmt(f)
 }
 
 /// Writes a number, counted from 1. The formatting of the standard library takes several times as long, and there

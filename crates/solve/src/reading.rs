@@ -76,17 +76,11 @@ fn plain(line: &str) -> &str {
 /// matrix has `1` for a queen and `0` for an empty square. What follows a `#` is a comment, unless the board makes sense
 /// only if it is a queen. A text that starts with anything else is read as a list of squares, which has no size.
 fn parse_board(text: &str) -> Result<Queens, NotationError> {
-    let found = match parse_rows(text, plain) {
-        Some(drawn) => drawn,
-        None => parse_squares(text).map(|squares| (None, squares)).map_err(NotationError::from),
-    };
-    match found {
-        Ok((_, ref squares)) if !squares.is_empty() => found,
-        _ => match parse_rows(text, str::trim) {
-            Some(Ok(drawn)) => Ok(drawn),
-            _ => found,
-        },
+    let found = parse_rows(text, plain).unwrap_or_else(|| Ok((None, parse_squares(text)?)));
+    if found.as_ref().is_ok_and(|(_, squares)| !squares.is_empty()) {
+        return found;
     }
+    parse_rows(text, str::trim).filter(Result::is_ok).unwrap_or(found)
 }
 
 /// Whether a square with this sign in a drawn board has a queen; `None` if it is no such sign.
@@ -236,20 +230,17 @@ fn read_fen(fen: &str) -> Result<Queens, NotationError> {
 fn read_rank(rank: &str, n: usize) -> Option<Vec<u32>> {
     let mut columns = Vec::new();
     let mut at = 0_usize;
-    let mut rest = rank;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        if end > 0 {
-            let (run, after) = rest.split_at(end);
-            at = at.checked_add(run.parse().ok()?)?;
-            rest = after;
-        } else {
-            rest = rest.strip_prefix(['Q', 'q'])?;
-            columns.push(at as u32);
-            at += 1;
+    // The runs of empty squares before, between and behind the queens.
+    for run in rank.split(['Q', 'q']) {
+        if !run.is_empty() {
+            let is_number = run.bytes().all(|digit| digit.is_ascii_digit());
+            at = at.checked_add(run.parse().ok().filter(|_| is_number)?)?;
         }
+        columns.push(at as u32);
+        at = at.checked_add(1)?;
     }
-    (at == n).then_some(columns)
+    columns.pop();
+    (at == n + 1).then_some(columns)
 }
 
 #[cfg(test)]

@@ -153,12 +153,6 @@ impl Start {
         self.n
     }
 
-    /// Number of queens.
-    #[must_use]
-    pub fn queens_given(&self) -> usize {
-        self.queens().count()
-    }
-
     /// Whether a placement on the same board has all these queens, none on a blocked square, and none that attacks
     /// another by the rules.
     #[must_use]
@@ -169,12 +163,6 @@ impl Start {
             && !placement.squares().any(|square| self.blocked.contains(&square))
             && (self.rules == Rules::Plain
                 || attack(self.n, &placement.squares().collect::<Vec<_>>(), self.rules).is_none())
-    }
-
-    /// Whether queens attack as queens do and no square is blocked.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
-        self.rules == Rules::Plain && self.blocked.is_empty()
     }
 
     /// The queens, row by row.

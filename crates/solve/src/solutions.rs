@@ -62,7 +62,7 @@ impl Solutions {
     /// ```
     pub fn fundamental(start: impl Into<Start>) -> Solutions {
         let start = start.into();
-        if start.is_plain() && start.queens_given() == 0 && start.n <= UNIQUE_MAX {
+        if start.n <= UNIQUE_MAX && start == start.n.into() {
             return Solutions { search: Search::Orbits(Orbits::new(start.n)), one_of_each: None };
         }
         let search = Search::new(&start);
@@ -199,8 +199,8 @@ pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
         return Masks::new(start, rows).count(&mut found);
     }
     assert_eq!(rows, n, "the rows of a board of size {n} do not fit a word");
-    let mut large = Large::new(start);
-    while large.advance() {
+    let mut placements = solutions(start.clone());
+    while placements.advance() {
         found(1);
     }
 }

@@ -1,4 +1,4 @@
-//! The eight symmetries of the square, and how they act on placements.
+//! How the eight symmetries of the square act on placements.
 //!
 //! Two placements are essentially the same if a symmetry takes one to the other. Placements that are
 //! essentially the same are an orbit. The size of an orbit times the number of symmetries that fix one of
@@ -7,17 +7,9 @@
 //! (*Mathematische Unterhaltungen und Spiele*, 2nd edition, 1910) calls ordinary, symmetric and doubly
 //! symmetric.
 
-use board::squares::Square;
+pub use board::symmetry::Symmetry;
 
 use crate::Placement;
-
-/// One of the eight symmetries: a reflection in the diagonal from a1 or none, followed by quarter turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Symmetry {
-    reflected: bool,
-    /// 0 to 3 turns, which take row 0 to the last column.
-    quarter_turns: u8,
-}
 
 /// The symmetry of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,35 +32,6 @@ impl SymmetryClass {
             SymmetryClass::HalfTurn => "half turn",
             SymmetryClass::QuarterTurn => "quarter turn",
         }
-    }
-}
-
-impl Symmetry {
-    /// The reflection in the diagonal from a1, which exchanges files and ranks.
-    pub const TRANSPOSITION: Symmetry = Symmetry { reflected: true, quarter_turns: 0 };
-
-    /// All eight, the identity first, then the turns by 90, 180 and 270 degrees.
-    #[must_use]
-    pub fn all() -> [Symmetry; 8] {
-        std::array::from_fn(|i| Symmetry { reflected: i >= 4, quarter_turns: (i % 4) as u8 })
-    }
-
-    /// The image of a square of the board of size `n`.
-    ///
-    /// # Panics
-    ///
-    /// If the square is off the board.
-    #[must_use]
-    pub fn image(self, n: u32, square: Square) -> Square {
-        let Square { column, row } = square;
-        assert!(column < n && row < n, "{square} is off the board of size {n}");
-        let first = if self.reflected {
-            Square { column: row, row: column }
-        } else {
-            Square { column, row }
-        };
-        (0..self.quarter_turns)
-            .fold(first, |Square { column, row }, _| Square { column: n - 1 - row, row: column })
     }
 }
 
@@ -113,6 +76,8 @@ impl Placement {
 
 #[cfg(test)]
 mod tests {
+    use board::Square;
+
     use super::*;
 
     fn placement<const N: usize>(columns: [u32; N]) -> Placement {

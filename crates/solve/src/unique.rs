@@ -7,18 +7,15 @@
 //! another side's queen is as near, a rotation takes it to the square of row 0's queen (the reflected square
 //! is attacked), and the whole boards are compared.
 
-mod jobs;
-
 use std::cmp::Ordering;
 use std::task::{Poll, ready};
+use std::vec;
 
-use board::Census;
 use board::squares::Square;
+use board::{Census, ones};
 
 use crate::Start;
 use crate::masks::Masks;
-
-pub use jobs::{Job, jobs};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = board::MAX_N;
@@ -42,37 +39,75 @@ pub fn census(n: u32) -> Census {
     Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted")
 }
 
+/// The boards of the direct search that have these queens in rows 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Job {
+    n: u32,
+    /// Column of the queen in row 0, less than half of N. In column 0 it stands in the corner.
+    pub first: u32,
+    /// Column of the queen in row 1.
+    pub second: u32,
+}
+
+/// The jobs of a board of size `n`, in the order of their queens. For N of 2 or more their totals add up to
+/// that of the board; smaller boards have no second row and no jobs.
+///
+/// The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a queen in
+/// the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
+///
+/// # Panics
+///
+/// If `n` is greater than 32.
+#[must_use]
+pub fn jobs(n: u32) -> Vec<Job> {
+    assert!(n <= UNIQUE_MAX, "a board of size {n}: the direct search takes sizes up to 32");
+    let of_first = |first| {
+        let seconds: Vec<u32> = match first {
+            // A queen in the last column would attack that of column 1, which cannot be nearer.
+            0 => (2..n.saturating_sub(1)).collect(),
+            _ => ones(below(n, &[first]).allowed[1]).collect(),
+        };
+        seconds.into_iter().map(move |second| Job { n, first, second })
+    };
+    (0..n / 2).flat_map(of_first).collect()
+}
+
+impl Job {
+    /// The number of placements that the job stands for: the sizes of the orbits that it finds.
+    #[must_use]
+    pub fn total(self) -> u128 {
+        let mut orbits = Orbits::of(self.n, vec![vec![self.first, self.second]]);
+        std::iter::from_fn(|| orbits.advance()).map(u128::from).sum()
+    }
+}
+
 /// A search for the least placement of each orbit, by columns from row 0 on, in this order.
 #[derive(Clone, Debug)]
 pub(crate) struct Orbits {
     n: u32,
-    /// The column in row 0, or in row 1 if that of row 0 is 0.
-    first: u32,
+    /// The columns of the queens, from row 0 on, with which searches are still to begin.
+    openings: vec::IntoIter<Vec<u32>>,
     /// The search below the queens that it was begun with, once there is one.
     pub(crate) search: Option<Masks>,
-    /// The next opening, when that search is done.
-    next: Option<Opening>,
-}
-
-/// The queens that a search is begun with.
-#[derive(Clone, Copy, Debug)]
-enum Opening {
-    /// In the corner, and in this column of row 1.
-    Corner { second: u32 },
-    /// In this column of row 0.
-    Inside { first: u32 },
 }
 
 impl Orbits {
     /// The search of the whole board of size `n`, at most [`UNIQUE_MAX`].
     pub(crate) fn new(n: u32) -> Orbits {
-        // A board that has fewer than two rows has no opening.
-        let search = (n < 2).then(|| Masks::new(&n.into(), n));
-        Orbits { n, first: 0, search, next: Opening::Corner { second: 2 }.or_later(n) }
+        if n < 2 {
+            return Orbits::of(n, vec![vec![]]);
+        }
+        // With a queen in the corner the second row decides, and without one the first.
+        let corner = (2..n).map(|second| vec![0, second]);
+        Orbits::of(n, corner.chain((1..n / 2).map(|first| vec![first])).collect())
+    }
+
+    fn of(n: u32, openings: Vec<Vec<u32>>) -> Orbits {
+        Orbits { n, openings: openings.into_iter(), search: None }
     }
 
     /// Goes to the next placement, and returns the size of its orbit: 8, 4 or 2, and 1 for N below 2.
-    pub(crate) fn advance(&mut self) -> Option<u32> {
+    fn advance(&mut self) -> Option<u32> {
         match self.advance_within(&mut u64::MAX.clone()) {
             Poll::Ready(size) => size,
             Poll::Pending => unreachable!("no search takes so many steps"),
@@ -86,42 +121,38 @@ impl Orbits {
             while let Some(search) = &mut self.search
                 && ready!(search.advance_within(steps))
             {
-                let size = orbit(&search.columns, self.first);
+                let size = orbit(&search.columns);
                 if size > 0 {
                     return Poll::Ready(Some(size));
                 }
             }
-            let Some(opening) = self.next else { return Poll::Ready(None) };
-            self.next = opening.following().or_later(self.n);
-            match opening {
-                Opening::Corner { second } => self.open(&[0, second]),
-                Opening::Inside { first } => self.open(&[first]),
-            }
+            let Some(columns) = self.openings.next() else { return Poll::Ready(None) };
+            self.search = Some(below(self.n, &columns));
         }
-    }
-
-    /// Begins with these columns from row 0 on. Squares are blocked whose queens would make an image of the board less.
-    fn open(&mut self, columns: &[u32]) {
-        let n = self.n;
-        let mut start = Start::from(n);
-        (0..).zip(columns).for_each(|(row, &column)| start.put(Square { column, row }));
-        if columns[0] == 0 {
-            self.first = columns[1];
-            // Column 1's queen would be nearer to the corner than row 1's.
-            start.blocked.extend((2..self.first).map(|row| Square { column: 1, row }));
-        } else {
-            self.first = columns[0];
-            // Another side's queen would be nearer to a corner than row 0's.
-            let near = (0..self.first).chain(n - self.first..n);
-            let squares = near.flat_map(|i| [(0, i), (n - 1, i), (i, n - 1)]);
-            start.blocked.extend(squares.map(|(column, row)| Square { column, row }));
-        }
-        self.search = Some(Masks::new(&start, n));
     }
 }
 
-/// The size of a board's orbit, or 0 if it is not the least. `first` is the column in row 0, or in row 1 if that of row 0 is 0.
-fn orbit(board: &[u32], first: u32) -> u32 {
+/// The search of a board of size `n` with queens in these columns from row 0 on. Squares are blocked whose queens would
+/// make an image of the board less.
+fn below(n: u32, columns: &[u32]) -> Masks {
+    let mut start = Start::from(n);
+    (0..).zip(columns).for_each(|(row, &column)| start.put(Square { column, row }));
+    match *columns {
+        // Column 1's queen would be nearer to the corner than row 1's.
+        [0, second] => start.blocked.extend((2..second).map(|row| Square { column: 1, row })),
+        // Another side's queen would be nearer to a corner than row 0's.
+        [first, ..] => {
+            let near = (0..first).chain(n - first..n);
+            let squares = near.flat_map(|i| [(0, i), (n - 1, i), (i, n - 1)]);
+            start.blocked.extend(squares.map(|(column, row)| Square { column, row }));
+        }
+        [] => {}
+    }
+    Masks::new(&start, n)
+}
+
+/// The size of a board's orbit, or 0 if it is not the least.
+fn orbit(board: &[u32]) -> u32 {
     if board.len() < 2 {
         return 1;
     }
@@ -129,8 +160,8 @@ fn orbit(board: &[u32], first: u32) -> u32 {
         return 8;
     }
     // It is compared to those of its rotations that begin like it.
-    let (last, first) = (board.len() - 1, first as usize);
     let at = |row: usize| board[row] as usize;
+    let (last, first) = (board.len() - 1, at(0));
     let row_of = |column| (0..=last).position(|row| at(row) == column).unwrap_or(last);
     let compare = |image: &dyn Fn(usize) -> usize| (0..=last).map(at).cmp((0..=last).map(image));
     let mut orbit = 8;
@@ -152,22 +183,4 @@ fn orbit(board: &[u32], first: u32) -> u32 {
         return 0;
     }
     orbit
-}
-
-impl Opening {
-    fn following(self) -> Opening {
-        match self {
-            Opening::Corner { second } => Opening::Corner { second: second + 1 },
-            Opening::Inside { first } => Opening::Inside { first: first + 1 },
-        }
-    }
-
-    /// This opening if a board of size `n` has it, or the first one of those that come after it.
-    fn or_later(self, n: u32) -> Option<Opening> {
-        match self {
-            Opening::Corner { second } if second < n => Some(self),
-            Opening::Corner { .. } => Opening::Inside { first: 1 }.or_later(n),
-            Opening::Inside { first } => (first < n / 2).then_some(self),
-        }
-    }
 }

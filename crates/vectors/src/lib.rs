@@ -23,7 +23,7 @@ struct Counts {
     superqueens: Values,
     prefixes: Vec<Polynomial>,
     ring_two_tasks: Values,
-    ring_two_weights: Weights,
+    ring_two_weights: Values,
 }
 
 /// A known count.
@@ -43,12 +43,6 @@ struct Values {
 }
 
 #[derive(Deserialize)]
-struct Weights {
-    weight_4: u64,
-    weight_2: u64,
-}
-
-#[derive(Deserialize)]
 struct Polynomial {
     rows: u32,
     from_n: u32,
@@ -63,16 +57,12 @@ static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
 impl Values {
     fn known(&'static self, n: u32) -> Option<Known> {
         let value = self.values.get(usize::try_from(n.checked_sub(self.first)?).ok()?)?;
-        Some(Known { value: number(value), source: &self.source })
+        Some(Known { value: value.parse().expect("counts are decimal"), source: &self.source })
     }
 
     fn at(&'static self, n: u32) -> u128 {
         self.known(n).unwrap_or_else(|| panic!("no count for N = {n} is known")).value
     }
-}
-
-fn number(text: &str) -> u128 {
-    text.parse().expect("counts are decimal")
 }
 
 /// Two functions for each sequence: one whose result is `None` where no count is known, and one that panics there.
@@ -120,30 +110,18 @@ pub fn ring_two_tasks(n: u32) -> u64 {
     COUNTS.ring_two_tasks.at(n) as u64
 }
 
-/// The number of the [`ring_two_tasks`] of the board of size 27 that have this weight, which is 4
-/// or 2.
+/// The number of the [`ring_two_tasks`] of the board of size 27 that have this weight, from 2 to 4.
 #[must_use]
 pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
-    let Weights { weight_4, weight_2 } = COUNTS.ring_two_weights;
-    if weight == 4 { weight_4 } else { weight_2 }
+    COUNTS.ring_two_weights.at(weight.into()) as u64
 }
 
 /// The number of ways to place queens in the first `rows` rows of a board of size `n`, without
 /// removing symmetry. `None` if no closed form is known.
 #[must_use]
 pub fn prefixes(n: u32, rows: u32) -> Option<u128> {
-    let n_wide = i128::from(n);
-    let value = match rows {
-        0 => 1,
-        1 => n_wide,
-        2 if n >= 1 => (n_wide - 1) * (n_wide - 2),
-        _ => COUNTS
-            .prefixes
-            .iter()
-            .find(|p| p.rows == rows && p.from_n <= n)?
-            .polynomial
-            .iter()
-            .fold(0, |sum, coefficient| sum * n_wide + coefficient),
-    };
+    let known = COUNTS.prefixes.iter().find(|it| it.rows == rows && it.from_n <= n)?;
+    let terms = known.polynomial.iter();
+    let value = terms.fold(0, |sum, coefficient| sum * i128::from(n) + coefficient);
     Some(u128::try_from(value).expect("a count is not negative"))
 }

@@ -84,7 +84,7 @@ fn bundle() {
         fs::write(&path, &bytes).expect("it can be written");
         if let Ok(checked) = check(&path, Sample { draws: 3, seed: Seed::Number(1), all: false }) {
             assert_eq!(checked.plan.problem, Problem::Total { n: 8 });
-            assert_eq!(checked.total, 92);
+            assert_eq!(checked.header.counted, 92);
         }
     });
 }

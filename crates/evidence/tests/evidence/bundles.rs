@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use board::PlanIndex;
 use count::{Backend, Variant};
-use evidence::{
-    BundleError, Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount,
-};
+use evidence::{Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount};
 use executor::NamedKernel;
 use farm::{
     Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
@@ -144,10 +142,10 @@ impl Forger {
 
     fn check(&self) -> Result<Checked, String> {
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
-        check(&self.write("bundle"), sample).map_err(|error| error.to_string())
+        check(&self.write("bundle"), sample).map_err(|error| format!("{error:#}"))
     }
 
-    fn recount(&self, variant: Variant, time: Option<Duration>) -> Result<Recounted, BundleError> {
+    fn recount(&self, variant: Variant, time: Option<Duration>) -> anyhow::Result<Recounted> {
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: time.is_none() };
         let checked = check(&self.write("bundle"), sample).expect("it does not contradict itself");
         let threads = NonZero::new(2).expect("two");
@@ -169,7 +167,7 @@ fn an_honest_bundle_is_exact_once_all_of_it_is_recounted() {
     let forger = Forger::honest(10, ROWS, 20);
     let recounted = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
     assert!(recounted.verdict.is_exact && !recounted.is_cut_short);
-    assert_eq!(recounted.sums.tasks, forger.plan.tasks);
+    assert_eq!(recounted.tasks, forger.plan.tasks);
     assert_eq!(recounted.verdict.wrong_of_total, 0.0);
 }
 
@@ -237,12 +235,11 @@ fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
     let forger = reported(|_| {});
     let mut recounts =
         times().map(|time| forger.recount(Variant::Search, Some(time)).expect("it holds"));
-    let recounted =
-        recounts.find(|recounted| recounted.sums.reported > 100).expect("tasks are counted");
-    assert_eq!(recounted.sums.reported as u64, recounted.sums.tasks, "{recounted:?}");
+    let recounted = recounts.find(|recounted| recounted.reported > 100).expect("tasks are counted");
+    assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
     assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
     let whole = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
-    assert_eq!((whole.sums.ranges, whole.verdict.is_exact), (1, true));
+    assert_eq!((whole.ranges, whole.verdict.is_exact), (1, true));
 }
 
 /// The sum of the range, its digest and the counts of its tasks agree, and so does the published
@@ -314,7 +311,7 @@ fn the_time_is_kept_even_if_one_range_has_everything() {
     let recounted = forger.recount(REFERENCE, Some(Duration::from_millis(500)));
     let recounted = recounted.expect("it is honest");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
-    assert_eq!((recounted.sums.ranges, recounted.verdict.is_exact), (0, false), "it is too large");
+    assert_eq!((recounted.ranges, recounted.verdict.is_exact), (0, false), "it is too large");
     let nothing = forger.recount(REFERENCE, Some(Duration::ZERO)).expect("nothing is counted");
     assert_eq!((nothing.verdict.draws, nothing.verdict.wrong_of_total), (0, 1.0));
 }
@@ -347,7 +344,7 @@ fn more_ranges_than_the_header_says_are_refused_at_once() {
     let said = text.replacen(&format!("\"ranges\":{ranges}"), "\"ranges\":1", 1);
     fs::write(&path, said).expect("it can be written");
     let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
-    let wrong = check(&path, sample).expect_err("it has more").to_string();
+    let wrong = format!("{:#}", check(&path, sample).expect_err("it has more"));
     assert!(wrong.starts_with("line 4: it has more ranges than its header says"), "{wrong}");
 }
 
@@ -368,7 +365,7 @@ fn a_bundle_has_no_more_authors_than_fit_into_memory() {
         let others: String = others.map(|line| line + "\n").collect();
         fs::write(&path, format!("{header}\n{author}\n{others}{rows}")).expect("it can be written");
         let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
-        wrong.push(check(&path, sample).err().map(|error| error.to_string()));
+        wrong.push(check(&path, sample).err().map(|error| format!("{error:#}")));
     }
     assert_eq!(wrong[0], None);
     let wrong = wrong[1].as_ref().expect("it has too many");
@@ -433,14 +430,14 @@ fn false_times_do_not_overflow_the_sum() {
     spent.busy_us = 1_000;
     let state = farm::DisputeState::TakenBack;
     forger.records.push(EvidenceRecord::Dispute { row: spent, state, at_ms: 0 });
-    let busy = forger.check().expect("it holds").content.busy;
-    assert_eq!(busy.counts, Duration::from_micros(ranges), "invalidated counts are not included");
-    assert_eq!(busy.second_counts, Duration::from_micros(1));
+    let content = forger.check().expect("it holds").content;
+    assert_eq!(content.busy, Duration::from_micros(ranges), "invalidated counts are not included");
+    assert_eq!(content.second_busy, Duration::from_micros(1));
 
     // Each row claims 585,000 years.
     let ranges = (0..ranges as usize + 1).filter(|&at| at != 1);
     ranges.for_each(|at| forger.counted(at).row.busy_us = u64::MAX);
-    let endless = forger.check().expect("nobody can say that it is wrong").content.busy.counts;
+    let endless = forger.check().expect("nobody can say that it is wrong").content.busy;
     assert!(endless > Duration::from_secs(1 << 40), "{endless:?}");
 }
 

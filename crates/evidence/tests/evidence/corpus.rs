@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use count::Backend;
-use evidence::{RecountEffort, Sample, Seed, check, recount};
+use evidence::{RecountEffort, Sample, Seed, UnknownFormat, check, recount};
 use farm::JobState;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verify/corpus");
@@ -25,7 +25,7 @@ fn verified(bundle: &Path) -> Result<JobState, String> {
     let effort =
         RecountEffort { threads: NonZero::<usize>::MIN, variant, memory: 1 << 30, time: None };
     recount(&checked, effort).map_err(|error| error.to_string())?;
-    Ok(checked.state)
+    Ok(checked.header.state)
 }
 
 #[test]
@@ -61,6 +61,6 @@ fn a_bundle_of_an_unknown_format_gets_no_verdict() {
     for bundle in unknown {
         let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
         let error = check(&bundle, sample).expect_err("it may be anything");
-        assert!(error.is_of_unknown_format(), "{error}");
+        assert!(error.is::<UnknownFormat>(), "{error}");
     }
 }

@@ -99,29 +99,18 @@ impl Effort {
             return Ok(None);
         };
         let spread = Spread::new(self.plan.tasks, run, every.get() > 1, self.seed);
-        self.sample(spread, (index, every), end)
-    }
-
-    /// Counts runs that `spread` draws, one of `every` blocks of each task, on all threads, until `end`. Returns `None` if
-    /// these were too few.
-    fn sample(
-        self,
-        spread: Spread,
-        (index, every): (Arc<PlanIndex>, NonZeroU32),
-        end: Instant,
-    ) -> Result<Option<Estimated>, CountError> {
         let sample =
             Sample { spread, drawn: Vec::new(), most_spent: Duration::ZERO, longest_start: 0.0 };
-        let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
+        let sample = Arc::new(Mutex::new(sample));
         let count = |_| {
-            let (shared, index) = (shared.clone(), index.clone());
-            begin(move || shared.count(self, index, every))
+            let (sample, index) = (sample.clone(), index.clone());
+            begin(move || count_runs(self, (index, every), end, &sample))
         };
         let threads: Vec<_> = (0..self.threads).map(count).collect();
         for thread in &threads {
             until(thread, end).transpose()?;
         }
-        let Sample { spread, drawn, longest_start, .. } = &*shared.lock();
+        let Sample { spread, drawn, longest_start, .. } = &*lock(&sample);
         let is_whole = spread.is_whole(drawn.len());
         if drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
@@ -129,23 +118,18 @@ impl Effort {
         let estimate = |value: fn(&Run) -> f64| {
             spread.estimate(drawn.iter().map(|(unit, run)| (*unit, value(run))).collect())
         };
-        let seconds = estimate(|run| run.seconds);
+        let Estimate { value, error } = estimate(|run| run.seconds);
+        // The error is that of the sample and that of the machine.
+        let value = value + self.threads as f64 * longest_start;
         Ok(Some(Estimated {
             total: says(estimate(|run| run.count as f64), is_whole),
             is_exact: is_whole,
-            core_seconds: with_drift(seconds, self.threads as f64 * longest_start),
+            core_seconds: Estimate { value, error: error.hypot(DRIFT * value) },
             longest_task_seconds: drawn.iter().map(|(_, run)| run.longest_task).fold(0.0, f64::max),
             tasks_counted: drawn.iter().map(|(_, run)| run.tasks).sum(),
             blocks_per_draw: every,
         }))
     }
-}
-
-/// The estimate of a time by a sample of tasks, with the seconds that the threads take to start, and
-/// with the error of the machine beside that of the sample.
-fn with_drift(Estimate { value, error }: Estimate, starts: f64) -> Estimate {
-    let value = value + starts;
-    Estimate { value, error: error.hypot(DRIFT * value) }
 }
 
 /// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing of
@@ -174,11 +158,6 @@ fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
 }
 
 /// State that the threads share.
-struct Shared {
-    end: Instant,
-    sample: Mutex<Sample>,
-}
-
 struct Sample {
     spread: Spread,
     /// The units that were drawn, and what counting them gave.
@@ -190,36 +169,34 @@ struct Sample {
     longest_start: f64,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Sample> {
-        self.sample.lock().expect("a panic ends the process")
-    }
+fn lock(sample: &Mutex<Sample>) -> MutexGuard<'_, Sample> {
+    sample.lock().expect("a panic ends the process")
+}
 
-    /// Counts runs on this thread until the time is over or all are counted.
-    fn count(
-        &self,
-        effort: Effort,
-        index: Arc<PlanIndex>,
-        every: NonZeroU32,
-    ) -> Result<(), CountError> {
-        let watch = Stopwatch::start();
-        let mut counter = Counter::new(effort, index, every)?;
-        {
-            let mut sample = self.lock();
-            sample.longest_start = sample.longest_start.max(watch.elapsed().as_secs_f64());
-        }
-        loop {
-            let draw = {
-                let Sample { spread, most_spent, .. } = &mut *self.lock();
-                let is_over = Instant::now() + *most_spent >= self.end;
-                if is_over { None } else { spread.draw() }
-            };
-            let Some((unit, ordinals)) = draw else { return Ok(()) };
-            let run = counter.count(ordinals)?;
-            let mut sample = self.lock();
-            sample.most_spent = sample.most_spent.max(run.spent);
-            sample.drawn.push((unit, run));
-        }
+/// Counts runs on this thread until the time is over or all are counted.
+fn count_runs(
+    effort: Effort,
+    (index, every): (Arc<PlanIndex>, NonZeroU32),
+    end: Instant,
+    sample: &Mutex<Sample>,
+) -> Result<(), CountError> {
+    let watch = Stopwatch::start();
+    let mut counter = Counter::new(effort, index, every)?;
+    {
+        let mut sample = lock(sample);
+        sample.longest_start = sample.longest_start.max(watch.elapsed().as_secs_f64());
+    }
+    loop {
+        let draw = {
+            let Sample { spread, most_spent, .. } = &mut *lock(sample);
+            let is_over = Instant::now() + *most_spent >= end;
+            if is_over { None } else { spread.draw() }
+        };
+        let Some((unit, ordinals)) = draw else { return Ok(()) };
+        let run = counter.count(ordinals)?;
+        let mut sample = lock(sample);
+        sample.most_spent = sample.most_spent.max(run.spent);
+        sample.drawn.push((unit, run));
     }
 }
 

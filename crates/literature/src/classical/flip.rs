@@ -7,9 +7,14 @@
 //! queen. Both axes together save little more than the vertical one alone: the horizontal one again
 //! saves about half of the last row.
 
+use std::ops::Range;
+
 use board::full_mask;
 
 use super::{Searched, masks};
+
+/// Columns that the last queen may take, and the number of placements that each then stands for.
+type LastRow = [(u32, u64); 2];
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
@@ -17,17 +22,11 @@ use super::{Searched, masks};
 /// to count placements whose last queen is to the right of the first one.
 #[must_use]
 pub fn count(n: u32) -> Searched {
-    if n <= 1 {
-        return masks::count(n);
-    }
     let all = full_mask(n);
-    let mut search = Search { all, rows: n, ..Search::default() };
-    for column in 0..n {
-        let queen: u32 = 1 << column;
-        search.last_row = [(all & !(queen | (queen - 1)), 2), (0, 0)];
-        search.begin(queen);
-    }
-    search.searched()
+    search(n, 0..n, |column| {
+        let queen = 1 << column;
+        [(all & !(queen | (queen - 1)), 2), (0, 0)]
+    })
 }
 
 /// Counts the placements of `n` queens, N from 0 to 32, one for all images in both axes. N = 15
@@ -40,61 +39,54 @@ pub fn count(n: u32) -> Searched {
 /// both axes have the same effect on (a, b), which then has two images instead of four.
 #[must_use]
 pub fn count_with_mirror(n: u32) -> Searched {
+    search(n, 0..n / 2, |column| {
+        let (queen, image): (u32, u32) = (1 << column, 1 << (n - 1 - column));
+        [((image - 1) & !(queen | (queen - 1)), 4), (image, 2)]
+    })
+}
+
+/// Searches below a first queen in each of these columns, which decides about the last row.
+fn search(n: u32, columns: Range<u32>, last_row: impl Fn(u32) -> LastRow) -> Searched {
     if n <= 1 {
         return masks::count(n);
     }
-    let all = full_mask(n);
-    let mut search = Search { all, rows: n, ..Search::default() };
-    for column in 0..n / 2 {
-        let (queen, image): (u32, u32) = (1 << column, 1 << (n - 1 - column));
-        search.last_row = [((image - 1) & !(queen | (queen - 1)), 4), (image, 2)];
-        search.begin(queen);
+    let mut searched = Searched::default();
+    for column in columns {
+        let queen = 1 << column;
+        searched.nodes += 1;
+        place(
+            full_mask(n),
+            n - 1,
+            [queen << 1, queen, queen >> 1],
+            last_row(column),
+            &mut searched,
+        );
     }
-    search.searched()
+    Searched { tries: searched.nodes, ..searched }
 }
 
-#[derive(Default)]
-struct Search {
+/// Fills the last `rows` rows.
+fn place(
     all: u32,
     rows: u32,
-    /// The columns that the last queen may take, and the number of placements that each then stands
-    /// for.
-    last_row: [(u32, u64); 2],
-    total: u64,
-    nodes: u64,
-}
-
-impl Search {
-    /// Searches the rows below this first queen.
-    fn begin(&mut self, queen: u32) {
-        self.nodes += 1;
-        self.total += self.place(1, [queen << 1, queen, queen >> 1]);
-    }
-
-    fn searched(self) -> Searched {
-        Searched { total: self.total, tries: self.nodes, nodes: self.nodes }
-    }
-
-    /// Fills this row and all rows below it. Returns the number of placements that these ways stand
-    /// for.
-    fn place(&mut self, row: u32, [left, down, right]: [u32; 3]) -> u64 {
-        let mut free = self.all & !(left | down | right);
-        if row + 1 == self.rows {
-            let mut total = 0;
-            for (columns, images) in self.last_row {
-                let queens = u64::from((free & columns).count_ones());
-                self.nodes += queens;
-                total += images * queens;
-            }
-            return total;
+    [left, down, right]: [u32; 3],
+    last_row: LastRow,
+    searched: &mut Searched,
+) {
+    let mut free = all & !(left | down | right);
+    if rows == 1 {
+        for (columns, images) in last_row {
+            let queens = u64::from((free & columns).count_ones());
+            searched.nodes += queens;
+            searched.total += images * queens;
         }
-        let mut total = 0;
-        while free != 0 {
-            let queen = free & free.wrapping_neg();
-            free ^= queen;
-            self.nodes += 1;
-            total += self.place(row + 1, [(left | queen) << 1, down | queen, (right | queen) >> 1]);
-        }
-        total
+        return;
+    }
+    while free != 0 {
+        let queen = free & free.wrapping_neg();
+        free ^= queen;
+        searched.nodes += 1;
+        let below = [(left | queen) << 1, down | queen, (right | queen) >> 1];
+        place(all, rows - 1, below, last_row, searched);
     }
 }

@@ -1,9 +1,7 @@
 //! The algorithms and methods that are compared, and the functions with which each counts a board
 //! on one thread.
 
-use board::ring::suggested_width;
-use board::rows::suggested_rows;
-use board::{Method, PlanIndex, Problem};
+use board::{MethodChoice, PlanIndex, Problem};
 use count::{Backend, Kernel};
 
 use crate::classical::{self, Searched};
@@ -103,14 +101,12 @@ pub enum Why {
 }
 
 impl Algorithm {
-    /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes.
-    ///
-    /// # Errors
-    ///
-    /// Any failure of the count. The inner result says why a board was left out.
+    /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes. The inner result says why a board
+    /// was left out.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());
+        let (rows, ring) = (MethodChoice::Rows { rows: None }, MethodChoice::Ring { width: None });
         let by_looking = |looking| {
             let found = forced::count(n, looking);
             Found { total: found.total.into(), nodes: Some(found.tries + found.forced) }
@@ -135,12 +131,12 @@ impl Algorithm {
                 let nodes = found.rows.iter().map(|row| row.states).sum();
                 Found { total: found.total, nodes: Some(nodes) }
             }
-            RowsReference => return by_tasks(n, rows(n), reference, memory),
-            RingReference => return by_tasks(n, ring(n), reference, memory),
-            HalvesReference => return by_tasks(n, Method::Halves, reference, memory),
-            Rows => return by_tasks(n, rows(n), fastest, memory),
-            Ring => return by_tasks(n, ring(n), fastest, memory),
-            Halves => return by_tasks(n, Method::Halves, fastest, memory),
+            RowsReference => return by_tasks(n, rows, reference, memory),
+            RingReference => return by_tasks(n, ring, reference, memory),
+            HalvesReference => return by_tasks(n, MethodChoice::Halves, reference, memory),
+            Rows => return by_tasks(n, rows, fastest, memory),
+            Ring => return by_tasks(n, ring, fastest, memory),
+            Halves => return by_tasks(n, MethodChoice::Halves, fastest, memory),
         }))
     }
 }
@@ -151,25 +147,18 @@ impl From<Searched> for Found {
     }
 }
 
-fn rows(n: u32) -> Method {
-    Method::Rows { rows: suggested_rows(n) }
-}
-
-fn ring(n: u32) -> Method {
-    Method::Ring { width: suggested_width(n) }
-}
-
 /// Counts all tasks of the board, in order.
 fn by_tasks(
     n: u32,
-    method: Method,
+    choice: MethodChoice,
     backend: Backend,
     memory: u64,
 ) -> anyhow::Result<Result<Found, Why>> {
+    let problem = Problem::Total { n };
+    let method = choice.for_problem(problem);
     if !method.suits(n) {
         return Ok(Err(Why::Unsuited));
     }
-    let problem = Problem::Total { n };
     let index = PlanIndex::new(problem, method)?;
     let need = count::memory_needed(problem, method);
     if memory < need.least {

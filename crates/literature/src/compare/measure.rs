@@ -14,38 +14,27 @@ pub struct Line {
     /// The algorithm.
     pub algorithm: Algorithm,
     /// Its result, or the reason that there is none.
-    pub outcome: Outcome,
+    pub outcome: Result<Measured, Why>,
 }
 
-/// A measured count, or the reason that there is none.
+/// A measured count.
 #[derive(Clone, Copy, Debug)]
-pub enum Outcome {
-    /// It was counted.
-    Counted {
-        /// The result.
-        found: Found,
-        /// Processor time, the least of several runs.
-        seconds: f64,
-        /// The longest processor time of these runs.
-        slowest: f64,
-    },
-    /// It was not counted.
-    LeftOut(Why),
+pub struct Measured {
+    /// The result.
+    pub found: Found,
+    /// Processor time, the least of several runs.
+    pub seconds: f64,
+    /// The longest processor time of these runs.
+    pub slowest: f64,
 }
 
-/// The reason why there is no comparison.
+/// Two algorithms find different totals.
 #[derive(Debug, thiserror::Error)]
-pub enum ContestError {
-    /// Two algorithms find different totals.
-    #[error(
-        "{0}: this machine miscounts, or this program has a fault; do not trust it with counting before its memory and \
-         cooling are checked, and report this"
-    )]
-    Disagreement(String),
-    /// An algorithm failed.
-    #[error(transparent)]
-    Failed(#[from] anyhow::Error),
-}
+#[error(
+    "{0}: this machine miscounts, or this program has a fault; do not trust it with counting before its memory and \
+     cooling are checked, and report this"
+)]
+pub struct Disagreement(String);
 
 /// The algorithms to compare, and their limits.
 #[derive(Debug)]
@@ -66,29 +55,26 @@ impl Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
 
-    /// Counts a board with each algorithm in turn. Boards must come in ascending order. The total
-    /// is returned, too, if an algorithm counted it.
+    /// Counts a board with each algorithm in turn. Boards must come in ascending order.
     ///
     /// # Errors
     ///
-    /// [`ContestError`] if two algorithms find different totals, or one fails.
-    pub fn board(&mut self, n: u32) -> Result<(Vec<Line>, Option<u128>), ContestError> {
+    /// An algorithm fails.
+    pub fn board(&mut self, n: u32) -> anyhow::Result<Vec<Line>> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
-        let lines = algorithms.map(line).collect::<anyhow::Result<Vec<Line>>>()?;
-        let total = agreed(&lines)?;
-        Ok((lines, total))
+        algorithms.map(line).collect()
     }
 
-    fn outcome(&mut self, n: u32, algorithm: Algorithm) -> anyhow::Result<Outcome> {
+    fn outcome(&mut self, n: u32, algorithm: Algorithm) -> anyhow::Result<Result<Measured, Why>> {
         if self.slow.contains(&algorithm) {
-            return Ok(Outcome::LeftOut(Why::TooSlow));
+            return Ok(Err(Why::TooSlow));
         }
         if !self.all && n > algorithm.usual_limit() {
-            return Ok(Outcome::LeftOut(Why::TooLarge));
+            return Ok(Err(Why::TooLarge));
         }
         let outcome = best(n, algorithm, self.memory)?;
-        if matches!(outcome, Outcome::Counted { seconds, .. } if seconds > self.seconds) {
+        if outcome.is_ok_and(|measured| measured.seconds > self.seconds) {
             self.slow.insert(algorithm);
         }
         Ok(outcome)
@@ -97,7 +83,7 @@ impl Contest<'_> {
 
 /// The shortest and the longest processor time of several runs, because the first run is often
 /// slow. A run that takes longer than a second is not repeated.
-fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
+fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Measured, Why>> {
     const ENOUGH_SECONDS: f64 = 0.02;
     const MOST_SECONDS: f64 = 1.0;
     const LEAST_RUNS: u32 = 3;
@@ -108,7 +94,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
         let watch = Stopwatch::start();
         let found = match algorithm.count(n, memory)? {
             Ok(found) => found,
-            Err(why) => return Ok(Outcome::LeftOut(why)),
+            Err(why) => return Ok(Err(why)),
         };
         let seconds = watch.elapsed().as_secs_f64();
         (best, slowest) = (seconds.min(best), seconds.max(slowest));
@@ -116,21 +102,24 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Outcome> {
         runs += 1;
         let enough = all > ENOUGH_SECONDS && runs >= LEAST_RUNS;
         if enough || all > MOST_SECONDS || runs == MOST_RUNS {
-            return Ok(Outcome::Counted { found, seconds: best, slowest });
+            return Ok(Ok(Measured { found, seconds: best, slowest }));
         }
     }
 }
 
 /// The total that all algorithms found that counted a board. `None` if none did.
-fn agreed(lines: &[Line]) -> Result<Option<u128>, ContestError> {
-    let mut totals = lines.iter().filter_map(|line| match line.outcome {
-        Outcome::Counted { found, .. } => Some((line.n, line.algorithm, found.total)),
-        Outcome::LeftOut(_) => None,
+///
+/// # Errors
+///
+/// [`Disagreement`] if two of them find different totals.
+pub fn agreed(lines: &[Line]) -> Result<Option<u128>, Disagreement> {
+    let mut totals = lines.iter().filter_map(|line| {
+        line.outcome.ok().map(|measured| (line.n, line.algorithm, measured.found.total))
     });
     let Some((n, first, total)) = totals.next() else { return Ok(None) };
     match totals.find(|&(.., other)| other != total) {
         None => Ok(Some(total)),
-        Some((_, other, others)) => Err(ContestError::Disagreement(format!(
+        Some((_, other, others)) => Err(Disagreement(format!(
             "N = {n}: {} counts {total}, and {} {others}",
             first.name(),
             other.name()
@@ -144,13 +133,12 @@ mod tests {
 
     fn counted(algorithm: Algorithm, total: u128) -> Line {
         let found = Found { total, nodes: None };
-        Line { n: 8, algorithm, outcome: Outcome::Counted { found, seconds: 1.0, slowest: 1.0 } }
+        Line { n: 8, algorithm, outcome: Ok(Measured { found, seconds: 1.0, slowest: 1.0 }) }
     }
 
     #[test]
     fn different_totals_are_an_error() {
-        let left_out =
-            Line { n: 8, algorithm: Algorithm::States, outcome: Outcome::LeftOut(Why::Memory) };
+        let left_out = Line { n: 8, algorithm: Algorithm::States, outcome: Err(Why::Memory) };
         let right = counted(Algorithm::Masks, 92);
         let same = [left_out, right, counted(Algorithm::Rows, 92)];
         assert_eq!(agreed(&same).expect("the same"), Some(92));
@@ -165,11 +153,11 @@ mod tests {
     fn a_slow_algorithm_is_left_out_for_larger_boards() {
         let algorithms = [Algorithm::Direct, Algorithm::Rows];
         let mut contest = Contest::new(&algorithms, 0.0, false, 0);
-        let (first, total) = contest.board(6).expect("it counts");
-        assert_eq!(total, Some(4));
-        assert!(first.iter().all(|line| matches!(line.outcome, Outcome::Counted { .. })));
-        let (second, _) = contest.board(7).expect("it counts");
-        let slow = |line: &Line| matches!(line.outcome, Outcome::LeftOut(Why::TooSlow));
+        let first = contest.board(6).expect("it counts");
+        assert_eq!(agreed(&first).expect("they agree"), Some(4));
+        assert!(first.iter().all(|line| line.outcome.is_ok()));
+        let second = contest.board(7).expect("it counts");
+        let slow = |line: &Line| line.outcome.err() == Some(Why::TooSlow);
         assert!(second.iter().all(slow), "{second:?}");
     }
 }

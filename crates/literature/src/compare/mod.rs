@@ -4,4 +4,4 @@ mod algorithm;
 mod measure;
 
 pub use algorithm::{Algorithm, Found, Why};
-pub use measure::{Contest, ContestError, Line, Outcome};
+pub use measure::{Contest, Disagreement, Line, Measured, agreed};

@@ -7,7 +7,7 @@ mod halves;
 
 use std::fmt::Write;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use board::ring::Preplacement;
 use board::squares::Square;
 use board::{Method, PlanIndex, Prefix, Problem, Task};
@@ -39,9 +39,7 @@ pub fn page(n: u32) -> anyhow::Result<String> {
 }
 
 fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
-    let Some(first) = solutions(n).next() else {
-        anyhow::bail!("there is no placement of {n} queens")
-    };
+    let first = solutions(n).next().with_context(|| format!("{n} queens have no placement"))?;
     let queens: Vec<Square> = first.squares().take(2).collect();
     let bits = queens.iter().map(|queen| 1 << queen.column);
     let prefix = bits.fold(Prefix::EMPTY, |prefix, bit| prefix.place(n, bit));
@@ -98,13 +96,10 @@ fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
     let method = Method::Ring { width: 1 };
     let tasks = Counted::all(n, method)?;
     ensure!(tasks.sum() == total, "ring counts {}, and there are {total}", tasks.sum());
-    let Some(shown) = tasks.counts.iter().position(|&count| count > 0) else {
-        anyhow::bail!("no task of the ring has a placement")
-    };
+    let shown = tasks.counts.iter().position(|&count| count > 0);
+    let shown = shown.context("no task of the ring has a placement")?;
     let Task { record, weight } = tasks.tasks[shown];
-    let Some(ring) = Preplacement::unpack(record, n, 1) else {
-        anyhow::bail!("task {shown} of the ring is none")
-    };
+    let ring = Preplacement::unpack(record, n, 1).context("a task of the ring is none")?;
     let queens: Vec<Square> =
         ring.queens(n, 1).map(|(row, column)| Square { column, row }).collect();
     let mut section = format!(

@@ -160,7 +160,7 @@ impl Contender {
         let sample = DeviceSample::new(device, args.n, memory, time)?;
         let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
             sample;
-        self.samples.push((solutions as f64 / seconds, seconds / share));
+        self.samples.push((solutions / seconds, seconds / share));
         let kernels: serde_json::Map<String, Value> =
             kernels.iter().map(|(name, seconds)| ((*name).into(), (*seconds).into())).collect();
         self.device = json!({
@@ -168,7 +168,7 @@ impl Contender {
             "driver": device.version,
             "multiprocessors": device.units,
             "tasks_counted": tasks,
-            "lanes_per_solution": lanes as f64 / solutions as f64,
+            "lanes_per_solution": lanes as f64 / solutions,
             "kernel_seconds": kernels,
             "kernel_lanes": lanes_of_kernels.to_string(),
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use board::{MethodChoice, Problem};
 use clap::Args;
 use count::Backend;
-use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
+use literature::compare::{Algorithm, Contest, Line, Measured, Why, agreed};
 use serde_json::json;
 
 use super::options::{HALF, Sizes, duration, memory, one_of};
@@ -73,8 +73,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
         output::print(HEAD)?;
     }
     for n in args.boards.each() {
-        let (board, total) = contest.board(n)?;
-        total.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
+        let board = contest.board(n)?;
+        agreed(&board)?.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
             output::print(if args.json { json(line) } else { row(line) })?;
         }
@@ -90,9 +90,9 @@ const HEAD: &str = " N  algorithm                      total      seconds   rang
 fn row(line: &Line) -> String {
     let dash = || "-".to_string();
     let (n, algorithm) = (line.n, line.algorithm.name());
-    let (found, seconds, slowest) = match line.outcome {
-        Outcome::LeftOut(why) => return format!("{n:>2}  {algorithm:<18}{:>20}", reason(why)),
-        Outcome::Counted { found, seconds, slowest } => (found, seconds, slowest),
+    let Measured { found, seconds, slowest } = match line.outcome {
+        Err(why) => return format!("{n:>2}  {algorithm:<18}{:>20}", reason(why)),
+        Ok(measured) => measured,
     };
     let range = match slowest > seconds {
         true => format!("+{:.0}%", 100.0 * (slowest / seconds - 1.0)),
@@ -109,22 +109,18 @@ fn row(line: &Line) -> String {
 
 /// A line as a JSON object.
 fn json(line: &Line) -> String {
-    let (found, times, left_out) = match line.outcome {
-        Outcome::LeftOut(why) => (None, None, Some(reason(why))),
-        Outcome::Counted { found, seconds, slowest } => {
-            (Some(found), Some([seconds, slowest]), None)
-        }
-    };
+    let measured = line.outcome.ok();
+    let found = measured.map(|measured| measured.found);
     let object = json!({
         "n": line.n,
         "algorithm": line.algorithm.name(),
         "total": found.map(|found| found.total.to_string()),
-        "seconds": times.map(|[least, _]| least),
-        "slowest_seconds": times.map(|[_, most]| most),
+        "seconds": measured.map(|measured| measured.seconds),
+        "slowest_seconds": measured.map(|measured| measured.slowest),
         "nodes": found.and_then(|found| found.nodes),
         "nodes_per_solution": found.and_then(|found| found.nodes_per_solution()),
         "default": is_default(line),
-        "left_out": left_out,
+        "left_out": line.outcome.err().map(reason),
     });
     object.to_string()
 }
@@ -141,14 +137,5 @@ fn reason(why: Why) -> &'static str {
         Why::TooLarge => "left out without --all",
         Why::TooSlow => "left out by --seconds",
         Why::Memory => "left out by --memory",
-    }
-}
-
-impl From<ContestError> for Failure {
-    fn from(error: ContestError) -> Failure {
-        match error {
-            ContestError::Failed(error) => error.into(),
-            error @ ContestError::Disagreement(_) => Failure::Miscounted(error.to_string()),
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evidence::{Checked, Exported, NewFile, NewFileError};
+use evidence::{Checked, Exported, NewFile};
 use farm::{JobId, JobState, Refusal, RestoredJob};
 use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
@@ -98,10 +98,11 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
     let pieces = client.service.export(v1::JobRequest { job: args.job }).await;
     client.receive(pieces, |data| text.write_all(data).map_err(failed)).await?;
-    text.finish().map_err(failed)?.finish_bundle().map_err(|error| match error {
-        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
-        NewFileError::Output(error) => failed(error),
-    })
+    let file = text.finish().and_then(NewFile::complete).map_err(failed)?;
+    let checked = file.check();
+    let checked = checked.map_err(|error| Failure::bundle(bundle, format_args!("{error:#}")))?;
+    file.keep().map_err(failed)?;
+    Ok(checked)
 }
 
 fn unwritten(bundle: &Path, error: &io::Error) -> Failure {

@@ -1,7 +1,7 @@
 //! `queens reproduce`.
 
 use clap::Args;
-use literature::reproduce::{Line, Outputs, report, subject};
+use literature::reproduce::{HEAD, Outputs, subject, summary};
 use vectors::{Figure, figures};
 
 use crate::failure::Failure;
@@ -34,18 +34,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut outputs = Outputs::default();
     let mut lines = Vec::new();
     if !args.json {
-        output::print(report::HEAD)?;
+        output::print(HEAD)?;
     }
     for figure in chosen {
-        let line = Line::new(figure, outputs.value(figure)?);
-        output::print(if args.json {
-            report::json(&line).to_string()
-        } else {
-            report::row(&line)
-        })?;
+        let line = outputs.line(figure)?;
+        output::print(if args.json { line.json().to_string() } else { line.row() })?;
         lines.push(line);
     }
-    stderr::print(format_args!("{}\n", report::summary(&lines)));
+    stderr::print(format_args!("{}\n", summary(&lines)));
     let faults: Vec<String> =
         lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
     if faults.is_empty() {

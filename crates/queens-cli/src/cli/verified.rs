@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedPolicy, Verdict};
+use evidence::{Amount, Checked, Header, Recounted, StatedPolicy, Verdict};
 use farm::{AuditScope, IdentifiedBy, JobState, Principal};
 use serde_json::json;
 
@@ -20,7 +20,8 @@ pub(super) struct Verified<'a> {
 impl Verified<'_> {
     /// Lines for people.
     pub(super) fn text(&self) -> String {
-        let Checked { header, name, plan, slice, state, total, content, .. } = self.checked;
+        let Checked { header, name, plan, slice, content, .. } = self.checked;
+        let Header { state, counted: total, .. } = header;
         let confirmed = &content.confirmations;
         let what = match (state, slice.is_all()) {
             (JobState::Done, true) => match self.total() {
@@ -72,11 +73,10 @@ impl Verified<'_> {
                 owner.escape_default()
             ));
         }
-        let Busy { counts, second_counts } = content.busy;
         lines.push(format!(
             "time      {} of one thread, and {} for second counts, as the farm says",
-            clock(counts.as_secs_f64()),
-            clock(second_counts.as_secs_f64()),
+            clock(content.busy.as_secs_f64()),
+            clock(content.second_busy.as_secs_f64()),
         ));
         let unproven = [
             (
@@ -106,14 +106,13 @@ impl Verified<'_> {
 
     /// A line about the recount.
     fn recount(&self) -> String {
-        let Recounted { sums, kernel, is_cut_short, .. } = self.recounted;
-        let RecountSums { ranges, reported, tasks, busy } = *sums;
+        let Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, .. } = self.recounted;
         format!(
             "recount   {ranges} whole range{} and {reported} single task{} of others, {tasks} task{} in all, {} of one \
              thread, by {kernel}; seed {}{}",
-            plural(ranges as u64, "s"),
-            plural(reported as u64, "s"),
-            plural(tasks, "s"),
+            plural(*ranges as u64, "s"),
+            plural(*reported as u64, "s"),
+            plural(*tasks, "s"),
             clock(busy.as_secs_f64()),
             self.checked.drawn.seed,
             if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
@@ -124,7 +123,7 @@ impl Verified<'_> {
     fn confidence(&self) -> String {
         let Verdict { is_exact, draws, wrong_of_total, wrong_of_tasks, missed } =
             self.recounted.verdict;
-        let (unit, one) = match self.recounted.sums.reported {
+        let (unit, one) = match self.recounted.reported {
             0 => ("wrong ranges", "range"),
             _ => ("wrong ranges or wrong tasks", "range, or a single wrong task,"),
         };
@@ -150,13 +149,12 @@ impl Verified<'_> {
 
     /// One line for programs, in ASCII.
     pub(super) fn json(&self) -> String {
-        let Checked { header, name, plan, state, total, content, .. } = self.checked;
+        let Checked { header, name, plan, content, .. } = self.checked;
         let confirmed = &content.confirmations;
-        let taken = content.busy;
         let builds: BTreeSet<_> =
             content.authors.iter().map(|author| &author.provenance.build).collect();
-        let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
-        let RecountSums { ranges, reported, tasks, busy } = *sums;
+        let Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, verdict } =
+            self.recounted;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
         let shares =
@@ -174,16 +172,16 @@ impl Verified<'_> {
             "n": plan.problem.n(),
             "method": plan.method.name(),
             "fingerprint": header.fingerprint,
-            "state": state.name(),
+            "state": header.state,
             "total": self.total().map(|total| total.to_string()),
-            "counted": total.to_string(),
+            "counted": header.counted.to_string(),
             "ranges": header.lines.ranges,
             "machines": self.machines().len(),
             "owners": shares(&|author, _| author.principal.owner.clone()),
             "kernels": shares(&|_, kernel| kernel.to_string()),
             "builds": builds,
-            "thread_seconds": taken.counts.as_secs_f64(),
-            "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
+            "thread_seconds": content.busy.as_secs_f64(),
+            "thread_seconds_of_second_counts": content.second_busy.as_secs_f64(),
             "confirmed_by_machine": amount(confirmed.by_machine),
             "confirmed_by_owner": amount(confirmed.by_owner),
             "unconfirmed": amount(confirmed.unconfirmed),
@@ -206,7 +204,7 @@ impl Verified<'_> {
         json["machines_identified_by_boot"] = self.identified_by(IdentifiedBy::Boot).into();
         json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();
         json["tasks_reported"] = content.tasks_reported.into();
-        json["recounted_single_tasks"] = reported.into();
+        json["recounted_single_tasks"] = (*reported).into();
         let policy = |policy: &StatedPolicy| {
             json!({
                 "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
@@ -219,12 +217,13 @@ impl Verified<'_> {
 
     /// The answer to what the job asks, if the bundle has all of it.
     fn total(&self) -> Option<u128> {
-        let Checked { plan, total, .. } = self.checked;
-        self.checked.is_total().then(|| known::question(plan.problem).answer(*total)).flatten()
+        let Checked { plan, header, .. } = self.checked;
+        let answer = || known::question(plan.problem).answer(header.counted);
+        self.checked.is_total().then(answer).flatten()
     }
 
     fn percent(&self, count: u128) -> String {
-        let total = self.checked.total;
+        let total = self.checked.header.counted;
         format!("{:.2}%", if total == 0 { 0.0 } else { 100.0 * count as f64 / total as f64 })
     }
 

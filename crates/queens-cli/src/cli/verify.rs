@@ -1,8 +1,6 @@
 //! `queens verify`: checks the evidence of a count, and counts a sample of it again.
 
-use std::error::Error;
 use std::fmt::Display;
-use std::iter::successors;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +8,7 @@ use board::{Method, MethodChoice};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use count::{Backend, CountError, Variant};
-use evidence::{BundleError, Checked, RecountEffort, Sample, Seed};
+use evidence::{Checked, RecountEffort, Sample, Seed, UnknownFormat};
 use executor::{CountingError, TooLittleMemory};
 
 use super::options::{RoomArgs, in_units};
@@ -145,7 +143,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let recounted = recounted.map_err(|error| args.refused(&error))?;
     let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
-    match checked.state {
+    match checked.header.state {
         farm::JobState::Done => Ok(()),
         farm::JobState::Cancelled => Err(Failure::Incomplete(format!(
             "the bundle {} holds as far as it goes, but its job was cancelled and has no total; submit the job again to \
@@ -162,26 +160,25 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
 impl VerifyArgs {
     /// The failure of a bundle that was not checked, or not counted again, or that does not hold.
-    fn refused(&self, error: &BundleError) -> Failure {
+    fn refused(&self, error: &anyhow::Error) -> Failure {
         let bundle = self.bundle.display();
-        if error.is_of_unknown_format() {
+        if error.is::<UnknownFormat>() {
             return Failure::Incompatible(format!(
                 "cannot tell whether the bundle {bundle} holds: {error}"
             ));
         }
-        if let Some(memory) = cause::<TooLittleMemory>(error) {
+        if let Some(memory) = error.downcast_ref::<TooLittleMemory>() {
             return Failure::Plan(format!(
                 "cannot count the bundle {bundle} again: {memory}; allow more with --memory"
             ));
         }
-        if let Some(error) = cause::<CountError>(error) {
+        if let Some(error) = error.downcast_ref::<CountError>() {
             return CountingError::Count(*error).into();
         }
         // An error of the operating system. Others are of the bundle's compression.
-        let io = cause::<std::io::Error>(error).filter(|error| error.raw_os_error().is_some());
-        match io {
-            Some(error) => self.unreadable(error),
-            None => Failure::bundle(&self.bundle, error),
+        match error.downcast_ref::<std::io::Error>() {
+            Some(error) if error.raw_os_error().is_some() => self.unreadable(error),
+            _ => Failure::bundle(&self.bundle, format_args!("{error:#}")),
         }
     }
 
@@ -193,15 +190,9 @@ impl VerifyArgs {
     }
 }
 
-/// The cause of this type, if there is one.
-fn cause<E: Error + 'static>(error: &BundleError) -> Option<&E> {
-    let mut causes = successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
-    causes.find_map(|error| error.downcast_ref())
-}
-
 /// How long the recount will take; `None` if nothing is counted.
 fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
-    let taken = clock(checked.content.busy.counts.as_secs_f64());
+    let taken = clock(checked.content.busy.as_secs_f64());
     let threads = effort.threads;
     let what = match effort.time {
         Some(Duration::ZERO) => return None,

@@ -24,6 +24,7 @@ failures! {
     board::SquaresError => Usage, "{0}";
     executor::TooLittleMemory =>
         Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
+    literature::compare::Disagreement => Miscounted, "{0}";
     literature::states::StatesError =>
         Plan, "{0}: allow more with --memory, or count by another method";
     farm::Refusal => NoSuchJob, "{0}";

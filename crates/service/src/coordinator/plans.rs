@@ -143,7 +143,8 @@ async fn elsewhere(problem: Problem, method: Method) -> Result<Arc<PlanIndex>, S
 
 /// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
 pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
-    Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
+    let memory = count::memory_needed(plan.problem, plan.method);
+    Known { thread_memory: memory.least, ..known::of(plan, slice) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,265 @@
+//! The figures that the literature prints, each counted again here.
+//!
+//! A command of the program reproduces a figure, so anybody can repeat it. `vectors/sources.json`
+//! has the command. An exact figure agrees, differs for a given reason, or is an error. A measured
+//! figure, such as the ratio of two times, depends on the machine, so it can only be compared.
+
+use std::collections::HashMap;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, anyhow, bail, ensure};
+use serde_json::{Value, json};
+use vectors::{Figure, Source};
+
+/// A figure and its value here.
+#[derive(Debug)]
+pub struct Line {
+    /// The figure.
+    pub figure: &'static Figure,
+    ours: String,
+    verdict: Verdict,
+}
+
+/// The result of comparing a value here with that of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The values are equal, or within the factor of a measured figure.
+    Agrees,
+    /// An exact value differs as expected, and the figure has the reason.
+    Explained,
+    /// The values differ.
+    Differs,
+}
+
+/// The header of the table.
+pub const HEAD: &str =
+    "figure                  the source's value    ours                  verdict";
+
+impl Line {
+    /// Whether the program or the machine is wrong.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        self.verdict == Verdict::Differs && self.figure.within.is_none()
+    }
+
+    /// A line of the table, followed by a line with the reason if there is one.
+    #[must_use]
+    pub fn row(&self) -> String {
+        let Line { figure, ours, verdict } = self;
+        let says = said(figure);
+        let row = format!("{:<22}  {says:<20}  {ours:<20}  {}", figure.name, verdict.words());
+        match self.reason() {
+            Some(why) => format!("{row}\n    {why}"),
+            None => row,
+        }
+    }
+
+    /// A JSON object. Values are strings, because some are placements and some exceed 2^53.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let Line { figure, ours, verdict } = self;
+        let Source { author, year, place, .. } = figure.source();
+        json!({
+            "figure": figure.name,
+            "author": author,
+            "year": year,
+            "place": place,
+            "claim": figure.claim,
+            "command": format!("queens {}", figure.run),
+            "source_value": said(figure),
+            "ours": ours,
+            "verdict": verdict.words(),
+            "exact": figure.within.is_none(),
+            "reason": self.reason(),
+        })
+    }
+
+    /// The reason why the values differ, if they do and it is known.
+    fn reason(&self) -> Option<&'static str> {
+        let why = self.figure.why.as_deref();
+        why.filter(|_| self.verdict != Verdict::Agrees)
+    }
+}
+
+/// The value of the source.
+fn said(figure: &Figure) -> String {
+    format!("{}{}", if figure.at_most { "at most " } else { "" }, figure.says)
+}
+
+/// The part of a figure's name before the slash.
+#[must_use]
+pub fn subject(figure: &Figure) -> &str {
+    figure.name.split('/').next().unwrap_or_default()
+}
+
+/// The number of figures with each verdict.
+#[must_use]
+pub fn summary(lines: &[Line]) -> String {
+    let having = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count();
+    let explained = having(|line| line.verdict == Verdict::Explained);
+    let measured = having(|line| line.verdict == Verdict::Differs && !line.is_fault());
+    format!(
+        "{} figures: {} agree, {explained} differ for a known reason, {measured} that were measured differ, \
+         {} contradict their source",
+        lines.len(),
+        having(|line| line.verdict == Verdict::Agrees),
+        having(Line::is_fault),
+    )
+}
+
+impl Verdict {
+    fn of(figure: &Figure, ours: &str) -> Verdict {
+        let both = ours.parse::<f64>().ok().zip(figure.says.parse::<f64>().ok());
+        let agrees = match figure.within {
+            None if figure.at_most => both.is_some_and(|(ours, says)| ours <= says),
+            None => ours == figure.says,
+            Some(factor) => {
+                both.is_some_and(|(ours, says)| (says / factor..=says * factor).contains(&ours))
+            }
+        };
+        match agrees {
+            true => Verdict::Agrees,
+            false if figure.ours.as_deref() == Some(ours) => Verdict::Explained,
+            false => Verdict::Differs,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Explained => "differs for a known reason",
+            Verdict::Differs => "differs",
+        }
+    }
+}
+
+/// The output of commands. A command that several figures share runs once.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    by_command: HashMap<&'static str, String>,
+}
+
+impl Outputs {
+    /// A figure with its value here.
+    ///
+    /// # Errors
+    ///
+    /// The command fails, or does not print such a value.
+    pub fn line(&mut self, figure: &'static Figure) -> anyhow::Result<Line> {
+        let command = figure.run.as_str();
+        if !self.by_command.contains_key(command) {
+            self.by_command.insert(command, run(command)?);
+        }
+        let ours = take(&self.by_command[command], &figure.take, figure.over.as_deref())
+            .with_context(|| format!("the figure {} from `queens {command}`", figure.name))?;
+        Ok(Line { figure, verdict: Verdict::of(figure, &ours), ours })
+    }
+}
+
+/// Runs this program with these arguments. No option is taken from the environment, because a
+/// figure must not depend on it.
+fn run(words: &str) -> anyhow::Result<String> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {
+        command.env_remove(name);
+    });
+    let output = command.args(words.split_whitespace()).stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`queens {words}` failed: {}", said.trim());
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The value at `taken`, divided by the value at `over` if there is one.
+fn take(output: &str, taken: &str, over: Option<&str>) -> anyhow::Result<String> {
+    match (taken, over) {
+        ("text", None) => Ok(output.trim().to_owned()),
+        ("lines", None) => Ok(output.lines().count().to_string()),
+        (taken, over) => {
+            let lines = output.lines().map(serde_json::from_str);
+            let lines = Value::Array(lines.collect::<Result<_, _>>()?);
+            let at = |pointer: &str| {
+                lines.pointer(pointer).ok_or_else(|| anyhow!("nothing is at {pointer}"))
+            };
+            let Some(over) = over else { return text(at(taken)?) };
+            let number = |pointer| at(pointer)?.as_f64().context("it is no number");
+            Ok(format!("{:.2}", number(taken)? / number(over)?))
+        }
+    }
+}
+
+fn text(value: &Value) -> anyhow::Result<String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Array(values) => {
+            Ok(values.iter().map(text).collect::<Result<Vec<String>, _>>()?.join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Object(_) => bail!("{value} is no figure"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_taken_from_lines_of_json() {
+        let output = "{\"nodes\":3,\"columns\":[2,4,1,3]}\n{\"nodes\":4,\"total\":\"92\"}\n";
+        let value = |taken, over| take(output, taken, over).expect("it is there");
+        assert_eq!(value("lines", None), "2");
+        assert_eq!(value("/0/columns", None), "2 4 1 3");
+        assert_eq!(value("/1/total", None), "92");
+        assert_eq!(value("/0/nodes", Some("/1/nodes")), "0.75");
+        assert_eq!(take(" a b \n", "text", None).expect("any text"), "a b");
+        for (taken, over) in
+            [("/2/nodes", None), ("/1", None), ("/1/total", Some("/1/nodes")), ("text", Some("/0"))]
+        {
+            assert!(take(output, taken, over).is_err(), "{taken}");
+        }
+    }
+
+    fn figure(says: &str, within: Option<f64>, ours: Option<&str>) -> Figure {
+        Figure {
+            name: "a/b".into(),
+            source: "a book".into(),
+            claim: "a number".into(),
+            says: says.into(),
+            run: "count 8".into(),
+            take: "text".into(),
+            over: None,
+            within,
+            at_most: false,
+            ours: ours.map(String::from),
+            why: None,
+            slow: false,
+        }
+    }
+
+    #[test]
+    fn an_exact_figure_agrees_only_with_itself() {
+        let exact = figure("87", None, Some("74"));
+        assert_eq!(Verdict::of(&exact, "87"), Verdict::Agrees);
+        assert_eq!(Verdict::of(&exact, "74"), Verdict::Explained);
+        // The reason belongs to another value.
+        assert_eq!(Verdict::of(&exact, "75"), Verdict::Differs);
+        assert_eq!(Verdict::of(&figure("87", None, None), "87.0"), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_bound_holds_for_what_is_below_it() {
+        let bound = Figure { at_most: true, ..figure("914", None, None) };
+        let verdicts = ["1", "914", "915", "1e"].map(|ours| Verdict::of(&bound, ours));
+        let [agrees, differs] = [Verdict::Agrees, Verdict::Differs];
+        assert_eq!(verdicts, [agrees, agrees, differs, differs]);
+    }
+
+    #[test]
+    fn a_measured_figure_agrees_within_its_factor() {
+        let measured = figure("4", Some(1.5), None);
+        let verdicts = ["2.6", "2.7", "6", "6.1"].map(|ours| Verdict::of(&measured, ours));
+        let [agrees, differs] = [Verdict::Agrees, Verdict::Differs];
+        assert_eq!(verdicts, [differs, agrees, agrees, differs]);
+        assert_eq!(Verdict::of(&measured, "NaN"), differs);
+    }
+}
