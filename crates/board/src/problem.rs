@@ -128,18 +128,12 @@ impl Problem {
     /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one.
     #[must_use]
     pub fn from_text(text: &str, n: u32) -> Option<Problem> {
-        let (name, queens) = match text.split_once(' ') {
-            Some((name, queens)) => (name, Some(queens)),
-            None => (text, None),
-        };
-        let problem = Problem::all(n).find(|problem| problem.name() == name)?;
-        let problem = match (problem.given(), queens) {
-            (Some(_), Some(queens)) => {
-                let queens = parse_squares(queens).ok()?;
-                Problem::Completions(Given::new(n, &queens).ok()?)
+        let problem = match text.split_once(' ') {
+            Some(("completions", queens)) => {
+                Problem::completions(n, &parse_squares(queens).ok()?).ok()?
             }
-            (None, None) => problem,
-            (Some(_), None) | (None, Some(_)) => return None,
+            Some(_) => return None,
+            None => Problem::all(n).find(|it| it.given().is_none() && it.name() == text)?,
         };
         (n <= problem.max_n()).then_some(problem)
     }
@@ -147,13 +141,10 @@ impl Problem {
     /// Every problem on a board of size `n`; completions with no queens given, if a board of the size can
     /// have given queens.
     pub fn all(n: u32) -> impl Iterator<Item = Problem> {
-        std::iter::successors(Some(Problem::Total { n }), move |problem| match problem {
-            Problem::Total { .. } => Some(Problem::Fundamental { n }),
-            Problem::Fundamental { .. } => Some(Problem::Toroidal { n }),
-            Problem::Toroidal { .. } => Some(Problem::Superqueens { n }),
-            Problem::Superqueens { .. } => Given::new(n, &[]).ok().map(Problem::Completions),
-            Problem::Completions(_) => None,
-        })
+        let (total, fundamental) = (Problem::Total { n }, Problem::Fundamental { n });
+        let (torus, superqueens) = (Problem::Toroidal { n }, Problem::Superqueens { n });
+        let completions = Problem::completions(n, &[]).ok();
+        [total, fundamental, torus, superqueens].into_iter().chain(completions)
     }
 
     /// The rows to be filled, from row 0 on.

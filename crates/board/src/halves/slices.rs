@@ -22,7 +22,6 @@ pub struct Slice {
     residue: u32,
 }
 
-/// The whole list.
 impl Default for Slice {
     fn default() -> Slice {
         Slice::WHOLE

@@ -24,20 +24,19 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     pub(super) fn new(sides: &Sides, first: usize, second: usize) -> Opening<'_> {
-        let mirrored = sides.mirror[first];
+        let (mirrored, not_less) = (sides.mirror[first], &sides.not_less[first]);
         let least = Set::from_iter([first, mirrored]);
         Opening {
             sides,
             first,
             second,
-            thirds: sides.thirds(first, second),
-            lasts: sides.lasts(first, second),
+            thirds: not_less.and(&sides.across[first]).and(&sides.next[second]),
+            lasts: not_less.and(&sides.previous[first]).and(&sides.across[second]),
             least,
             tie: first == mirrored || least.contains(second),
         }
     }
 
-    /// The number of tasks.
     pub(super) fn tasks(&self) -> u64 {
         self.thirds.iter().map(|third| self.canonical(third).len()).sum()
     }

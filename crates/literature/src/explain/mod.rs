@@ -105,8 +105,7 @@ fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
     let Some(ring) = Preplacement::unpack(record, n, 1) else {
         anyhow::bail!("task {shown} of the ring is none")
     };
-    let queens: Vec<Square> =
-        ring.queens(n, 1).map(|(row, column)| Square { column, row }).collect();
+    let queens: Vec<Square> = ring.queens(n, 1).collect();
     let mut section = format!(
         "## A ring: the method ring\n\n\
          The queens of the outer rows and columns, the ring, are placed first. Rotations and reflections make \
