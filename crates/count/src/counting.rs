@@ -143,7 +143,7 @@ pub struct Counting<'a> {
     backend: Backend,
     threads: usize,
     memory: Option<u64>,
-    on_progress: Option<Box<dyn FnMut(Progress) + Send + 'a>>,
+    on_progress: Report<'a>,
     stop: Option<&'a AtomicBool>,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Counting<'a> {
             backend: Backend::detect(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             memory: None,
-            on_progress: None,
+            on_progress: Box::new(|_| {}),
             stop: None,
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Counting<'a> {
     /// The threads wait for `report`, so it should return soon.
     #[must_use]
     pub fn on_progress(self, report: impl FnMut(Progress) + Send + 'a) -> Counting<'a> {
-        Counting { on_progress: Some(Box::new(report)), ..self }
+        Counting { on_progress: Box::new(report), ..self }
     }
 
     /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Each thread first finishes
@@ -265,13 +265,8 @@ impl<'a> Counting<'a> {
 
 impl fmt::Debug for Counting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counting { problem, backend, threads, memory, .. } = self;
-        f.debug_struct("Counting")
-            .field("problem", problem)
-            .field("backend", backend)
-            .field("threads", threads)
-            .field("memory", memory)
-            .finish_non_exhaustive()
+        let Counting { problem, backend, threads, .. } = self;
+        write!(f, "Counting of {problem} by {backend} on {threads} threads")
     }
 }
 
@@ -284,7 +279,6 @@ const STEP: Duration = Duration::from_millis(50);
 /// Whether time can be measured. Without a clock each task is a step.
 const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// The state that the threads share.
 struct Shared<'a> {
     index: &'a PlanIndex,
     /// The number of tasks that a thread takes at a time.
@@ -294,7 +288,7 @@ struct Shared<'a> {
     stop: Option<&'a AtomicBool>,
     /// Whether a thread has failed or panicked, so that the others can stop.
     failed: AtomicBool,
-    done: Mutex<(Progress, Option<Report<'a>>)>,
+    done: Mutex<(Progress, Report<'a>)>,
 }
 
 type Report<'a> = Box<dyn FnMut(Progress) + Send + 'a>;
@@ -358,9 +352,7 @@ impl Shared<'_> {
         progress.tasks_done += tasks;
         let sum = progress.placements.checked_add(count.into());
         progress.placements = sum.ok_or(CountError::Overflow)?;
-        if let Some(report) = report {
-            report(*progress);
-        }
+        report(*progress);
         Ok(())
     }
 }
