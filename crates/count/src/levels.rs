@@ -110,7 +110,6 @@ impl<Lane: Copy + Default> States<Lane> {
     }
 }
 
-/// The counting loop, with its buffers.
 pub(crate) struct Levels<U: Unit> {
     unit: U,
     /// The buffers, from the one with the most rows left to the one with four.

@@ -47,7 +47,6 @@ const CAPACITY: usize = 512;
 /// The fewest rows left that are searched with buffers.
 const FEWEST_ROWS: usize = 3;
 
-/// The counting loop, with its buffers.
 pub(crate) struct Portable {
     /// The buffers, from the one with the most rows left to the one with three.
     levels: Vec<States<CAPACITY>>,

@@ -48,7 +48,6 @@ pub(crate) trait CountTasks: Send + Sync {
     fn draws(&mut self) -> &mut Draws;
 }
 
-/// Counts tasks with the instructions of one unit.
 pub(crate) struct TaskCounter<U: Unit> {
     n: u32,
     kept: Kept,
@@ -108,23 +107,10 @@ impl<U: Unit> TaskCounter<U> {
             None => last_code.serve(n, split, || choose::of_split(work.unit, n, split, lists)),
         };
 
-        let upper = Wanted {
-            half: Half::Upper,
-            set: split.columns,
-            window: shares.upper,
-            slice: split.upper,
-            closed: 0,
-            view: code.upper,
-        };
-        let lower = Wanted {
-            half: Half::Lower,
-            set: split.others(n),
-            window: shares.lower,
-            slice: split.lower,
-            closed: 0,
-            view: code.lower,
-        };
+        let wanted = |half, set, window, slice, view| Wanted { half, set, window, slice, view, closed: 0 };
         let Split { centre, columns, upper: slice, .. } = split;
+        let upper = wanted(Half::Upper, columns, shares.upper, slice, code.upper);
+        let lower = wanted(Half::Lower, split.others(n), shares.lower, split.lower, code.lower);
         let wanted = Built { centre, columns, slice, code };
         let is_built = built.take() == Some(wanted);
         // Steps 3 to 6: both sides are listed, sorted and joined. A list that does not fit is
@@ -200,7 +186,6 @@ pub(crate) struct Workspace<U: Unit> {
 }
 
 impl<U: Unit> Workspace<U> {
-    /// Empty lists, for which there is `room`, with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
         let buckets = |room| Buckets::new(bits.sum(), room);
         let side = || Side { whole: buckets(room.whole), ties: buckets(room.ties) };
@@ -216,7 +201,6 @@ impl<U: Unit> Workspace<U> {
         }
     }
 
-    /// Removes the ties of both sides.
     pub(crate) fn clear_ties(&mut self) {
         self.build.ties.clear();
         self.probe.ties.clear();

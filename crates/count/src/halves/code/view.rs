@@ -1,6 +1,8 @@
 //! Turns keys into records. A record has a code, which numbers the bucket, and an item, in which
 //! halves are compared.
 
+use std::cell::OnceCell;
+
 /// The first bit of a record's code; the bits below are the item.
 pub(crate) const CODE: u32 = u32::BITS;
 
@@ -32,20 +34,29 @@ impl View {
     }
 }
 
-/// The item of a record.
 pub(crate) fn item(record: u64) -> u32 {
     record as u32
 }
 
-/// The number of the bucket of a record.
 pub(crate) fn bucket(record: u64) -> u32 {
     (record >> CODE) as u32
 }
 
-/// A view in a form that reads many keys.
-pub(crate) trait Reader {
-    /// Replaces each key by its record.
-    fn read(&self, keys: &mut [u64]);
+/// A view for many keys, with the tables by which most units read them. The tables are made when
+/// they are first used.
+pub(crate) struct Reader {
+    pub(crate) view: View,
+    tables: OnceCell<ByBytes>,
+}
+
+impl Reader {
+    pub(crate) fn new(view: View) -> Reader {
+        Reader { view, tables: OnceCell::new() }
+    }
+
+    pub(crate) fn tables(&self) -> &ByBytes {
+        self.tables.get_or_init(|| ByBytes::new(&self.view))
+    }
 }
 
 /// A view as eight tables, which have the record of each byte of a key.
@@ -69,15 +80,11 @@ impl ByBytes {
         ByBytes(tables)
     }
 
-    #[inline]
-    fn record(&self, key: u64) -> u64 {
-        let bytes = key.to_le_bytes();
-        self.0.iter().zip(bytes).fold(0, |record, (table, byte)| record | table[usize::from(byte)])
-    }
-}
-
-impl Reader for ByBytes {
-    fn read(&self, keys: &mut [u64]) {
-        keys.iter_mut().for_each(|key| *key = self.record(*key));
+    /// Replaces each key by its record.
+    pub(crate) fn read(&self, keys: &mut [u64]) {
+        for key in keys {
+            let bytes = self.0.iter().zip(key.to_le_bytes());
+            *key = bytes.fold(0, |record, (table, byte)| record | table[usize::from(byte)]);
+        }
     }
 }
