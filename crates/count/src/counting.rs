@@ -11,7 +11,7 @@ use board::{MethodChoice, PlanError, PlanIndex, Problem};
 use thiserror::Error;
 
 use crate::{
-    Answer, AnswerError, Answering, Backend, CountError, Kernel, KernelError, SelfTestError,
+    Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError,
     machine_memory, memory_needed, self_test,
 };
 
@@ -48,9 +48,6 @@ pub enum CountingError {
     /// The backend cannot be used on this machine.
     #[error(transparent)]
     SelfTest(#[from] SelfTestError),
-    /// There is no kernel for the problem.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
     /// A range of tasks has no count.
     #[error(transparent)]
     Count(#[from] CountError),
@@ -224,8 +221,6 @@ impl<'a> Counting<'a> {
             return Err(CountingError::TooLittleMemory { needed: need.least, allowed });
         }
         let bytes = need.most.min(allowed / threads);
-        let kernel = || Kernel::with_memory(bytes, self.backend, self.problem, method);
-
         let wanted = threads as usize;
         let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads: wanted };
         let shared = Shared {
@@ -236,7 +231,11 @@ impl<'a> Counting<'a> {
             failed: AtomicBool::new(false),
             done: Mutex::new((done, self.on_progress)),
         };
-        let work = || shared.or_stop_others(|| shared.count(&mut kernel()?));
+        let work = || {
+            let kernel = Kernel::with_memory(bytes, self.backend, self.problem, method);
+            let mut kernel = kernel.expect("the backend was tested, and the method cuts the problem");
+            shared.or_stop_others(|| shared.count(&mut kernel))
+        };
         let answering = thread::scope(|scope| {
             let mut others = Vec::new();
             for started in 1..wanted {
@@ -247,7 +246,7 @@ impl<'a> Counting<'a> {
                     other.map_err(refused).map_err(threads)
                 })?);
             }
-            let own = shared.or_stop_others(|| Ok(Answering::new(self.problem)?));
+            let own = shared.or_stop_others(|| Ok(Answering::new(self.problem, self.problem.counts_orbits())?));
             let own = own.and_then(|answering| work().map(|()| answering));
             for thread in others {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
