@@ -321,7 +321,8 @@ impl Shared<'_> {
                 return Ok(());
             }
             while start < end {
-                if self.is_over() {
+                let is_asked_to_stop = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+                if is_asked_to_stop || self.failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }
                 let begun = HAS_CLOCK.then(Instant::now);
@@ -338,11 +339,6 @@ impl Shared<'_> {
                 start = step_end;
             }
         }
-    }
-
-    fn is_over(&self) -> bool {
-        let is_asked_to_stop = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_asked_to_stop || self.failed.load(Ordering::Relaxed)
     }
 
     fn note(&self, tasks: u64, count: u64) -> Result<(), CountError> {

@@ -277,17 +277,6 @@ impl Kernel {
             }
         }
     }
-
-    /// The number of states that the searches have stored so far, without those of tasks. These are
-    /// the nodes of the search tree that remain with look-ahead, without its last rows. `None` for
-    /// a kernel that stores no states: the reference, a join, and the search of splits.
-    #[must_use]
-    pub fn nodes(&self) -> Option<u64> {
-        match &self.work {
-            Work::Rows(engine, _) | Work::Ring(Ring { engine, .. }) => engine.nodes(),
-            Work::Halves(_) | Work::FirstRows(_) | Work::SplitSearch => None,
-        }
-    }
 }
 
 impl fmt::Debug for Kernel {

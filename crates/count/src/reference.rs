@@ -13,10 +13,6 @@ impl Engine for Reference {
     fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
         states.iter().map(|state| completions(remaining, *state)).sum()
     }
-
-    fn nodes(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// The number of ways to place a queen in each of the remaining rows below a state.

@@ -29,7 +29,7 @@ use crate::remaining::{Remaining, Standing};
 pub(crate) struct Ring {
     n: u32,
     width: u32,
-    pub(crate) engine: Box<dyn Engine>,
+    engine: Box<dyn Engine>,
     /// The other sides of the tasks, as in their records, and the queens there. They are kept for the next
     /// block.
     group: Option<([u32; 3], Standing)>,

@@ -23,10 +23,6 @@ impl Set {
         Set(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
-    pub(super) fn insert(&mut self, side: usize) {
-        self.0[side / 64] |= 1 << (side % 64);
-    }
-
     pub(super) fn remove(&mut self, side: usize) {
         self.0[side / 64] &= !(1 << (side % 64));
     }
@@ -41,7 +37,7 @@ impl Set {
 impl FromIterator<usize> for Set {
     fn from_iter<I: IntoIterator<Item = usize>>(sides: I) -> Set {
         let mut set = Set::default();
-        sides.into_iter().for_each(|side| set.insert(side));
+        sides.into_iter().for_each(|side| set.0[side / 64] |= 1 << (side % 64));
         set
     }
 }
