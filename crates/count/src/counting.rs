@@ -1,6 +1,7 @@
 //! Counts a whole problem on the threads of this process.
 
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -241,15 +242,15 @@ impl<'a> Counting<'a> {
             for started in 1..wanted {
                 let other = thread::Builder::new().spawn_scoped(scope, work);
                 others.push(shared.or_stop_others(|| {
-                    let refused = |error: io::Error| error.to_string();
-                    let threads = |reason| CountingError::Threads { started, wanted, reason };
-                    other.map_err(refused).map_err(threads)
+                    let reason = |error: io::Error| error.to_string();
+                    let refused = |reason| CountingError::Threads { started, wanted, reason };
+                    other.map_err(reason).map_err(refused)
                 })?);
             }
             let own = shared.or_stop_others(|| Ok(Answering::new(self.problem, self.problem.counts_orbits())?));
             let own = own.and_then(|answering| work().map(|()| answering));
             for thread in others {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
             }
             own
         })?;
@@ -298,16 +299,11 @@ impl Shared<'_> {
         &self,
         work: impl FnOnce() -> Result<T, CountingError>,
     ) -> Result<T, CountingError> {
-        struct Failing<'a>(&'a AtomicBool);
-        impl Drop for Failing<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
+        let done = catch_unwind(AssertUnwindSafe(work));
+        if !matches!(done, Ok(Ok(_))) {
+            self.failed.store(true, Ordering::Relaxed);
         }
-        let failing = Failing(&self.failed);
-        let done = work()?;
-        std::mem::forget(failing);
-        Ok(done)
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Counts pieces until none is left, or until the count has to end.

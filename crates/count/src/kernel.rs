@@ -199,12 +199,14 @@ impl Kernel {
     /// [`CountError::BadTask`] for the first task that does not belong to this problem and method;
     /// nothing is counted then. [`CountError::Overflow`] if the sum is too large.
     pub fn count(&mut self, tasks: &[Task]) -> Result<u64, CountError> {
-        let mut sum = 0;
-        let are_together = |one: &Task, other: &Task| one.weight == other.weight;
-        self.count_runs(tasks, are_together, |count| {
+        let records = self.records(tasks)?;
+        let (mut start, mut sum) = (0, 0);
+        for run in tasks.chunk_by(|one, other| one.weight == other.weight) {
+            let end = start + run.len();
+            let count = weighted(run[0].weight, self.completions(&records[start..end])?)?;
             sum = add(sum, count)?;
-            Ok(())
-        })?;
+            start = end;
+        }
         Ok(sum)
     }
 
@@ -220,41 +222,24 @@ impl Kernel {
         tasks: &[Task],
         mut each: impl FnMut(u64),
     ) -> Result<(), CountError> {
-        self.count_runs(
-            tasks,
-            |_, _| false,
-            |count| {
-                each(count);
-                Ok(())
-            },
-        )
-    }
-
-    /// Calls `each` with the weight times completions of all tasks of every run, in order.
-    /// Neighbours belong to one run if `are_together` returns `true`. Their weights must then be
-    /// equal.
-    fn count_runs(
-        &mut self,
-        tasks: &[Task],
-        are_together: fn(&Task, &Task) -> bool,
-        mut each: impl FnMut(u64) -> Result<(), CountError>,
-    ) -> Result<(), CountError> {
-        let Kernel { problem, kind, is_mirrored, .. } = *self;
-        if let Some(bad) = tasks.iter().position(|task| !is_task(&problem, kind, task.record)) {
-            return Err(CountError::BadTask(bad));
-        }
-        let seen = |task: &Task| match is_mirrored {
-            true => mirrored(&problem, kind, task.record),
-            false => task.record,
-        };
-        let records: Vec<Prefix> = tasks.iter().map(seen).collect();
-        let mut start = 0;
-        for run in tasks.chunk_by(are_together) {
-            let end = start + run.len();
-            each(weighted(run[0].weight, self.completions(&records[start..end])?)?)?;
-            start = end;
+        for (task, record) in tasks.iter().zip(self.records(tasks)?) {
+            each(weighted(task.weight, self.completions(&[record])?)?);
         }
         Ok(())
+    }
+
+    /// The records of the tasks that are counted in place of `tasks`: themselves, or their mirror
+    /// images.
+    fn records(&self, tasks: &[Task]) -> Result<Vec<Prefix>, CountError> {
+        let Kernel { problem, kind, is_mirrored, .. } = self;
+        if let Some(bad) = tasks.iter().position(|task| !is_task(problem, *kind, task.record)) {
+            return Err(CountError::BadTask(bad));
+        }
+        let image = |task: &Task| mirrored(problem, *kind, task.record);
+        Ok(match is_mirrored {
+            true => tasks.iter().map(image).collect(),
+            false => tasks.iter().map(|task| task.record).collect(),
+        })
     }
 
     /// The completions of checked tasks, without their weights.

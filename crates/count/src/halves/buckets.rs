@@ -136,7 +136,7 @@ impl Buckets {
 
     /// The half-boards of neighbouring buckets.
     pub(crate) fn buckets(&self, numbers: Range<u32>) -> &[u32] {
-        &self.items[self.places(numbers)]
+        &self.items[self.sorted().places(numbers)]
     }
 
     /// All half-boards, each with the number of its bucket.
@@ -157,11 +157,6 @@ impl Buckets {
             let from = &self.items[places.start + i..places.start + i + STEP];
             to[i..i + STEP].copy_from_slice(from);
         }
-    }
-
-    #[inline(always)]
-    pub(crate) fn places(&self, numbers: Range<u32>) -> Range<usize> {
-        self.sorted().places(numbers)
     }
 }
 

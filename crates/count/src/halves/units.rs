@@ -74,7 +74,7 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
 
     /// Replaces each key by its record.
     fn read(self, reader: &Reader, keys: &mut [u64]) {
-        reader.tables().read(keys);
+        reader.read(keys);
     }
 
     /// Moves the keys that lack a bit of `closed` to the start. Returns their number. The contents

@@ -46,7 +46,7 @@ pub(crate) fn bucket(record: u64) -> u32 {
 /// they are first used.
 pub(crate) struct Reader {
     pub(crate) view: View,
-    tables: OnceCell<ByBytes>,
+    tables: OnceCell<Box<[[u64; 256]; 8]>>,
 }
 
 impl Reader {
@@ -54,37 +54,30 @@ impl Reader {
         Reader { view, tables: OnceCell::new() }
     }
 
-    pub(crate) fn tables(&self) -> &ByBytes {
-        self.tables.get_or_init(|| ByBytes::new(&self.view))
+    /// Replaces each key by its record.
+    pub(crate) fn read(&self, keys: &mut [u64]) {
+        let tables = self.tables.get_or_init(|| by_bytes(&self.view));
+        for key in keys {
+            let bytes = tables.iter().zip(key.to_le_bytes());
+            *key = bytes.fold(0, |record, (table, byte)| record | table[usize::from(byte)]);
+        }
     }
 }
 
 /// A view as eight tables, which have the record of each byte of a key.
-pub(crate) struct ByBytes(pub(crate) Box<[[u64; 256]; 8]>);
-
-impl ByBytes {
-    pub(crate) fn new(view: &View) -> ByBytes {
-        let mut to = [0_u64; 64];
-        for (place, &bit) in view.from.iter().enumerate() {
-            to[usize::from(bit)] |= 1 << place & view.used;
-        }
-        let mut tables = Box::new([[0; 256]; 8]);
-        for (table, to) in tables.iter_mut().zip(to.as_chunks::<8>().0) {
-            for (bit, to) in to.iter().enumerate() {
-                let (lesser, rest) = table.split_at_mut(1 << bit);
-                for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
-                    *with = lesser | to;
-                }
+pub(crate) fn by_bytes(view: &View) -> Box<[[u64; 256]; 8]> {
+    let mut to = [0_u64; 64];
+    for (place, &bit) in view.from.iter().enumerate() {
+        to[usize::from(bit)] |= 1 << place & view.used;
+    }
+    let mut tables = Box::new([[0; 256]; 8]);
+    for (table, to) in tables.iter_mut().zip(to.as_chunks::<8>().0) {
+        for (bit, to) in to.iter().enumerate() {
+            let (lesser, rest) = table.split_at_mut(1 << bit);
+            for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                *with = lesser | to;
             }
         }
-        ByBytes(tables)
     }
-
-    /// Replaces each key by its record.
-    pub(crate) fn read(&self, keys: &mut [u64]) {
-        for key in keys {
-            let bytes = self.0.iter().zip(key.to_le_bytes());
-            *key = bytes.fold(0, |record, (table, byte)| record | table[usize::from(byte)]);
-        }
-    }
+    tables
 }
