@@ -55,7 +55,8 @@ impl Opening<'_> {
             for last in lasts.iter().skip(passed as usize).take(taken as usize) {
                 let sides = [self.first, self.second, third, last];
                 let record = self.sides.preplacement(sides).pack();
-                out.push(Task { record, weight: self.weight(third, last) });
+                let weight = self.orbit(third, last).expect("it is canonical");
+                out.push(Task { record, weight });
             }
             skip -= passed;
             left -= taken;
@@ -66,27 +67,14 @@ impl Opening<'_> {
     /// The last sides that make a canonical preplacement with this third side.
     fn canonical(&self, third: usize) -> Set {
         let mut canonical = self.lasts.and(&self.sides.next[third]);
-        let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
+        let is_tie = self.tie || self.least.contains(third);
+        let ties = if is_tie { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
             if self.orbit(third, last).is_none() {
                 canonical.remove(last);
             }
         }
         canonical
-    }
-
-    /// The weight of a canonical preplacement.
-    fn weight(&self, third: usize, last: usize) -> u8 {
-        if self.ties(third) || self.least.contains(last) {
-            self.orbit(third, last).expect("it is canonical")
-        } else {
-            8
-        }
-    }
-
-    /// Whether the first three sides are a tie.
-    fn ties(&self, third: usize) -> bool {
-        self.tie || self.least.contains(third)
     }
 
     /// The size of the orbit, if these four sides are the least of it; `None` otherwise.
