@@ -174,7 +174,8 @@ impl fmt::Display for Method {
 impl MethodChoice {
     /// Every method, with every parameter left out.
     pub fn all() -> impl Iterator<Item = MethodChoice> {
-        let (rows, prefixes) = (MethodChoice::Rows { rows: None }, MethodChoice::Prefixes { rows: None });
+        let (rows, prefixes) =
+            (MethodChoice::Rows { rows: None }, MethodChoice::Prefixes { rows: None });
         [rows, prefixes, MethodChoice::Ring { width: None }, MethodChoice::Halves].into_iter()
     }
 

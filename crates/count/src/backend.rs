@@ -80,12 +80,12 @@ impl fmt::Display for Backend {
 
 /// The error of a name that no backend has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[error("no backend is named {0:?}: give one of {}", list(Backend::available()))]
+#[error("no backend is named {0:?}: give one of {here}", here = list(Backend::available()))]
 pub struct UnknownBackend(pub String);
 
 /// The error of a backend that this processor lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[error("this processor lacks what {0} needs: give one of {}", list(Backend::available()))]
+#[error("this processor lacks what {0} needs: give one of {here}", here = list(Backend::available()))]
 pub struct MissingBackend(pub Backend);
 
 fn list(backends: impl Iterator<Item = Backend>) -> String {

@@ -12,8 +12,8 @@ use board::{MethodChoice, PlanError, PlanIndex, Problem};
 use thiserror::Error;
 
 use crate::{
-    Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError,
-    machine_memory, memory_needed, self_test,
+    Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError, machine_memory,
+    memory_needed, self_test,
 };
 
 /// The number that answers a problem, counted on all processors. A plain number `n` is
@@ -234,7 +234,8 @@ impl<'a> Counting<'a> {
         };
         let work = || {
             let kernel = Kernel::with_memory(bytes, self.backend, self.problem, method);
-            let mut kernel = kernel.expect("the backend was tested, and the method cuts the problem");
+            let mut kernel =
+                kernel.expect("the backend was tested, and the method cuts the problem");
             shared.or_stop_others(|| shared.count(&mut kernel))
         };
         let answering = thread::scope(|scope| {
@@ -247,7 +248,8 @@ impl<'a> Counting<'a> {
                     other.map_err(reason).map_err(refused)
                 })?);
             }
-            let own = shared.or_stop_others(|| Ok(Answering::new(self.problem, self.problem.counts_orbits())?));
+            let own = shared
+                .or_stop_others(|| Ok(Answering::new(self.problem, self.problem.counts_orbits())?));
             let own = own.and_then(|answering| work().map(|()| answering));
             for thread in others {
                 thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;

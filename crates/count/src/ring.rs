@@ -73,8 +73,7 @@ fn top(task: &Prefix, width: u32) -> impl Iterator<Item = Square> {
 /// The queens of the other sides.
 fn other_sides(task: Prefix, n: u32, width: u32) -> Standing {
     let task = Preplacement::unpack(task, n, width).expect("the tasks were checked");
-    let queens: Vec<Square> =
-        task.queens(n, width).filter(|queen| queen.row >= width).collect();
+    let queens: Vec<Square> = task.queens(n, width).filter(|queen| queen.row >= width).collect();
     let is_open = |row: &u32| queens.iter().all(|queen| queen.row != *row);
     let open: Vec<u32> = (width..n - width).filter(is_open).collect();
     Standing::new(1..n - 1, &open, &queens)

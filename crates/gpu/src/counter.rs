@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use board::halves::{Split, tasks_of_split};
 use board::Task;
+use board::halves::{Split, tasks_of_split};
 use count::CountError;
 use thiserror::Error;
 

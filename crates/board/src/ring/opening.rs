@@ -4,8 +4,7 @@
 //! other image of the four sides is larger. They are canonical with weight 8, and nothing needs to be
 //! compared. Otherwise there is a tie, and the images are compared.
 
-use super::set::Set;
-use super::sides::Sides;
+use super::sides::{Set, Sides};
 use crate::Task;
 
 /// The first two sides, and the sets of sides that can follow them.
@@ -55,7 +54,7 @@ impl Opening<'_> {
             for last in lasts.iter().skip(passed as usize).take(taken as usize) {
                 let sides = [self.first, self.second, third, last];
                 let record = self.sides.preplacement(sides).pack();
-                let weight = self.orbit(third, last).expect("it is canonical");
+                let weight = self.sides.orbit(sides).expect("it is canonical");
                 out.push(Task { record, weight });
             }
             skip -= passed;
@@ -70,16 +69,11 @@ impl Opening<'_> {
         let is_tie = self.tie || self.least.contains(third);
         let ties = if is_tie { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
-            if self.orbit(third, last).is_none() {
+            if self.sides.orbit([self.first, self.second, third, last]).is_none() {
                 canonical.remove(last);
             }
         }
         canonical
-    }
-
-    /// The size of the orbit, if these four sides are the least of it; `None` otherwise.
-    fn orbit(&self, third: usize, last: usize) -> Option<u8> {
-        self.sides.orbit([self.first, self.second, third, last])
     }
 }
 

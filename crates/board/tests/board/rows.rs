@@ -234,10 +234,7 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
         "total N=32: the first 32 rows can be filled in too many ways: place 6 rows"
     );
     let problem = Problem::Total { n: 27 };
-    assert_eq!(
-        cut(27, 9).expect_err("is refused"),
-        PlanError::TooManyTasks { problem, rows: 9 }
-    );
+    assert_eq!(cut(27, 9).expect_err("is refused"), PlanError::TooManyTasks { problem, rows: 9 });
 }
 
 #[test]

@@ -111,7 +111,8 @@ mod tests {
             [(8, 0, 0b1011_0010), (9, 1 << 4, 0b1_1000_0011), (9, 1 << 8, 0b111_1000 & !16 | 1)]
         {
             let others = full_mask(n) & !(split | centre);
-            let Code { upper, lower, .. } = Code::new(n, &diagonals::diagonals(n, centre, split), Marks::default());
+            let Code { upper, lower, .. } =
+                Code::new(n, &diagonals::diagonals(n, centre, split), Marks::default());
             let mut found = vec![0; 64];
             let squares = |columns: u32| {
                 let columns = (0..n).filter(move |column| columns >> column & 1 == 1);

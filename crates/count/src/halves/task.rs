@@ -99,7 +99,8 @@ impl<U: Unit> TaskCounter<U> {
             None => last_code.serve(n, split, || choose::of_split(work.unit, n, split, lists)),
         };
 
-        let wanted = |half, set, window, slice, view| Wanted { half, set, window, slice, view, closed: 0 };
+        let wanted =
+            |half, set, window, slice, view| Wanted { half, set, window, slice, view, closed: 0 };
         let upper = wanted(Half::Upper, split.columns, shares.upper, split.upper, code.upper);
         let lower = wanted(Half::Lower, split.others(n), shares.lower, split.lower, code.lower);
         let wanted = (Split { lower: Slice::WHOLE, ..split }, code);

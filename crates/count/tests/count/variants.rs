@@ -145,8 +145,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
     ] {
         let mut tasks = plan_index(problem, method).tasks(0..2).expect("the plan has the range");
         tasks.push(Task { record: Prefix { left: 1 << 31, ..Prefix::EMPTY }, weight: 1 });
-        let error =
-            CountError::BadTask(2);
+        let error = CountError::BadTask(2);
         for variant in variants(method) {
             let mut kernel = kernel(variant, problem, method);
             assert_eq!(kernel.count(&tasks), Err(error), "{variant}");

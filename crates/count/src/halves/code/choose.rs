@@ -148,7 +148,13 @@ mod tests {
 
     #[test]
     fn a_code_serves_eight_similar_splits_with_the_same_centre() {
-        let code = |n| arranged(n, Split { centre: 1, columns: 0b1_1110, ..Split::default() }, Conflicts::default());
+        let code = |n| {
+            arranged(
+                n,
+                Split { centre: 1, columns: 0b1_1110, ..Split::default() },
+                Conflicts::default(),
+            )
+        };
         let samples = |n: u32, splits: &[(u32, u32)]| {
             let mut last = LastCode::default();
             let mut samples = 0;
