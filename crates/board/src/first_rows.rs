@@ -21,7 +21,7 @@
 use std::ops::Range;
 
 use crate::squares::Square;
-use crate::{PlanError, Prefix, Problem, Task};
+use crate::{Prefix, Problem, Task};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -35,17 +35,16 @@ const ENOUGH_TASKS: usize = 2_000;
 /// The bits of a column.
 const BITS: u32 = 6;
 
-/// The tasks of a problem: the ways to fill its first `rows` open rows, at most [`most_rows`].
-pub(crate) fn tasks(problem: Problem, rows: u32) -> Result<Vec<Task>, PlanError> {
-    let mut filling = Filling::new(problem, rows);
+/// The tasks of a problem: the ways to fill its first `rows` open rows, at most [`most_rows`]. `None` if they are more
+/// than [`MAX_TASKS`].
+pub(crate) fn tasks(problem: Problem, rows: u32) -> Option<Vec<Task>> {
+    let mut open = problem.open_rows();
+    open.truncate(rows as usize);
+    let mut filling = Filling { problem, rows: open, queens: Vec::new(), tasks: Vec::new() };
     if !is_hopeless(problem) {
-        filling.fill(0);
+        filling.fill();
     }
-    let tasks = filling.tasks;
-    if tasks.len() > MAX_TASKS {
-        return Err(PlanError::TooManyTasks { rows });
-    }
-    Ok(tasks)
+    (filling.tasks.len() <= MAX_TASKS).then_some(filling.tasks)
 }
 
 /// A torus has no placement unless its size is prime to 6 (Polya, 1918).
@@ -71,7 +70,7 @@ pub fn suggested_rows(problem: Problem) -> u32 {
         return 0;
     }
     let most = most_rows(problem);
-    let enough = |rows: &u32| tasks(problem, *rows).is_ok_and(|tasks| tasks.len() >= ENOUGH_TASKS);
+    let enough = |rows: &u32| tasks(problem, *rows).is_some_and(|it| it.len() >= ENOUGH_TASKS);
     (0..=most).find(enough).unwrap_or(most)
 }
 
@@ -117,28 +116,26 @@ struct Filling {
 }
 
 impl Filling {
-    fn new(problem: Problem, rows: u32) -> Filling {
-        let mut open = problem.open_rows();
-        open.truncate(rows as usize);
-        Filling { problem, rows: open, queens: Vec::new(), tasks: Vec::new() }
-    }
-
-    /// Fills the rows from `depth` on, until there are too many tasks.
-    fn fill(&mut self, depth: usize) {
-        let Some(&row) = self.rows.get(depth) else { return self.push() };
-        for column in self.columns(depth) {
+    /// Fills the rows that have no queen yet, until there are too many tasks.
+    fn fill(&mut self) {
+        let Some(&row) = self.rows.get(self.queens.len()) else {
+            let record = record(self.queens.iter().copied());
+            self.tasks.push(Task { record, weight: self.weight() as u8 });
+            return;
+        };
+        for column in self.columns() {
             let square = Square { column, row };
             if self.tasks.len() <= MAX_TASKS && is_free(&self.problem, &self.queens, square) {
                 self.queens.push(square);
-                self.fill(depth + 1);
+                self.fill();
                 self.queens.pop();
             }
         }
     }
 
-    /// The columns to try in a row: one of each class that symmetry makes equal.
-    fn columns(&self, depth: usize) -> Range<u32> {
-        let n = self.problem.n();
+    /// The columns to try in the next row: one of each class that symmetry makes equal.
+    fn columns(&self) -> Range<u32> {
+        let (n, depth) = (self.problem.n(), self.queens.len());
         match self.problem {
             Problem::Toroidal { .. } if depth == 0 => 0..1,
             Problem::Toroidal { .. } if depth == 1 => 0..n.div_ceil(2),
@@ -164,10 +161,5 @@ impl Filling {
             },
             Problem::Total { .. } | Problem::Fundamental { .. } | Problem::Completions(_) => 1,
         }
-    }
-
-    fn push(&mut self) {
-        let record = record(self.queens.iter().copied());
-        self.tasks.push(Task { record, weight: self.weight() as u8 });
     }
 }

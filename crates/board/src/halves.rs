@@ -30,14 +30,12 @@
 //! module `splits` has the order of tasks with c in the centre, and of those of even N. The eight tasks of a
 //! split follow one another, two for each slice of the upper list.
 //!
-//! A task is computed from its ordinal, in less than 1 us (N = 19); a plan holds only two numbers.
+//! A task is computed from its ordinal, in less than 1 us (N = 19).
 
 mod shares;
 mod slices;
 mod split;
 mod splits;
-
-use std::ops::Range;
 
 pub use self::shares::{Shares, Window};
 pub use self::slices::Slice;
@@ -68,65 +66,44 @@ pub const KEPT_QUARTERS_MAX_N: u32 = 23;
 /// half-boards. On larger odd boards they are in the order of the centre row's squares.
 pub const SHARED_LISTS_MAX_N: u32 = 21;
 
-/// The tasks of one board, by ordinal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct HalvesPlan {
-    n: u32,
-    len: u64,
+/// The number of tasks of a board of size `n`, from [`MIN_N`] to [`MAX_N`]: about C(N, N/2)/4 for even N, and N/4
+/// times C(N - 1, (N - 1)/2) for odd N; from N = 28 on eight times as many.
+pub(crate) fn len(n: u32) -> u64 {
+    let half = n / 2;
+    let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
+    (beside + splits::len(half)) * u64::from(tasks_of_split(n))
 }
 
-impl HalvesPlan {
-    /// Plans a board of size `n`, from [`MIN_N`] to [`MAX_N`].
-    pub(crate) fn new(n: u32) -> HalvesPlan {
-        let half = n / 2;
-        let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
-        HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) }
+/// The task with this `ordinal`, less than [`len`].
+pub(crate) fn task(n: u32, ordinal: u64) -> Task {
+    let cuts = u64::from(tasks_of_split(n));
+    let (split, weight) = split(n, ordinal / cuts);
+    if cuts == 1 {
+        return Task { record: split.pack(), weight };
     }
+    let mut pairs = Slice::modulo(UPPER_SLICES)
+        .flat_map(|upper| Slice::modulo(LOWER_SLICES).map(move |lower| (upper, lower)));
+    let pair = pairs.nth((ordinal % cuts) as usize);
+    let (upper, lower) = pair.expect("there are as many pairs as cuts");
+    Task { record: Split { upper, lower, ..split }.pack(), weight }
+}
 
-    /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N; from
-    /// N = 28 on eight times as many.
-    pub(crate) fn len(self) -> u64 {
-        self.len
+/// A split with its whole lists, by its place among the splits.
+fn split(n: u32, place: u64) -> (Split, u8) {
+    let half = n / 2;
+    let whole = |centre, columns| Split { centre, columns, ..Split::default() };
+    if n.is_multiple_of(2) {
+        return (whole(0, splits::get(half, place)), 2);
     }
-
-    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
-    pub(crate) fn fill(self, range: Range<u64>, out: &mut Vec<Task>) {
-        out.extend(range.map(|ordinal| self.task(ordinal)));
-    }
-
-    fn task(self, ordinal: u64) -> Task {
-        let cuts = u64::from(tasks_of_split(self.n));
-        let (split, weight) = self.split(ordinal / cuts);
-        if cuts == 1 {
-            return Task { record: split.pack(), weight };
-        }
-        let mut pairs = Slice::modulo(UPPER_SLICES)
-            .flat_map(|upper| Slice::modulo(LOWER_SLICES).map(move |lower| (upper, lower)));
-        let pair = pairs.nth((ordinal % cuts) as usize);
-        let (upper, lower) = pair.expect("there are as many pairs as cuts");
-        Task { record: Split { upper, lower, ..split }.pack(), weight }
-    }
-
-    /// A split with its whole lists, by its place among the splits.
-    fn split(self, place: u64) -> (Split, u8) {
-        let half = self.n / 2;
-        let whole = |centre, columns| Split { centre, columns, ..Split::default() };
-        if self.n.is_multiple_of(2) {
-            return (whole(0, splits::get(half, place)), 2);
-        }
-        let beside = splits::len_beside(half);
-        if place < beside {
-            let in_order = if self.n <= SHARED_LISTS_MAX_N {
-                splits::beside
-            } else {
-                splits::beside_by_square
-            };
-            let (centre, columns) = in_order(half, place);
-            (whole(centre, columns), 4)
-        } else {
-            let columns = splits::leave_out(splits::get(half, place - beside), half);
-            (whole(1 << half, columns), 2)
-        }
+    let beside = splits::len_beside(half);
+    if place < beside {
+        let in_order =
+            if n <= SHARED_LISTS_MAX_N { splits::beside } else { splits::beside_by_square };
+        let (centre, columns) = in_order(half, place);
+        (whole(centre, columns), 4)
+    } else {
+        let columns = splits::leave_out(splits::get(half, place - beside), half);
+        (whole(1 << half, columns), 2)
     }
 }
 

@@ -69,7 +69,7 @@ pub use census::{Census, CensusError};
 pub use given::{Given, GivenError};
 pub use method::{Locality, Method, MethodChoice, MethodOf};
 pub use plan_index::{PlanError, PlanIndex, RangeError};
-pub use prefix::{MAX_N, Prefix, full_mask, low_bits, ones};
+pub use prefix::{MAX_N, Prefix, bits, full_mask, low_bits, ones};
 pub use problem::Problem;
 pub use squares::{Square, SquaresError};
 pub use tasks::{Task, TaskKind};

@@ -4,8 +4,7 @@ use std::fmt;
 
 use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
 use crate::ring::suggested_width;
-use crate::rows::suggested_rows;
-use crate::{MAX_N, Problem, TaskKind, first_rows};
+use crate::{MAX_N, Problem, TaskKind, first_rows, rows};
 
 /// How a problem is cut and counted, with a parameter of type `P`: a [`Method`] or a [`MethodChoice`].
 ///
@@ -38,7 +37,7 @@ pub enum MethodOf<P> {
 pub type Method = MethodOf<u32>;
 
 /// A method as a person asks for it: a parameter that is left out is chosen to suit the board, by
-/// [`suggested_rows`] or [`suggested_width`].
+/// [`rows::suggested_rows`], [`first_rows::suggested_rows`] or [`suggested_width`].
 pub type MethodChoice = MethodOf<Option<u32>>;
 
 /// How many neighbouring tasks of a small odd board take no longer than their share of the whole plan. At N = 21 up to
@@ -175,13 +174,9 @@ impl fmt::Display for Method {
 impl MethodChoice {
     /// Every method, with every parameter left out.
     pub fn all() -> impl Iterator<Item = MethodChoice> {
-        let first = MethodChoice::Rows { rows: None };
-        std::iter::successors(Some(first), |choice| match choice {
-            MethodChoice::Rows { .. } => Some(MethodChoice::Prefixes { rows: None }),
-            MethodChoice::Prefixes { .. } => Some(MethodChoice::Ring { width: None }),
-            MethodChoice::Ring { .. } => Some(MethodChoice::Halves),
-            MethodChoice::Halves => None,
-        })
+        let (rows, prefixes) =
+            (MethodChoice::Rows { rows: None }, MethodChoice::Prefixes { rows: None });
+        [rows, prefixes, MethodChoice::Ring { width: None }, MethodChoice::Halves].into_iter()
     }
 
     /// The choice for a problem when nothing is asked for.
@@ -203,13 +198,9 @@ impl MethodChoice {
     /// The method for `problem`, with every parameter chosen.
     #[must_use]
     pub fn for_problem(self, problem: Problem) -> Method {
-        let n = problem.n();
         let suggested = || match self {
-            MethodChoice::Rows { .. } if !problem.sums_all_placements() => {
-                first_rows::suggested_rows(problem)
-            }
-            MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(n),
-            MethodChoice::Ring { .. } => suggested_width(n),
+            MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(problem),
+            MethodChoice::Ring { .. } => suggested_width(problem.n()),
             MethodChoice::Halves => 0,
         };
         self.with(self.asked().unwrap_or_else(suggested))
@@ -225,6 +216,15 @@ impl MethodChoice {
     pub fn allows(self, method: Method) -> bool {
         let made = method.parameter().map(|(_, made)| made);
         self.name() == method.name() && self.asked().is_none_or(|asked| made == Some(asked))
+    }
+}
+
+/// The M to choose for a problem if the user names none.
+pub(crate) fn suggested_rows(problem: Problem) -> u32 {
+    if problem.sums_all_placements() {
+        rows::suggested_rows(problem.n())
+    } else {
+        first_rows::suggested_rows(problem)
     }
 }
 

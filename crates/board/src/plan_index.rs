@@ -5,10 +5,10 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::first_rows;
-use crate::halves::{self, HalvesPlan};
+use crate::method::suggested_rows;
 use crate::ring::RingPlan;
 use crate::rows::{Images, MAX_TASKS, RowsPlan};
-use crate::{MAX_N, Method, Problem, Task, TaskKind};
+use crate::{MAX_N, Method, Problem, Task, TaskKind, halves};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
@@ -33,7 +33,7 @@ pub struct PlanIndex {
 enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
-    Halves(HalvesPlan),
+    Halves { n: u32 },
     FirstRows(Vec<Task>),
 }
 
@@ -55,25 +55,16 @@ pub enum PlanError {
         /// How it was to be cut.
         method: Method,
     },
-    /// The rows hold more than [`rows::MAX_TASKS`](crate::rows::MAX_TASKS) prefixes.
+    /// The first rows can be filled in more than [`rows::MAX_TASKS`](MAX_TASKS) or
+    /// [`first_rows::MAX_TASKS`] ways.
     #[error(
-        "the first {rows} rows of a board of size {n} hold more than {max} prefixes: place {advice} \
-         rows", max = crate::rows::MAX_TASKS
-    )]
-    TooManyPrefixes {
-        /// The size of the board.
-        n: u32,
-        /// The rows to be placed.
-        rows: u32,
-        /// The rows that are suggested for this board.
-        advice: u32,
-    },
-    /// There are more than [`first_rows::MAX_TASKS`] tasks, and each would have next to nothing to do.
-    #[error(
-        "with M={rows} there are more than {max} tasks: take fewer rows", max = crate::first_rows::MAX_TASKS
+        "{problem}: the first {rows} rows can be filled in too many ways: place {} rows",
+        suggested_rows(*problem)
     )]
     TooManyTasks {
-        /// M.
+        /// What is to be counted.
+        problem: Problem,
+        /// The rows to be placed.
         rows: u32,
     },
 }
@@ -124,7 +115,7 @@ impl PlanIndex {
     ///
     /// # Errors
     ///
-    /// [`PlanError`], if the method cannot cut this problem, or not with this parameter.
+    /// The errors of [`new`](PlanIndex::new).
     pub fn new_unless(
         problem: Problem,
         method: Method,
@@ -139,14 +130,16 @@ impl PlanIndex {
             TaskKind::Prefix { rows } => {
                 let prefixes = Method::Prefixes { rows };
                 let images = if method == prefixes { Images::Both } else { Images::Left };
-                RowsPlan::new_unless(n, rows, images, MAX_TASKS, stop)?.map(Plan::Rows)
+                let plan = RowsPlan::new_unless(n, rows, images, MAX_TASKS, stop);
+                plan.map_err(|_| PlanError::TooManyTasks { problem, rows })?.map(Plan::Rows)
             }
             TaskKind::Preplacement { width } => {
                 RingPlan::new_unless(n, width, stop).map(Plan::Ring)
             }
-            TaskKind::Split => Some(Plan::Halves(HalvesPlan::new(n))),
+            TaskKind::Split => Some(Plan::Halves { n }),
             TaskKind::FirstRows { rows } => {
-                Some(Plan::FirstRows(first_rows::tasks(problem, rows)?))
+                let tasks = first_rows::tasks(problem, rows);
+                Some(Plan::FirstRows(tasks.ok_or(PlanError::TooManyTasks { problem, rows })?))
             }
         };
         Ok(plan.map(|plan| PlanIndex { plan }))
@@ -158,7 +151,7 @@ impl PlanIndex {
         match &self.plan {
             Plan::Rows(plan) => plan.len(),
             Plan::Ring(plan) => plan.len(),
-            Plan::Halves(plan) => plan.len(),
+            Plan::Halves { n } => halves::len(*n),
             Plan::FirstRows(tasks) => tasks.len() as u64,
         }
     }
@@ -183,7 +176,7 @@ impl PlanIndex {
     ///
     /// # Errors
     ///
-    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end.
+    /// The error of [`check`](PlanIndex::check).
     ///
     /// # Panics
     ///
@@ -195,7 +188,7 @@ impl PlanIndex {
         match &self.plan {
             Plan::Rows(plan) => plan.fill(range, &mut out),
             Plan::Ring(plan) => plan.fill(range, &mut out),
-            Plan::Halves(plan) => plan.fill(range, &mut out),
+            Plan::Halves { n } => out.extend(range.map(|ordinal| halves::task(*n, ordinal))),
             Plan::FirstRows(tasks) => {
                 out.extend_from_slice(&tasks[range.start as usize..range.end as usize]);
             }

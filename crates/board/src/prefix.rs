@@ -26,6 +26,16 @@ pub const fn low_bits(n: u32) -> u64 {
     }
 }
 
+/// The single bits of a mask, the lowest one first.
+#[inline]
+pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = mask & mask.wrapping_neg();
+        mask ^= bit;
+        (bit != 0).then_some(bit)
+    })
+}
+
 /// The places of the bits of a mask, the lowest one first.
 #[inline]
 pub fn ones(mut mask: u64) -> impl Iterator<Item = u32> {

@@ -125,35 +125,26 @@ impl Problem {
         }
     }
 
-    /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one.
+    /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one. Whether the
+    /// board is too large for it is seen when it is cut.
     #[must_use]
     pub fn from_text(text: &str, n: u32) -> Option<Problem> {
-        let (name, queens) = match text.split_once(' ') {
-            Some((name, queens)) => (name, Some(queens)),
-            None => (text, None),
-        };
-        let problem = Problem::all(n).find(|problem| problem.name() == name)?;
-        let problem = match (problem.given(), queens) {
-            (Some(_), Some(queens)) => {
-                let queens = parse_squares(queens).ok()?;
-                Problem::Completions(Given::new(n, &queens).ok()?)
+        match text.split_once(' ') {
+            Some(("completions", queens)) => {
+                Problem::completions(n, &parse_squares(queens).ok()?).ok()
             }
-            (None, None) => problem,
-            (Some(_), None) | (None, Some(_)) => return None,
-        };
-        (n <= problem.max_n()).then_some(problem)
+            Some(_) => None,
+            None => Problem::all(n).find(|it| it.given().is_none() && it.name() == text),
+        }
     }
 
     /// Every problem on a board of size `n`; completions with no queens given, if a board of the size can
     /// have given queens.
     pub fn all(n: u32) -> impl Iterator<Item = Problem> {
-        std::iter::successors(Some(Problem::Total { n }), move |problem| match problem {
-            Problem::Total { .. } => Some(Problem::Fundamental { n }),
-            Problem::Fundamental { .. } => Some(Problem::Toroidal { n }),
-            Problem::Toroidal { .. } => Some(Problem::Superqueens { n }),
-            Problem::Superqueens { .. } => Given::new(n, &[]).ok().map(Problem::Completions),
-            Problem::Completions(_) => None,
-        })
+        let (total, fundamental) = (Problem::Total { n }, Problem::Fundamental { n });
+        let (torus, superqueens) = (Problem::Toroidal { n }, Problem::Superqueens { n });
+        let completions = Problem::completions(n, &[]).ok();
+        [total, fundamental, torus, superqueens].into_iter().chain(completions)
     }
 
     /// The rows to be filled, from row 0 on.
@@ -211,10 +202,10 @@ mod tests {
         for problem in sizes.flat_map(Problem::all).chain([Problem::Completions(given)]) {
             assert_eq!(Problem::from_text(&problem.text(), problem.n()), Some(problem));
         }
-        for (text, n) in [("total", 33), ("", 8), ("totals", 8), ("total a1", 8)] {
-            assert_eq!(Problem::from_text(text, n), None, "{text} {n}");
+        for text in ["", "totals", "total a1", "completions", "completions i1"] {
+            assert_eq!(Problem::from_text(text, 8), None, "{text}");
         }
-        assert_eq!(Problem::from_text("completions i1", 8), None);
+        assert_eq!(Problem::from_text("total", 33), Some(Problem::Total { n: 33 }));
         assert_eq!(Given::new(65, &[]), Err(GivenError::BoardTooLarge(65)));
     }
 

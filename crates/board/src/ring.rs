@@ -50,7 +50,6 @@
 
 mod opening;
 mod preplacement;
-mod set;
 mod sides;
 
 use std::ops::Range;

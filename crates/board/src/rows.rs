@@ -31,7 +31,6 @@
 //! (N = 17), and 0.03 s for N = 32.
 
 mod index;
-mod walk;
 
 pub(crate) use self::index::{Images, RowsPlan};
 

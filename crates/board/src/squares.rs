@@ -54,16 +54,13 @@ pub enum SquaresError {
 
 impl fmt::Display for Square {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut letters = [0; 7];
-        let mut first = letters.len();
+        let mut file = String::new();
         let mut rest = u64::from(self.column) + 1;
         while rest > 0 {
-            first -= 1;
-            letters[first] = b'a' + ((rest - 1) % 26) as u8;
+            file.insert(0, char::from(b'a' + ((rest - 1) % 26) as u8));
             rest = (rest - 1) / 26;
         }
-        letters[first..].iter().try_for_each(|&letter| write!(f, "{}", char::from(letter)))?;
-        write!(f, "{}", u64::from(self.row) + 1)
+        write!(f, "{file}{}", u64::from(self.row) + 1)
     }
 }
 

@@ -41,8 +41,8 @@ pub enum AnswerError {
 
 impl Answer {
     /// The answer to `problem`, if the counts of its tasks have the sum `placements`. For a problem
-    /// that counts orbits, it searches for the placements that rotations fix (see
-    /// [`Answering::new`]).
+    /// that counts orbits, it searches for the placements that rotations fix, which takes some
+    /// seconds at N = 26, and ten times as long each time that N grows by two.
     ///
     /// ```
     /// use queens_count::{Answer, board::Problem};
@@ -56,7 +56,7 @@ impl Answer {
     ///
     /// [`AnswerError`] if the board is too large or the sum is wrong.
     pub fn new(problem: Problem, placements: u128) -> Result<Answer, AnswerError> {
-        Answering::new(problem)?.answer(placements)
+        Answering::new(problem, problem.counts_orbits())?.answer(placements)
     }
 
     /// The single number that answers the problem: the number of orbits if it counts orbits, and
@@ -78,36 +78,21 @@ impl From<Census> for Answer {
 #[derive(Clone, Copy, Debug)]
 pub struct Answering {
     problem: Problem,
-    /// The numbers of placements that the half turn and the quarter turn fix. `None` for a problem
-    /// that does not count orbits.
+    /// The numbers of placements that the half turn and the quarter turn fix, if the answer is up to
+    /// symmetry.
     fixed: Option<(u128, u128)>,
 }
 
 impl Answering {
-    /// Searches for the placements that rotations fix, if the problem counts orbits. The search
-    /// takes some seconds at N = 26, and ten times as long each time that N grows by two. No search
-    /// is needed for other problems.
-    ///
-    /// # Errors
-    ///
-    /// [`AnswerError::BoardTooLarge`].
-    pub fn new(problem: Problem) -> Result<Answering, AnswerError> {
-        if problem.counts_orbits() {
-            Answering::up_to_symmetry(problem)
-        } else {
-            Ok(Answering { problem, fixed: None })
-        }
-    }
-
-    /// Searches for the placements that rotations fix, so that the answer is the number of orbits
-    /// under the eight symmetries of the square. This also works for tori and superqueens, for
-    /// which the search takes seconds at N = 20. The translations of a torus are not among the
-    /// eight symmetries.
+    /// If the answer is to be `up_to_symmetry`, searches for the placements that rotations fix, so
+    /// that it is the number of orbits under the eight symmetries of the square. This also works for
+    /// tori and superqueens, for which the search takes seconds at N = 20. The translations of a
+    /// torus are not among the eight symmetries.
     ///
     /// ```
     /// use queens_count::{Answering, board::Problem};
     ///
-    /// let tori = Answering::up_to_symmetry(Problem::Toroidal { n: 7 })?;
+    /// let tori = Answering::new(Problem::Toroidal { n: 7 }, true)?;
     /// assert_eq!(tori.answer(28)?.count(), 4);
     /// # Ok::<(), queens_count::AnswerError>(())
     /// ```
@@ -115,7 +100,10 @@ impl Answering {
     /// # Errors
     ///
     /// [`AnswerError::BoardTooLarge`] and [`AnswerError::Completions`].
-    pub fn up_to_symmetry(problem: Problem) -> Result<Answering, AnswerError> {
+    pub fn new(problem: Problem, up_to_symmetry: bool) -> Result<Answering, AnswerError> {
+        if !up_to_symmetry {
+            return Ok(Answering { problem, fixed: None });
+        }
         let n = problem.n();
         let (most, fixed) = match problem {
             Problem::Total { n } | Problem::Fundamental { n } => {

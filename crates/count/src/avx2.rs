@@ -35,14 +35,13 @@ impl Avx2 {
 
 search!(Avx2, u32, "avx2,popcnt");
 
-/// The number of lanes of a vector.
 const LANES: usize = 8;
 
 /// The number of vectors that are processed in turn.
 const STREAMS: usize = 4;
 
 /// A set of lanes.
-type Mask = u8;
+pub(crate) type Mask = u8;
 
 /// The lanes whose untried squares are used up.
 struct Spent {
@@ -161,10 +160,10 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> Vector 
 
 /// An order of lanes for each set of them. Each byte is a place, and has the number of the lane that
 /// goes there.
-type Orders = [[u8; LANES]; 1 << LANES];
+pub(crate) type Orders = [[u8; LANES]; 1 << LANES];
 
 /// The orders that move the lanes of a set to the front.
-static PACK: Orders = orders(false);
+pub(crate) static PACK: Orders = orders(false);
 
 /// The orders that move the first lanes to the places of a set.
 static SPREAD: Orders = orders(true);
@@ -189,7 +188,7 @@ const fn orders(spreads: bool) -> Orders {
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn permutation(orders: &Orders, lanes: Mask) -> Vector {
+pub(crate) fn permutation(orders: &Orders, lanes: Mask) -> Vector {
     _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(orders[usize::from(lanes)])))
 }
 

@@ -61,7 +61,6 @@ macro_rules! lanes {
             /// A set of lanes.
             type Mask = $mask;
 
-            /// The number of lanes of a vector.
             const LANES: usize = Mask::BITS as usize;
 
             search!(Avx512<$lane>, $lane, "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt");

@@ -56,7 +56,7 @@ impl Backend {
     ///
     /// [`MissingBackend`] if the processor lacks the backend.
     pub fn require(self) -> Result<Backend, MissingBackend> {
-        if self.is_available() { Ok(self) } else { Err(MissingBackend { backend: self }) }
+        if self.is_available() { Ok(self) } else { Err(MissingBackend(self)) }
     }
 
     /// The name by which a person chooses the backend.
@@ -80,19 +80,13 @@ impl fmt::Display for Backend {
 
 /// The error of a name that no backend has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[error("no backend is named {name:?}: give one of {}", list(Backend::available()))]
-pub struct UnknownBackend {
-    /// The name.
-    pub name: String,
-}
+#[error("no backend is named {0:?}: give one of {here}", here = list(Backend::available()))]
+pub struct UnknownBackend(pub String);
 
 /// The error of a backend that this processor lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[error("this processor lacks what {backend} needs: give one of {}", list(Backend::available()))]
-pub struct MissingBackend {
-    /// The backend.
-    pub backend: Backend,
-}
+#[error("this processor lacks what {0} needs: give one of {here}", here = list(Backend::available()))]
+pub struct MissingBackend(pub Backend);
 
 fn list(backends: impl Iterator<Item = Backend>) -> String {
     backends.map(Backend::name).collect::<Vec<_>>().join(", ")
@@ -103,11 +97,8 @@ impl FromStr for Backend {
 
     /// Reads a [`name`](Backend::name), even if this processor lacks the backend.
     fn from_str(name: &str) -> Result<Backend, UnknownBackend> {
-        Backend::ALL
-            .iter()
-            .copied()
-            .find(|backend| backend.name() == name)
-            .ok_or_else(|| UnknownBackend { name: name.to_owned() })
+        let named = Backend::ALL.iter().copied().find(|backend| backend.name() == name);
+        named.ok_or_else(|| UnknownBackend(name.to_owned()))
     }
 }
 
@@ -131,7 +122,7 @@ mod tests {
             format!("no backend is named \"avx9\": give one of {here}")
         );
         assert_eq!(
-            MissingBackend { backend: Backend::Avx512 }.to_string(),
+            MissingBackend(Backend::Avx512).to_string(),
             format!("this processor lacks what avx512 needs: give one of {here}")
         );
     }
@@ -143,7 +134,7 @@ mod tests {
             if Backend::available().any(|b| b == backend) {
                 assert_eq!(granted, Ok(backend));
             } else {
-                assert_eq!(granted, Err(MissingBackend { backend }));
+                assert_eq!(granted, Err(MissingBackend(backend)));
             }
         }
         assert_eq!(Backend::detect().require(), Ok(Backend::detect()));

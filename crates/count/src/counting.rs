@@ -1,6 +1,7 @@
 //! Counts a whole problem on the threads of this process.
 
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,8 +12,8 @@ use board::{MethodChoice, PlanError, PlanIndex, Problem};
 use thiserror::Error;
 
 use crate::{
-    Answer, AnswerError, Answering, Backend, CountError, Kernel, KernelError, SelfTestError,
-    machine_memory, memory_needed, self_test,
+    Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError, machine_memory,
+    memory_needed, self_test,
 };
 
 /// The number that answers a problem, counted on all processors. A plain number `n` is
@@ -48,9 +49,6 @@ pub enum CountingError {
     /// The backend cannot be used on this machine.
     #[error(transparent)]
     SelfTest(#[from] SelfTestError),
-    /// There is no kernel for the problem.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
     /// A range of tasks has no count.
     #[error(transparent)]
     Count(#[from] CountError),
@@ -143,7 +141,7 @@ pub struct Counting<'a> {
     backend: Backend,
     threads: usize,
     memory: Option<u64>,
-    on_progress: Option<Box<dyn FnMut(Progress) + Send + 'a>>,
+    on_progress: Report<'a>,
     stop: Option<&'a AtomicBool>,
 }
 
@@ -157,7 +155,7 @@ impl<'a> Counting<'a> {
             backend: Backend::detect(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             memory: None,
-            on_progress: None,
+            on_progress: Box::new(|_| {}),
             stop: None,
         }
     }
@@ -189,7 +187,7 @@ impl<'a> Counting<'a> {
     /// The threads wait for `report`, so it should return soon.
     #[must_use]
     pub fn on_progress(self, report: impl FnMut(Progress) + Send + 'a) -> Counting<'a> {
-        Counting { on_progress: Some(Box::new(report)), ..self }
+        Counting { on_progress: Box::new(report), ..self }
     }
 
     /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Each thread first finishes
@@ -224,8 +222,6 @@ impl<'a> Counting<'a> {
             return Err(CountingError::TooLittleMemory { needed: need.least, allowed });
         }
         let bytes = need.most.min(allowed / threads);
-        let kernel = || Kernel::with_memory(bytes, self.backend, self.problem, method);
-
         let wanted = threads as usize;
         let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads: wanted };
         let shared = Shared {
@@ -236,21 +232,27 @@ impl<'a> Counting<'a> {
             failed: AtomicBool::new(false),
             done: Mutex::new((done, self.on_progress)),
         };
-        let work = || shared.or_stop_others(|| shared.count(&mut kernel()?));
+        let work = || {
+            let kernel = Kernel::with_memory(bytes, self.backend, self.problem, method);
+            let mut kernel =
+                kernel.expect("the backend was tested, and the method cuts the problem");
+            shared.or_stop_others(|| shared.count(&mut kernel))
+        };
         let answering = thread::scope(|scope| {
             let mut others = Vec::new();
             for started in 1..wanted {
                 let other = thread::Builder::new().spawn_scoped(scope, work);
                 others.push(shared.or_stop_others(|| {
-                    let refused = |error: io::Error| error.to_string();
-                    let threads = |reason| CountingError::Threads { started, wanted, reason };
-                    other.map_err(refused).map_err(threads)
+                    let reason = |error: io::Error| error.to_string();
+                    let refused = |reason| CountingError::Threads { started, wanted, reason };
+                    other.map_err(reason).map_err(refused)
                 })?);
             }
-            let own = shared.or_stop_others(|| Ok(Answering::new(self.problem)?));
+            let own = shared
+                .or_stop_others(|| Ok(Answering::new(self.problem, self.problem.counts_orbits())?));
             let own = own.and_then(|answering| work().map(|()| answering));
             for thread in others {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
             }
             own
         })?;
@@ -265,13 +267,8 @@ impl<'a> Counting<'a> {
 
 impl fmt::Debug for Counting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counting { problem, backend, threads, memory, .. } = self;
-        f.debug_struct("Counting")
-            .field("problem", problem)
-            .field("backend", backend)
-            .field("threads", threads)
-            .field("memory", memory)
-            .finish_non_exhaustive()
+        let Counting { problem, backend, threads, .. } = self;
+        write!(f, "Counting of {problem} by {backend} on {threads} threads")
     }
 }
 
@@ -284,7 +281,6 @@ const STEP: Duration = Duration::from_millis(50);
 /// Whether time can be measured. Without a clock each task is a step.
 const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// The state that the threads share.
 struct Shared<'a> {
     index: &'a PlanIndex,
     /// The number of tasks that a thread takes at a time.
@@ -294,7 +290,7 @@ struct Shared<'a> {
     stop: Option<&'a AtomicBool>,
     /// Whether a thread has failed or panicked, so that the others can stop.
     failed: AtomicBool,
-    done: Mutex<(Progress, Option<Report<'a>>)>,
+    done: Mutex<(Progress, Report<'a>)>,
 }
 
 type Report<'a> = Box<dyn FnMut(Progress) + Send + 'a>;
@@ -305,16 +301,11 @@ impl Shared<'_> {
         &self,
         work: impl FnOnce() -> Result<T, CountingError>,
     ) -> Result<T, CountingError> {
-        struct Failing<'a>(&'a AtomicBool);
-        impl Drop for Failing<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
+        let done = catch_unwind(AssertUnwindSafe(work));
+        if !matches!(done, Ok(Ok(_))) {
+            self.failed.store(true, Ordering::Relaxed);
         }
-        let failing = Failing(&self.failed);
-        let done = work()?;
-        std::mem::forget(failing);
-        Ok(done)
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Counts pieces until none is left, or until the count has to end.
@@ -328,7 +319,8 @@ impl Shared<'_> {
                 return Ok(());
             }
             while start < end {
-                if self.is_over() {
+                let is_asked_to_stop = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+                if is_asked_to_stop || self.failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }
                 let begun = HAS_CLOCK.then(Instant::now);
@@ -347,20 +339,13 @@ impl Shared<'_> {
         }
     }
 
-    fn is_over(&self) -> bool {
-        let is_asked_to_stop = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_asked_to_stop || self.failed.load(Ordering::Relaxed)
-    }
-
     fn note(&self, tasks: u64, count: u64) -> Result<(), CountError> {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let (progress, report) = &mut *done;
         progress.tasks_done += tasks;
         let sum = progress.placements.checked_add(count.into());
         progress.placements = sum.ok_or(CountError::Overflow)?;
-        if let Some(report) = report {
-            report(*progress);
-        }
+        report(*progress);
         Ok(())
     }
 }

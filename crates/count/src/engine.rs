@@ -22,10 +22,6 @@ pub(crate) trait Engine: Send + Sync {
     ///
     /// Panics if more rows are left than the loop was made for.
     fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64;
-
-    /// The number of states stored so far, without those of tasks. `None` for the reference, which
-    /// stores none.
-    fn nodes(&self) -> Option<u64>;
 }
 
 /// A loop for boards with at most this many columns and rows left. `None` if the processor lacks

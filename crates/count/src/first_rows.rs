@@ -14,14 +14,12 @@
 //! ```
 
 mod open;
-mod superqueens;
 mod torus;
 
 use board::first_rows::queens;
-use board::{Given, MAX_N, Prefix, Problem, Square, full_mask};
+use board::{Given, MAX_N, Prefix, Problem, Square, bits, full_mask};
 
 use self::open::Open;
-use self::superqueens::Superqueens;
 use self::torus::Torus;
 use crate::Backend;
 use crate::engine::{Engine, engine};
@@ -107,4 +105,36 @@ fn by_rules(problem: &Problem, rows: &[u32], queens: &mut Vec<Square>) -> u64 {
         }
     }
     found
+}
+
+/// The squares of a row that the superqueens above it attack: masks, and a knight's moves.
+#[derive(Clone, Copy)]
+struct Superqueens {
+    n: u32,
+    prefix: Prefix,
+    /// The queens of the row above and of the row above that, each a bit or 0.
+    last: u32,
+    last_but_one: u32,
+}
+
+impl Superqueens {
+    /// The state below these queens in the first rows.
+    fn new(n: u32, queens: &[Square]) -> Superqueens {
+        let empty = Superqueens { n, prefix: Prefix::EMPTY, last: 0, last_but_one: 0 };
+        queens.iter().fold(empty, |board, queen| board.place(1 << queen.column))
+    }
+
+    fn place(self, bit: u32) -> Superqueens {
+        let prefix = self.prefix.place(self.n, bit);
+        Superqueens { n: self.n, prefix, last: bit, last_but_one: self.last }
+    }
+
+    fn count(self) -> u64 {
+        let Superqueens { n, prefix, last, last_but_one } = self;
+        if prefix.down == full_mask(n) {
+            return 1;
+        }
+        let knights = last << 2 | last >> 2 | last_but_one << 1 | last_but_one >> 1;
+        bits(prefix.free(n) & !knights).map(|bit| self.place(bit).count()).sum()
+    }
 }

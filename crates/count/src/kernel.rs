@@ -24,21 +24,11 @@ use crate::{Backend, MissingBackend, Variant, split_search};
 #[non_exhaustive]
 pub enum KernelError {
     /// The method does not divide the problem.
-    #[error("{problem} cannot be cut by {method}")]
-    Problem {
-        /// The problem.
-        problem: Problem,
-        /// The method.
-        method: Method,
-    },
+    #[error("{0} cannot be cut by {1}")]
+    Problem(Problem, Method),
     /// The variant does not count tasks of the method.
-    #[error("tasks of the method {method} cannot be counted by {variant}")]
-    Variant {
-        /// The method.
-        method: Method,
-        /// The variant.
-        variant: Variant,
-    },
+    #[error("tasks of the method {0} cannot be counted by {1}")]
+    Variant(Method, Variant),
     /// The processor lacks the backend.
     #[error(transparent)]
     Backend(#[from] MissingBackend),
@@ -48,22 +38,13 @@ pub enum KernelError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CountError {
-    /// A record is not a task of this problem and method. Its masks exceed the board or hold
-    /// another number of queens than rows, its queens attack each other, or it is no split.
+    /// The record at this place of the block is not a task of the problem and the method. Its masks
+    /// exceed the board or hold another number of queens than rows, its queens attack each other,
+    /// or it is no split.
     #[error(
-        "task {index} of the block is no task of {problem} N={n} by {method}: count it under the \
-         plan that it was made for"
+        "task {0} of the block is no task of this plan: count it under the plan that it was made for"
     )]
-    BadTask {
-        /// The place of the task in the block.
-        index: usize,
-        /// The [name](Problem::name) of the problem.
-        problem: &'static str,
-        /// The size of the board.
-        n: u32,
-        /// The method.
-        method: Method,
-    },
+    BadTask(usize),
     /// The plan does not have the range of tasks.
     #[error(transparent)]
     Range(#[from] RangeError),
@@ -90,7 +71,6 @@ pub enum CountError {
 /// ```
 pub struct Kernel {
     problem: Problem,
-    method: Method,
     kind: TaskKind,
     /// Whether it counts the mirror images of the problem and its tasks.
     is_mirrored: bool,
@@ -137,12 +117,12 @@ pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
 const BLOCK: usize = 4096;
 
 impl Kernel {
-    /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), divided by
-    /// `method`. It takes as much memory as is useful.
+    /// A kernel like that of [`with_memory`](Kernel::with_memory), for the tasks of all placements
+    /// on a board of size `n` (`0..=32`), with as much memory as is useful.
     ///
     /// # Errors
     ///
-    /// The errors of [`with_memory`](Kernel::with_memory).
+    /// [`KernelError`].
     pub fn new(variant: impl Into<Variant>, n: u32, method: Method) -> Result<Kernel, KernelError> {
         Kernel::with_memory(u64::MAX, variant, Problem::Total { n }, method)
     }
@@ -163,19 +143,19 @@ impl Kernel {
         method: Method,
     ) -> Result<Kernel, KernelError> {
         let variant = variant.into();
-        let kind = TaskKind::of(problem, method).ok_or(KernelError::Problem { problem, method })?;
+        let kind = TaskKind::of(problem, method).ok_or(KernelError::Problem(problem, method))?;
         if !variant.suits(method) {
-            return Err(KernelError::Variant { method, variant });
+            return Err(KernelError::Variant(method, variant));
         }
         let work = |backend, problem| {
-            Work::new(memory, backend, problem, kind).ok_or(MissingBackend { backend })
+            Work::new(memory, backend, problem, kind).ok_or(MissingBackend(backend))
         };
         let (work, is_mirrored) = match variant {
             Variant::Straight(backend) => (work(backend, problem)?, false),
             Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem))?, true),
             Variant::Search => (Work::SplitSearch, false),
         };
-        Ok(Kernel { problem, method, kind, is_mirrored, work })
+        Ok(Kernel { problem, kind, is_mirrored, work })
     }
 
     /// The sum of weight times completions over the tasks of `index` whose ordinals are in `range`.
@@ -219,12 +199,14 @@ impl Kernel {
     /// [`CountError::BadTask`] for the first task that does not belong to this problem and method;
     /// nothing is counted then. [`CountError::Overflow`] if the sum is too large.
     pub fn count(&mut self, tasks: &[Task]) -> Result<u64, CountError> {
-        let mut sum = 0;
-        let are_together = |one: &Task, other: &Task| one.weight == other.weight;
-        self.count_runs(tasks, are_together, |count| {
+        let records = self.records(tasks)?;
+        let (mut start, mut sum) = (0, 0);
+        for run in tasks.chunk_by(|one, other| one.weight == other.weight) {
+            let end = start + run.len();
+            let count = weighted(run[0].weight, self.completions(&records[start..end])?)?;
             sum = add(sum, count)?;
-            Ok(())
-        })?;
+            start = end;
+        }
         Ok(sum)
     }
 
@@ -240,47 +222,24 @@ impl Kernel {
         tasks: &[Task],
         mut each: impl FnMut(u64),
     ) -> Result<(), CountError> {
-        self.count_runs(
-            tasks,
-            |_, _| false,
-            |count| {
-                each(count);
-                Ok(())
-            },
-        )
-    }
-
-    /// Calls `each` with the weight times completions of all tasks of every run, in order.
-    /// Neighbours belong to one run if `are_together` returns `true`. Their weights must then be
-    /// equal.
-    fn count_runs(
-        &mut self,
-        tasks: &[Task],
-        are_together: fn(&Task, &Task) -> bool,
-        mut each: impl FnMut(u64) -> Result<(), CountError>,
-    ) -> Result<(), CountError> {
-        self.check(tasks)?;
-        let records: Vec<Prefix> = tasks.iter().map(|task| self.seen(task.record)).collect();
-        let mut start = 0;
-        for run in tasks.chunk_by(are_together) {
-            let end = start + run.len();
-            each(weighted(run[0].weight, self.completions(&records[start..end])?)?)?;
-            start = end;
+        for (task, record) in tasks.iter().zip(self.records(tasks)?) {
+            each(weighted(task.weight, self.completions(&[record])?)?);
         }
         Ok(())
     }
 
-    fn check(&self, tasks: &[Task]) -> Result<(), CountError> {
-        let Kernel { problem, method, kind, .. } = *self;
-        let bad = tasks.iter().position(|task| !is_task(&problem, kind, task.record));
-        bad.map_or(Ok(()), |index| {
-            Err(CountError::BadTask { index, problem: problem.name(), n: problem.n(), method })
+    /// The records of the tasks that are counted in place of `tasks`: themselves, or their mirror
+    /// images.
+    fn records(&self, tasks: &[Task]) -> Result<Vec<Prefix>, CountError> {
+        let Kernel { problem, kind, is_mirrored, .. } = self;
+        if let Some(bad) = tasks.iter().position(|task| !is_task(problem, *kind, task.record)) {
+            return Err(CountError::BadTask(bad));
+        }
+        let image = |task: &Task| mirrored(problem, *kind, task.record);
+        Ok(match is_mirrored {
+            true => tasks.iter().map(image).collect(),
+            false => tasks.iter().map(|task| task.record).collect(),
         })
-    }
-
-    /// The record of the task that is counted in place of a task: itself, or its mirror image.
-    fn seen(&self, task: Prefix) -> Prefix {
-        if self.is_mirrored { mirrored(&self.problem, self.kind, task) } else { task }
     }
 
     /// The completions of checked tasks, without their weights.
@@ -303,27 +262,12 @@ impl Kernel {
             }
         }
     }
-
-    /// The number of states that the searches have stored so far, without those of tasks. These are
-    /// the nodes of the search tree that remain with look-ahead, without its last rows. `None` for
-    /// a kernel that stores no states: the reference, a join, and the search of splits.
-    #[must_use]
-    pub fn nodes(&self) -> Option<u64> {
-        match &self.work {
-            Work::Rows(engine, _) | Work::Ring(Ring { engine, .. }) => engine.nodes(),
-            Work::Halves(_) | Work::FirstRows(_) | Work::SplitSearch => None,
-        }
-    }
 }
 
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Kernel { problem, method, is_mirrored, .. } = self;
-        f.debug_struct("Kernel")
-            .field("problem", problem)
-            .field("method", method)
-            .field("is_mirrored", is_mirrored)
-            .finish_non_exhaustive()
+        let Kernel { problem, kind, .. } = self;
+        write!(f, "Kernel for {kind:?} of {problem}")
     }
 }
 

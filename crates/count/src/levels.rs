@@ -110,14 +110,12 @@ impl<Lane: Copy + Default> States<Lane> {
     }
 }
 
-/// The counting loop, with its buffers.
 pub(crate) struct Levels<U: Unit> {
     unit: U,
     /// The buffers, from the one with the most rows left to the one with four.
     levels: Vec<States<U::Lane>>,
     /// The search for fewer rows.
     few_rows: Portable,
-    nodes: u64,
 }
 
 impl<U: Unit> Levels<U> {
@@ -127,13 +125,13 @@ impl<U: Unit> Levels<U> {
             .rev()
             .map(|left| States::new(BLOCK * (left + 1), U::LANES))
             .collect();
-        Levels { unit, levels, few_rows: Portable::new(FEWEST_ROWS - 1), nodes: 0 }
+        Levels { unit, levels, few_rows: Portable::new(FEWEST_ROWS - 1) }
     }
 }
 
 impl<U: Unit> Engine for Levels<U> {
     fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
-        let Levels { unit, levels, few_rows, nodes } = self;
+        let Levels { unit, levels, few_rows } = self;
         let rows_left = remaining.rows.len();
         if rows_left < FEWEST_ROWS {
             return few_rows.completions(remaining, states);
@@ -145,13 +143,9 @@ impl<U: Unit> Engine for Levels<U> {
             .chunks(BLOCK)
             .map(|states| {
                 load(remaining, states, &mut levels[0]);
-                drain(unit, below, levels, nodes)
+                drain(unit, below, levels)
             })
             .sum()
-    }
-
-    fn nodes(&self) -> Option<u64> {
-        Some(self.nodes + self.few_rows.nodes)
     }
 }
 
@@ -173,12 +167,7 @@ fn load<Lane: Copy + TryFrom<u32>>(
 }
 
 /// Counts the completions of the first of `levels`, and leaves all of them empty.
-fn drain<U: Unit>(
-    unit: &U,
-    below: Below<'_>,
-    levels: &mut [States<U::Lane>],
-    nodes: &mut u64,
-) -> u64 {
+fn drain<U: Unit>(unit: &U, below: Below<'_>, levels: &mut [States<U::Lane>]) -> u64 {
     let (parents, lower) = levels.split_first_mut().expect("there is a level of four rows left");
     let mut found = 0;
     while parents.len > 0 {
@@ -189,8 +178,7 @@ fn drain<U: Unit>(
             None => unit.finish(parents, start, below),
             Some(next) => {
                 unit.expand(parents, start, below, next);
-                *nodes += next.len as u64;
-                drain(unit, Below { rows: &below.rows[1..], ..below }, lower, nodes)
+                drain(unit, Below { rows: &below.rows[1..], ..below }, lower)
             }
         };
         parents.len = start;

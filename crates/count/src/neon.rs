@@ -3,7 +3,6 @@
 
 use std::arch::aarch64::*;
 
-/// The number of lanes of a vector.
 pub(crate) const LANES: usize = 4;
 
 /// A set of lanes.

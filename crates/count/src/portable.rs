@@ -47,13 +47,10 @@ const CAPACITY: usize = 512;
 /// The fewest rows left that are searched with buffers.
 const FEWEST_ROWS: usize = 3;
 
-/// The counting loop, with its buffers.
 pub(crate) struct Portable {
     /// The buffers, from the one with the most rows left to the one with three.
     levels: Vec<States<CAPACITY>>,
     children: Box<States<BLOCK>>,
-    /// The number of states stored so far, without those of tasks.
-    pub(crate) nodes: u64,
 }
 
 /// States as a structure of arrays. The first `len` are in use.
@@ -89,7 +86,6 @@ impl Portable {
         Portable {
             levels: (FEWEST_ROWS..=most_rows).map(|_| States::EMPTY).collect(),
             children: Box::new(States::EMPTY),
-            nodes: 0,
         }
     }
 }
@@ -102,55 +98,44 @@ impl Engine for Portable {
             [first, second] => two_rows(remaining.columns, first, second, states),
             _ => {
                 let unused = self.levels.len() - (remaining.rows.len() + 1 - FEWEST_ROWS);
-                let Portable { levels, children, nodes } = self;
-                let mut search = Search { columns: remaining.columns, children, nodes };
+                let Portable { levels, children } = self;
                 let levels = &mut levels[unused..];
                 states
                     .chunks(CAPACITY)
                     .map(|states| {
                         load(remaining, states, &mut levels[0]);
-                        search.drain(remaining.rows, levels)
+                        drain(remaining.columns, remaining.rows, levels, children)
                     })
                     .sum()
             }
         }
     }
-
-    fn nodes(&self) -> Option<u64> {
-        Some(self.nodes)
-    }
 }
 
-/// The parameters that all levels of a search have in common.
-struct Search<'a> {
+/// Counts the completions of the states in the first of `levels`, which fill the first of `rows`.
+/// Leaves all levels empty.
+fn drain(
     columns: u32,
-    children: &'a mut States<BLOCK>,
-    nodes: &'a mut u64,
-}
-
-impl Search<'_> {
-    /// Counts the completions of the states in the first of `levels`, which fill the first of
-    /// `rows`. Leaves all levels empty.
-    fn drain(&mut self, rows: &[Row], levels: &mut [States<CAPACITY>]) -> u64 {
-        let (parents, lower) = levels.split_first_mut().expect("there is one of three rows left");
-        let mut found = 0;
-        loop {
-            let Some(next) = lower.first_mut() else {
-                while parents.len > 0 {
-                    found += u64::from(finish(self.columns, rows, parents));
-                }
-                return found;
-            };
-            let before = next.len;
-            while parents.len > 0 && next.len + BLOCK <= CAPACITY {
-                expand(self.columns, rows, parents, self.children, next);
+    rows: &[Row],
+    levels: &mut [States<CAPACITY>],
+    children: &mut States<BLOCK>,
+) -> u64 {
+    let (parents, lower) = levels.split_first_mut().expect("there is one of three rows left");
+    let mut found = 0;
+    loop {
+        let Some(next) = lower.first_mut() else {
+            while parents.len > 0 {
+                found += u64::from(finish(columns, rows, parents));
             }
-            *self.nodes += (next.len - before) as u64;
-            let exhausted = parents.len == 0;
-            found += self.drain(&rows[1..], lower);
-            if exhausted {
-                return found;
-            }
+            return found;
+        };
+        while parents.len > 0 && next.len + BLOCK <= CAPACITY {
+            expand(columns, rows, parents, children, next);
+        }
+        let exhausted = parents.len == 0;
+        found += drain(columns, &rows[1..], lower, children);
+        if exhausted {
+            return found;
         }
     }
 }

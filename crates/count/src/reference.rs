@@ -1,7 +1,7 @@
 //! The definition, as a plain recursion. It is slow on purpose, because the other backends are
 //! tested against it.
 
-use board::Prefix;
+use board::{Prefix, bits};
 
 use crate::engine::Engine;
 use crate::remaining::Remaining;
@@ -12,10 +12,6 @@ pub(crate) struct Reference;
 impl Engine for Reference {
     fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
         states.iter().map(|state| completions(remaining, *state)).sum()
-    }
-
-    fn nodes(&self) -> Option<u64> {
-        None
     }
 }
 
@@ -28,17 +24,14 @@ fn completions(remaining: Remaining<'_>, state: Prefix) -> u64 {
         return 1;
     };
     let step = below.first().map_or(1, |next| next.step);
-    let mut free = columns & !(state.left | state.down | state.right | row.closed);
-    let mut found = 0;
-    while free != 0 {
-        let bit = free & free.wrapping_neg();
-        free ^= bit;
+    let free = columns & !(state.left | state.down | state.right | row.closed);
+    let below_queen = |bit| {
         let next = Prefix {
             left: (state.left | bit) << step,
             down: state.down | bit,
             right: (state.right | bit) >> step,
         };
-        found += completions(Remaining { columns, rows: below }, next);
-    }
-    found
+        completions(Remaining { columns, rows: below }, next)
+    };
+    bits(free).map(below_queen).sum()
 }

@@ -54,7 +54,6 @@ impl Remaining<'_> {
 pub(crate) struct Standing {
     /// The columns of the board that masks have. The first one is bit 0.
     columns: Range<u32>,
-    /// The first row to fill.
     first_row: u32,
     /// The rows to fill, from the top.
     pub(crate) rows: Vec<Row>,

@@ -29,7 +29,7 @@ use crate::remaining::{Remaining, Standing};
 pub(crate) struct Ring {
     n: u32,
     width: u32,
-    pub(crate) engine: Box<dyn Engine>,
+    engine: Box<dyn Engine>,
     /// The other sides of the tasks, as in their records, and the queens there. They are kept for the next
     /// block.
     group: Option<([u32; 3], Standing)>,
@@ -70,19 +70,10 @@ fn top(task: &Prefix, width: u32) -> impl Iterator<Item = Square> {
     (0..width).zip(columns).map(|(row, column)| Square { column: column.into(), row })
 }
 
-/// The queens of the other sides. One in a corner between two of these sides is there twice.
+/// The queens of the other sides.
 fn other_sides(task: Prefix, n: u32, width: u32) -> Standing {
     let task = Preplacement::unpack(task, n, width).expect("the tasks were checked");
-    let sides = (0..width).flat_map(|k| {
-        let at = |side: [u8; 2]| u32::from(side[k as usize]);
-        let far = n - 1 - k;
-        [
-            Square { row: at(task.right), column: far },
-            Square { row: far, column: at(task.bottom) },
-            Square { row: at(task.left), column: k },
-        ]
-    });
-    let queens: Vec<Square> = sides.collect();
+    let queens: Vec<Square> = task.queens(n, width).filter(|queen| queen.row >= width).collect();
     let is_open = |row: &u32| queens.iter().all(|queen| queen.row != *row);
     let open: Vec<u32> = (width..n - width).filter(is_open).collect();
     Standing::new(1..n - 1, &open, &queens)

@@ -73,12 +73,11 @@ pub fn half_turn(n: u32) -> Option<u128> {
 /// The number of placements whose queen of row 0 stands in column `first` or its mirror image,
 /// together with their images under the exchange of rows and columns.
 fn pairs_by_first(n: u32, first: u32) -> u128 {
-    let search = Pairs { n };
     let mut start = Occupied::default();
     if n % 2 == 1 {
-        start = search.with(start, n / 2, n / 2);
+        start = start.with(n, n / 2, n / 2);
     }
-    start = search.with(start, 0, first);
+    start = start.with(n, 0, first);
     let sides = 1 | 1 << (n - 1);
     // Rows near the middle come first, because queens there attack the most squares.
     let inner_rows = (1..n / 2).rev();
@@ -86,24 +85,19 @@ fn pairs_by_first(n: u32, first: u32) -> u128 {
     // First, the queens of the outer columns are further in than that of row 0.
     let rows: Vec<Row> = inner_rows
         .clone()
-        .map(|row| search.row(row, if row <= first { !sides } else { !0 }))
+        .map(|row| Row::new(n, row, if row <= first { !sides } else { !0 }))
         .collect();
-    let strict = search.count(&rows, start);
+    let strict = pairs(n, &rows, start);
 
     // Then, they are equally far in. Row 0's queen leaves only one square for this.
-    let tied = if search.row(first, !0).free(start) & 1 << (n - 1) == 0 {
+    let tied = if Row::new(n, first, !0).free(start) & 1 << (n - 1) == 0 {
         0
     } else {
         let rows: Vec<Row> =
-            inner_rows.filter(|&row| row != first).map(|row| search.row(row, !0)).collect();
-        search.count(&rows, search.with(start, first, n - 1))
+            inner_rows.filter(|&row| row != first).map(|row| Row::new(n, row, !0)).collect();
+        pairs(n, &rows, start.with(n, first, n - 1))
     };
     4 * u128::from(strict) + 2 * u128::from(tied)
-}
-
-/// A search for placements that the half turn fixes, on a board of at most 32 rows.
-struct Pairs {
-    n: u32,
 }
 
 /// The lines that hold a queen: columns, diagonals by row + column, and diagonals by column - row +
@@ -126,38 +120,39 @@ struct Row {
 }
 
 impl Row {
+    fn new(n: u32, row: u32, allowed: u64) -> Row {
+        // A queen on a long diagonal would attack its own image.
+        let long = 1 << row | 1 << (n - 1 - row);
+        Row { row, shift: n - 1 - row, allowed: low_bits(n) & !long & allowed }
+    }
+
     fn free(self, occupied: Occupied) -> u64 {
         let diagonals = occupied.sums >> self.row | occupied.differences >> self.shift;
         self.allowed & !(occupied.columns | diagonals)
     }
 }
 
-impl Pairs {
-    fn row(&self, row: u32, allowed: u64) -> Row {
-        // A queen on a long diagonal would attack its own image.
-        let long = 1 << row | 1 << (self.n - 1 - row);
-        Row { row, shift: self.n - 1 - row, allowed: low_bits(self.n) & !long & allowed }
-    }
-
+impl Occupied {
     /// The lines occupied after queens are placed on a square and its image.
-    fn with(&self, occupied: Occupied, row: u32, column: u32) -> Occupied {
-        let last = self.n - 1;
+    fn with(self, n: u32, row: u32, column: u32) -> Occupied {
+        let last = n - 1;
         let (sum, difference) = (row + column, column + last - row);
         Occupied {
-            columns: occupied.columns | 1 << column | 1 << (last - column),
-            sums: occupied.sums | 1 << sum | 1 << (2 * last - sum),
-            differences: occupied.differences | 1 << difference | 1 << (2 * last - difference),
+            columns: self.columns | 1 << column | 1 << (last - column),
+            sums: self.sums | 1 << sum | 1 << (2 * last - sum),
+            differences: self.differences | 1 << difference | 1 << (2 * last - difference),
         }
     }
+}
 
-    fn count(&self, rows: &[Row], occupied: Occupied) -> u64 {
-        let Some((&row, rest)) = rows.split_first() else { return 1 };
-        let free = row.free(occupied);
-        if rest.is_empty() {
-            return u64::from(free.count_ones());
-        }
-        ones(free).map(|column| self.count(rest, self.with(occupied, row.row, column))).sum()
+/// The number of ways to fill `rows` in pairs, on a board of at most 32 rows.
+fn pairs(n: u32, rows: &[Row], occupied: Occupied) -> u64 {
+    let Some((&row, rest)) = rows.split_first() else { return 1 };
+    let free = row.free(occupied);
+    if rest.is_empty() {
+        return u64::from(free.count_ones());
     }
+    ones(free).map(|column| pairs(n, rest, occupied.with(n, row.row, column))).sum()
 }
 
 /// The largest board of [`fixed_by_rules`].

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use board::{Method, MethodChoice, PlanIndex, Problem};
 use thiserror::Error;
 
-use crate::{Backend, CountError, Kernel, KernelError};
+use crate::{Backend, Kernel, KernelError};
 
 /// The size of the board. It is large enough for every step of the search and of the join, and is
 /// counted in about a millisecond.
@@ -28,10 +28,6 @@ pub enum SelfTestError {
         backend: Backend,
         /// The method.
         method: Method,
-        /// The count of the backend.
-        found: Result<u64, CountError>,
-        /// The count of the reference.
-        expected: Result<u64, CountError>,
     },
 }
 
@@ -58,9 +54,8 @@ pub fn self_test(
             let mut kernel = Kernel::new(backend, N, method)?;
             Ok::<_, KernelError>(kernel.count_range(&index, 0..index.len()))
         };
-        let (found, expected) = (count(backend)?, count(Backend::Reference)?);
-        if found != expected {
-            return Err(SelfTestError::Miscount { backend, method, found, expected });
+        if count(backend)? != count(Backend::Reference)? {
+            return Err(SelfTestError::Miscount { backend, method });
         }
         passed().push((backend, method));
     }
@@ -94,10 +89,8 @@ mod tests {
     #[test]
     fn a_miscount_names_the_backend_and_the_way_out() {
         let (backend, method) = (Backend::Avx512, Method::Halves);
-        let miscount =
-            SelfTestError::Miscount { backend, method, found: Ok(723), expected: Ok(724) };
         assert_eq!(
-            miscount.to_string(),
+            SelfTestError::Miscount { backend, method }.to_string(),
             "on this machine the backend avx512 miscounts boards of size 10 by halves: use another \
              backend, and report this"
         );

@@ -14,7 +14,7 @@
 //! ```
 
 use board::halves::{Shares, Split};
-use board::{MAX_N, Prefix, full_mask};
+use board::{MAX_N, Prefix, bits, full_mask};
 
 /// The count of a task of `halves` on a board of size `n`: the sum of the shares of all its boards.
 /// A slice is known as soon as the outer queens of its half are placed. In the upper half these are
@@ -63,15 +63,11 @@ impl Search {
                 window.tie(number).map_or([0; 2], |tie| self.shares.times[usize::from(tie)]);
             return if times == [0; 2] { 0 } else { self.centre(prefix, times) };
         }
-        let mut free = prefix.free(self.n) & self.open[row as usize];
-        let mut sum = 0;
-        while free != 0 {
-            let bit = free & free.wrapping_neg();
-            free ^= bit;
+        let with_queen = |bit| {
             let number = number << 1 | u32::from(bit & self.shares.columns != 0);
-            sum += self.upper(row + 1, prefix.place(self.n, bit), number);
-        }
-        sum
+            self.upper(row + 1, prefix.place(self.n, bit), number)
+        };
+        bits(prefix.free(self.n) & self.open[row as usize]).map(with_queen).sum()
     }
 
     /// The sum of the shares of all boards with this complete upper half. `times` has the shares
@@ -97,14 +93,11 @@ impl Search {
         if row == self.half {
             return self.shares.lower.tie(number).map_or(0, |tie| times[usize::from(tie)]);
         }
-        let mut free = prefix.free(self.n) & self.open[(self.n - self.half + row) as usize];
-        let mut sum = 0;
-        while free != 0 {
-            let bit = free & free.wrapping_neg();
-            free ^= bit;
+        let with_queen = |bit| {
             let number = number | u32::from(bit & self.shares.columns != 0) << row;
-            sum += self.lower(row + 1, prefix.place(self.n, bit), number, times);
-        }
-        sum
+            self.lower(row + 1, prefix.place(self.n, bit), number, times)
+        };
+        let open = self.open[(self.n - self.half + row) as usize];
+        bits(prefix.free(self.n) & open).map(with_queen).sum()
     }
 }

@@ -49,9 +49,9 @@ pub(crate) fn mirrored(problem: &Problem, kind: TaskKind, task: Prefix) -> Prefi
             let Preplacement { top, right, bottom, left } =
                 Preplacement::unpack(task, n, width).expect("it is a task");
             let reversed = |mut columns: [u8; 2]| {
-                columns[..width as usize]
-                    .iter_mut()
-                    .for_each(|column| *column = n as u8 - 1 - *column);
+                for column in &mut columns[..width as usize] {
+                    *column = n as u8 - 1 - *column;
+                }
                 columns
             };
             let image = Preplacement {

@@ -24,9 +24,7 @@ impl NamedKernel {
         let variant = match &recount {
             None => Variant::Straight(backend),
             Some(Recount { unlike, by_search }) => {
-                let to_check =
-                    |by_search| Variant::to_check(unlike.as_str(), plan.method, by_search);
-                to_check(*by_search).or_else(|| to_check(false)).expect("every method has another")
+                Variant::to_check(unlike.as_str(), plan.method, *by_search)
             }
         };
         NamedKernel::of(memory, variant, plan)

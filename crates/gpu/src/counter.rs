@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use board::Task;
 use board::halves::{Split, tasks_of_split};
-use board::{Method, Task};
 use count::CountError;
 use thiserror::Error;
 
@@ -130,10 +130,8 @@ impl Counter {
     }
 
     fn splits(&self, tasks: &[Task]) -> Result<Vec<Split>, CountError> {
-        let n = self.n;
         let split = |(index, task): (usize, &Task)| {
-            let bad = CountError::BadTask { index, problem: "total", n, method: Method::Halves };
-            Split::unpack(n, task.record).ok_or(bad)
+            Split::unpack(self.n, task.record).ok_or(CountError::BadTask(index))
         };
         tasks.iter().enumerate().map(split).collect()
     }
@@ -170,7 +168,7 @@ impl Counter {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use board::{PlanIndex, Problem};
+    use board::{Method, PlanIndex, Problem};
     use count::{Backend, Kernel};
 
     use super::*;
@@ -303,7 +301,7 @@ mod tests {
         let mut tasks = tasks(8, 0..3);
         tasks[1].record.down = 0b111;
         let error = counts(8, HostQueue::new(), &tasks).expect_err("three columns are no split");
-        let bad = CountError::BadTask { index: 1, problem: "total", n: 8, method: Method::Halves };
+        let bad = CountError::BadTask(1);
         assert_eq!(error, Error::Count(bad));
     }
 }

@@ -15,6 +15,8 @@
 //! eight tasks together count what a split counts. Smaller joins are less efficient: at N = 28 eight tasks took
 //! 1.3 times as long as the whole split when they were tried, and sixteen of four by four slices twice as long.
 
+use crate::ones;
+
 /// The half-boards of a list that a task joins: all, or those with a residue modulo 2 or 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
@@ -22,7 +24,6 @@ pub struct Slice {
     residue: u32,
 }
 
-/// The whole list.
 impl Default for Slice {
     fn default() -> Slice {
         Slice::WHOLE
@@ -65,9 +66,8 @@ impl Slice {
     /// Whether a half-board belongs to the slice. Its queens take `columns`, the outer ones `outer`.
     #[must_use]
     pub fn has(self, columns: u32, outer: u32) -> bool {
-        let columns = (0..u32::BITS).filter(|column| columns >> column & 1 == 1);
         let sum: u32 = (0..)
-            .zip(columns)
+            .zip(ones(columns.into()))
             .filter(|(_, column)| outer >> column & 1 == 1)
             .map(|(number, _)| number)
             .sum();

@@ -4,8 +4,7 @@
 //! other image of the four sides is larger. They are canonical with weight 8, and nothing needs to be
 //! compared. Otherwise there is a tie, and the images are compared.
 
-use super::set::Set;
-use super::sides::Sides;
+use super::sides::{Set, Sides};
 use crate::Task;
 
 /// The first two sides, and the sets of sides that can follow them.
@@ -24,20 +23,19 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     pub(super) fn new(sides: &Sides, first: usize, second: usize) -> Opening<'_> {
-        let mirrored = sides.mirror[first];
+        let (mirrored, not_less) = (sides.mirror[first], &sides.not_less[first]);
         let least = Set::from_iter([first, mirrored]);
         Opening {
             sides,
             first,
             second,
-            thirds: sides.thirds(first, second),
-            lasts: sides.lasts(first, second),
+            thirds: not_less.and(&sides.across[first]).and(&sides.next[second]),
+            lasts: not_less.and(&sides.previous[first]).and(&sides.across[second]),
             least,
             tie: first == mirrored || least.contains(second),
         }
     }
 
-    /// The number of tasks.
     pub(super) fn tasks(&self) -> u64 {
         self.thirds.iter().map(|third| self.canonical(third).len()).sum()
     }
@@ -56,7 +54,8 @@ impl Opening<'_> {
             for last in lasts.iter().skip(passed as usize).take(taken as usize) {
                 let sides = [self.first, self.second, third, last];
                 let record = self.sides.preplacement(sides).pack();
-                out.push(Task { record, weight: self.weight(third, last) });
+                let weight = self.sides.orbit(sides).expect("it is canonical");
+                out.push(Task { record, weight });
             }
             skip -= passed;
             left -= taken;
@@ -67,32 +66,14 @@ impl Opening<'_> {
     /// The last sides that make a canonical preplacement with this third side.
     fn canonical(&self, third: usize) -> Set {
         let mut canonical = self.lasts.and(&self.sides.next[third]);
-        let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
+        let is_tie = self.tie || self.least.contains(third);
+        let ties = if is_tie { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
-            if self.orbit(third, last).is_none() {
+            if self.sides.orbit([self.first, self.second, third, last]).is_none() {
                 canonical.remove(last);
             }
         }
         canonical
-    }
-
-    /// The weight of a canonical preplacement.
-    fn weight(&self, third: usize, last: usize) -> u8 {
-        if self.ties(third) || self.least.contains(last) {
-            self.orbit(third, last).expect("it is canonical")
-        } else {
-            8
-        }
-    }
-
-    /// Whether the first three sides are a tie.
-    fn ties(&self, third: usize) -> bool {
-        self.tie || self.least.contains(third)
-    }
-
-    /// The size of the orbit, if these four sides are the least of it; `None` otherwise.
-    fn orbit(&self, third: usize, last: usize) -> Option<u8> {
-        self.sides.orbit([self.first, self.second, third, last])
     }
 }
 

@@ -1,6 +1,6 @@
 //! The queens of the outer rings, and the record in which they travel.
 
-use crate::{Method, Prefix};
+use crate::{Method, Prefix, Square};
 
 /// The queens of the outermost `width` rows and columns, one on each of these lines.
 ///
@@ -18,9 +18,6 @@ pub struct Preplacement {
     /// Row of the queen in column `k`.
     pub left: [u8; 2],
 }
-
-/// A row and a column.
-pub(super) type Square = (u32, u32);
 
 impl Preplacement {
     /// The record of a task in which a preplacement travels: four sides of two bytes, the outermost line in
@@ -64,17 +61,17 @@ impl Preplacement {
         let named = ring.in_rows(n, width).chain(ring.in_columns(n, width));
         let stands =
             sides.iter().all(|side| side[width as usize..].iter().all(|&unused| unused == 0))
-                && named.clone().all(|(row, column)| row < n && column < n)
+                && named.clone().all(|queen| queen.row < n && queen.column < n)
                 && fit(named.clone(), named);
         stands.then_some(ring)
     }
 
-    /// The queens as (row, column), each once: `2 * width` to `4 * width` of them.
+    /// The queens, each once: `2 * width` to `4 * width` of them. Row 0 is on top.
     ///
     /// `n` and `width` must be those of the preplacement's board; this is not checked.
-    pub fn queens(&self, n: u32, width: u32) -> impl Iterator<Item = (u32, u32)> {
+    pub fn queens(&self, n: u32, width: u32) -> impl Iterator<Item = Square> {
         let inner_rows = width..n - width;
-        let in_inner_rows = move |&(row, _): &Square| inner_rows.contains(&row);
+        let in_inner_rows = move |queen: &Square| inner_rows.contains(&queen.row);
         self.in_rows(n, width).chain(self.in_columns(n, width).filter(in_inner_rows))
     }
 
@@ -82,7 +79,7 @@ impl Preplacement {
     fn in_rows(self, n: u32, width: u32) -> impl Iterator<Item = Square> + Clone {
         (0..width).flat_map(move |k| {
             let (top, bottom) = (self.top[k as usize], self.bottom[k as usize]);
-            [(k, top.into()), (n - 1 - k, bottom.into())]
+            [Square::new(top.into(), k), Square::new(bottom.into(), n - 1 - k)]
         })
     }
 
@@ -90,7 +87,7 @@ impl Preplacement {
     fn in_columns(self, n: u32, width: u32) -> impl Iterator<Item = Square> + Clone {
         (0..width).flat_map(move |k| {
             let (left, right) = (self.left[k as usize], self.right[k as usize]);
-            [(left.into(), k), (right.into(), n - 1 - k)]
+            [Square::new(k, left.into()), Square::new(n - 1 - k, right.into())]
         })
     }
 }
@@ -100,9 +97,9 @@ pub(super) fn fit(
     mut some: impl Iterator<Item = Square>,
     others: impl Iterator<Item = Square> + Clone,
 ) -> bool {
-    some.all(|(row, column)| {
-        others.clone().all(|(other_row, other_column)| {
-            let (rows, columns) = (row.abs_diff(other_row), column.abs_diff(other_column));
+    some.all(|one| {
+        others.clone().all(|other| {
+            let (rows, columns) = (one.row.abs_diff(other.row), one.column.abs_diff(other.column));
             if rows == 0 || columns == 0 { rows == columns } else { rows != columns }
         })
     })

@@ -1,7 +1,7 @@
 //! The list of sides, and which of them fit where.
 
-use super::preplacement::{Preplacement, Square, fit};
-use super::set::Set;
+use super::preplacement::{Preplacement, fit};
+use crate::{Square, ones};
 
 /// The places of the queens of one side's outer lines along this side, read clockwise, the outermost line
 /// first. Lines beyond the width are 0.
@@ -29,11 +29,11 @@ pub(super) struct Sides {
     /// The sides that fit as the next one, clockwise.
     pub(super) next: Vec<Set>,
     /// The sides that fit as the one before.
-    previous: Vec<Set>,
+    pub(super) previous: Vec<Set>,
     /// The sides that fit across the board.
-    across: Vec<Set>,
+    pub(super) across: Vec<Set>,
     /// For each side, the sides that are not less and whose mirror image is not less.
-    not_less: Vec<Set>,
+    pub(super) not_less: Vec<Set>,
 }
 
 impl Sides {
@@ -45,14 +45,14 @@ impl Sides {
         };
         let mirror: Vec<usize> = list.iter().map(|&side| place(mirrored(side))).collect();
 
-        let turned = |(row, column): Square| (column, n - 1 - row);
+        let turned = |square: Square| Square::new(n - 1 - square.row, square.column);
         let queens = |turns: usize| -> Vec<Vec<Square>> {
-            let on_top = |side: &Side| (0..width).zip(side.map(u32::from)).collect();
-            let mut sides: Vec<Vec<Square>> = list.iter().map(on_top).collect();
-            for queen in sides.iter_mut().flatten() {
-                *queen = (0..turns).fold(*queen, |square, _| turned(square));
-            }
-            sides
+            let place = |(row, column): (u32, u8)| {
+                let on_top = Square::new(column.into(), row);
+                (0..turns).fold(on_top, |square, _| turned(square))
+            };
+            let of_side = |side: &Side| (0..width).zip(*side).map(place).collect();
+            list.iter().map(of_side).collect()
         };
         let (top, right, bottom) = (queens(0), queens(1), queens(2));
         let fit =
@@ -76,19 +76,8 @@ impl Sides {
         (0..self.list.len()).filter(|&side| side <= self.mirror[side])
     }
 
-    /// The sides that can be second.
     pub(super) fn seconds(&self, first: usize) -> Set {
         self.not_less[first].and(&self.next[first])
-    }
-
-    /// The sides that can be third.
-    pub(super) fn thirds(&self, first: usize, second: usize) -> Set {
-        self.not_less[first].and(&self.across[first]).and(&self.next[second])
-    }
-
-    /// The sides that can be last if they are also next to the third.
-    pub(super) fn lasts(&self, first: usize, second: usize) -> Set {
-        self.not_less[first].and(&self.previous[first]).and(&self.across[second])
     }
 
     /// The size of the orbit of these four sides, if they are the least of it; `None` otherwise.
@@ -114,5 +103,45 @@ impl Sides {
             bottom: self.list[self.mirror[bottom]],
             left: self.list[self.mirror[left]],
         }
+    }
+}
+
+/// The most sides of a board: 31 * 30 of width 2 for N = 32.
+const MOST_SIDES: usize = 930;
+
+/// A set of sides, by their places in the list.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Set([u64; MOST_SIDES.div_ceil(64)]);
+
+impl Set {
+    pub(super) fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    pub(super) fn contains(&self, side: usize) -> bool {
+        self.0[side / 64] >> (side % 64) & 1 == 1
+    }
+
+    /// The sides that are in both sets.
+    pub(super) fn and(&self, other: &Set) -> Set {
+        Set(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    pub(super) fn remove(&mut self, side: usize) {
+        self.0[side / 64] &= !(1 << (side % 64));
+    }
+
+    /// The members in ascending order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        let words = (0..).step_by(64).zip(&self.0);
+        words.flat_map(|(start, &word)| ones(word).map(move |bit| start + bit as usize))
+    }
+}
+
+impl FromIterator<usize> for Set {
+    fn from_iter<I: IntoIterator<Item = usize>>(sides: I) -> Set {
+        let mut set = Set::default();
+        sides.into_iter().for_each(|side| set.0[side / 64] |= 1 << (side % 64));
+        set
     }
 }

@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use super::suggested_rows;
-use super::walk::Walk;
-use crate::{PlanError, Prefix, Task, full_mask};
+use crate::{Prefix, Task, bits, full_mask};
 
 /// The most entries of an index: 24 bytes each, 1.5 MiB.
 const MAX_ENTRIES: u64 = 1 << 16;
@@ -18,17 +16,20 @@ const MAX_ENTRIES: u64 = 1 << 16;
 pub(crate) enum Images {
     /// The one whose first queen off the centre column stands in the left half, which is the canonical one.
     Left,
-    /// Both.
     Both,
 }
 
 /// A canonical prefix, and the ordinal of the first task at or below it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) start: u64,
-    pub(super) prefix: Prefix,
-    pub(super) weight: u8,
+struct Entry {
+    start: u64,
+    prefix: Prefix,
+    weight: u8,
 }
+
+/// The error of rows that hold more prefixes than the limit.
+#[derive(Debug)]
+pub(crate) struct TooManyPrefixes;
 
 /// The tasks of one board and one number of placed rows, by ordinal.
 ///
@@ -45,11 +46,7 @@ pub(crate) struct RowsPlan {
 
 impl RowsPlan {
     /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both of two
-    /// mirror images; `None` soon after `stop` begins to return `true`.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::TooManyPrefixes`], if the first `rows` rows hold more than `limit` prefixes.
+    /// mirror images, unless they hold more than `limit` prefixes; `None` soon after `stop` begins to return `true`.
     ///
     /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
     /// is refused before the search has gone deep.
@@ -59,7 +56,7 @@ impl RowsPlan {
         images: Images,
         limit: u64,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<RowsPlan>, PlanError> {
+    ) -> Result<Option<RowsPlan>, TooManyPrefixes> {
         let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
         let mut depth = 0;
         let mut prefixes_above = 0;
@@ -78,8 +75,7 @@ impl RowsPlan {
                 entry.start = tally.tasks;
                 tally.add(n, entry.prefix, deep);
                 if prefixes_above + tally.parents + tally.tasks > limit {
-                    let advice = suggested_rows(n);
-                    return Err(PlanError::TooManyPrefixes { n, rows, advice });
+                    return Err(TooManyPrefixes);
                 }
                 if stop() {
                     return Ok(None);
@@ -105,7 +101,49 @@ impl RowsPlan {
         let after = self.entries.partition_point(|entry| entry.start <= range.start);
         let entries = &self.entries[after - 1..];
         let skip = range.start - entries[0].start;
-        Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.below);
+        let mut walk = Walk { n: self.n, skip, take: range.end - range.start, weight: 0, out };
+        for entry in entries {
+            if walk.take == 0 {
+                return;
+            }
+            walk.weight = entry.weight;
+            walk.below(entry.prefix, self.below);
+        }
+    }
+}
+
+/// A walk below the entries of an index that skips `skip` tasks and then collects `take`. It skips a row at a time,
+/// by the number of free squares.
+struct Walk<'a> {
+    n: u32,
+    skip: u64,
+    take: u64,
+    weight: u8,
+    out: &'a mut Vec<Task>,
+}
+
+impl Walk<'_> {
+    fn below(&mut self, prefix: Prefix, rows: u32) {
+        let free = prefix.free(self.n);
+        let tasks = match rows {
+            0 => 1,
+            1 => free.count_ones().into(),
+            2 => two_rows(self.n, prefix),
+            _ => u64::MAX,
+        };
+        if self.skip >= tasks {
+            self.skip -= tasks;
+        } else if rows == 0 {
+            self.take -= 1;
+            self.out.push(Task { record: prefix, weight: self.weight });
+        } else {
+            for bit in bits(free) {
+                if self.take == 0 {
+                    return;
+                }
+                self.below(prefix.place(self.n, bit), rows - 1);
+            }
+        }
     }
 }
 
@@ -126,15 +164,6 @@ fn extend(n: u32, entry: Entry, images: Images) -> impl Iterator<Item = Entry> {
         start: 0,
         prefix: entry.prefix.place(n, bit),
         weight: if bit == centre || images == Images::Both { 1 } else { 2 },
-    })
-}
-
-/// The single bits of a mask, lowest first.
-pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = mask & mask.wrapping_neg();
-        mask ^= bit;
-        (bit != 0).then_some(bit)
     })
 }
 
@@ -169,7 +198,7 @@ impl Tally {
 
 /// The number of ways to place two rows below `prefix`, without visiting each: all pairs of free squares of
 /// the two rows, less the pairs in one column or on one diagonal.
-pub(super) fn two_rows(n: u32, prefix: Prefix) -> u64 {
+fn two_rows(n: u32, prefix: Prefix) -> u64 {
     let first = prefix.free(n);
     let second = prefix.place(n, 0).free(n);
     let together = first.count_ones() * second.count_ones();
@@ -183,7 +212,7 @@ pub(super) fn two_rows(n: u32, prefix: Prefix) -> u64 {
 mod tests {
     use super::*;
     use crate::MAX_N;
-    use crate::rows::MAX_TASKS;
+    use crate::rows::{MAX_TASKS, suggested_rows};
 
     #[test]
     fn the_index_is_bounded_and_its_entries_start_in_order() {

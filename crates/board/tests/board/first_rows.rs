@@ -96,5 +96,8 @@ fn impossible_plans_are_refused() {
         "completions N=4 (2 given) cannot be cut by rows M=3: it is counted by the method rows, M up \
          to 2"
     );
-    assert_eq!(refused(completions(64, ""), 5), PlanError::TooManyTasks { rows: 5 });
+    let problem = completions(64, "");
+    let too_many = refused(problem, 5);
+    assert_eq!(too_many, PlanError::TooManyTasks { problem, rows: 5 });
+    assert!(too_many.to_string().ends_with(": place 2 rows"), "{too_many}");
 }

@@ -35,6 +35,10 @@ fn small_boards() -> impl Iterator<Item = (u32, u32)> {
 /// Queens as (row, column), sorted.
 type Queens = Vec<(u32, u32)>;
 
+fn queens(ring: Preplacement, n: u32, width: u32) -> Queens {
+    ring.queens(n, width).map(|queen| (queen.row, queen.column)).collect()
+}
+
 /// Every way to give each of the outer rows and columns its queen. Each square of a line is tried
 /// in turn, unless the line has a queen from an earlier line.
 fn placements(n: u32, width: u32) -> Vec<Queens> {
@@ -103,7 +107,7 @@ fn each_orbit_is_one_task_of_its_size_as_weight() {
             *orbits.entry(least).or_insert(0) += 1;
         }
         for (task, weight) in all(n, width) {
-            let mut queens: Queens = task.queens(n, width).collect();
+            let mut queens = queens(task, n, width);
             queens.sort_unstable();
             let least = images(n, &queens).into_iter().min().expect("there are eight");
             assert_eq!(orbits.remove(&least), Some(weight), "N = {n}, width {width}: {task:?}");
@@ -190,7 +194,7 @@ fn the_queens_of_a_record_are_each_named_once() {
     for (n, width) in small_boards() {
         for expected in placements(n, width) {
             let ring = Preplacement::unpack(record(n, width, &expected), n, width);
-            let mut queens: Queens = ring.expect("is well-formed").queens(n, width).collect();
+            let mut queens = queens(ring.expect("is well-formed"), n, width);
             queens.sort_unstable();
             assert_eq!(queens, expected, "N = {n}, width {width}");
             assert!((2 * width..=4 * width).contains(&(queens.len() as u32)));

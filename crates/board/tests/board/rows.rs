@@ -231,13 +231,10 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
     assert_eq!(message(3, 5), "total N=3 cannot be cut by rows M=5: place at most 3 rows");
     assert_eq!(
         message(32, 32),
-        "the first 32 rows of a board of size 32 hold more than 1000000000 prefixes: \
-         place 6 rows"
+        "total N=32: the first 32 rows can be filled in too many ways: place 6 rows"
     );
-    assert_eq!(
-        cut(27, 9).expect_err("is refused"),
-        PlanError::TooManyPrefixes { n: 27, rows: 9, advice: 6 }
-    );
+    let problem = Problem::Total { n: 27 };
+    assert_eq!(cut(27, 9).expect_err("is refused"), PlanError::TooManyTasks { problem, rows: 9 });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Completions on boards of up to 64 columns. The row with the fewest free squares is filled first.
 
-use board::{Given, Problem, Square, low_bits};
+use board::{Given, Problem, Square, low_bits, ones};
 
 /// A row to fill, in a search that keeps a mask for each row.
 #[derive(Clone, Copy, Default)]
@@ -29,13 +29,6 @@ impl Open {
         open
     }
 
-    fn remove(&mut self, at: usize) -> OpenRow {
-        self.len -= 1;
-        let row = self.rows[at];
-        self.rows[at] = self.rows[self.len];
-        row
-    }
-
     /// Closes the squares that a queen attacks.
     fn close(&mut self, queen: Square) {
         let column = 1_u64 << queen.column;
@@ -51,19 +44,18 @@ impl Open {
         let rows = &self.rows[..self.len];
         let fewest = rows.iter().enumerate().min_by_key(|(_, open)| open.free.count_ones());
         let Some((at, _)) = fewest else { return 1 };
-        let mut rest = *self;
-        let OpenRow { row, mut free } = rest.remove(at);
-        if rest.len == 0 {
+        let OpenRow { row, free } = rows[at];
+        if self.len == 1 {
             return free.count_ones().into();
         }
-        let mut found = 0;
-        while free != 0 {
-            let column = free.trailing_zeros();
-            free &= free - 1;
+        let mut rest = *self;
+        rest.len -= 1;
+        rest.rows[at] = rest.rows[rest.len];
+        let with_queen = |column| {
             let mut next = rest;
             next.close(Square { column, row });
-            found += next.count();
-        }
-        found
+            next.count()
+        };
+        ones(free).map(with_queen).sum()
     }
 }

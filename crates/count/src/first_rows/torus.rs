@@ -1,6 +1,6 @@
 //! Toroidal boards, by a search for exact covers.
 
-use board::{MAX_N, Square, full_mask};
+use board::{MAX_N, Square, full_mask, ones};
 
 use super::open::OpenRow;
 
@@ -96,13 +96,7 @@ impl Torus {
                 return self.count_line(kind, lines[kind]);
             }
         }
-        let mut free = self.rows[chosen].free;
-        let mut found = 0;
-        while free != 0 {
-            found += self.place(chosen, free.trailing_zeros()).count();
-            free &= free - 1;
-        }
-        found
+        ones(self.rows[chosen].free).map(|column| self.place(chosen, column).count()).sum()
     }
 
     /// The number of placements, found by trying each free square of one line. `kind` is 0 for a

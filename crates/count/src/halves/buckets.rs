@@ -19,13 +19,11 @@ pub(crate) struct Buckets {
 /// The half-boards of a list by bucket, in whatever memory they are kept.
 #[derive(Clone, Copy)]
 pub(crate) struct Sorted<'a> {
-    /// The start of each bucket, and the end of the last one.
     pub(crate) starts: &'a [u32],
     /// The items, and at least [`STEP`] more at the end, whose values are unspecified.
     pub(crate) items: &'a [u32],
 }
 
-/// Sorts half-boards into buckets.
 pub(crate) struct Sorter {
     bits: u32,
     /// The place where each stream puts the next half-board of each bucket.
@@ -124,24 +122,21 @@ impl Buckets {
         4 << bits
     }
 
-    /// The number of half-boards.
     pub(crate) fn len(&self) -> usize {
         self.sorted().len()
     }
 
-    /// Removes all half-boards.
     pub(crate) fn clear(&mut self) {
         self.first.fill(0);
     }
 
-    /// All half-boards.
     pub(crate) fn sorted(&self) -> Sorted<'_> {
         Sorted { starts: &self.first, items: &self.items }
     }
 
     /// The half-boards of neighbouring buckets.
     pub(crate) fn buckets(&self, numbers: Range<u32>) -> &[u32] {
-        &self.items[self.places(numbers)]
+        &self.items[self.sorted().places(numbers)]
     }
 
     /// All half-boards, each with the number of its bucket.
@@ -162,12 +157,6 @@ impl Buckets {
             let from = &self.items[places.start + i..places.start + i + STEP];
             to[i..i + STEP].copy_from_slice(from);
         }
-    }
-
-    /// The places of the half-boards of neighbouring buckets.
-    #[inline(always)]
-    pub(crate) fn places(&self, numbers: Range<u32>) -> Range<usize> {
-        self.sorted().places(numbers)
     }
 }
 

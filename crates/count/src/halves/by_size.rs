@@ -31,13 +31,11 @@ pub struct CodeBits {
 }
 
 impl CodeBits {
-    /// The number of all bits.
     pub(crate) fn sum(self) -> u32 {
         self.low + self.high
     }
 }
 
-/// The quarters that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kept {
     /// All quarters of a board, placed once.
@@ -48,6 +46,14 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
+    /// The number of columns in which quarters are placed.
+    pub(crate) fn columns(self, n: u32) -> u32 {
+        match self {
+            Kept::All => n,
+            Kept::OfList => n / 2,
+        }
+    }
+
     /// The number of sets of columns whose quarters are kept. If not all of them are, the quarters
     /// of both halves are needed twice, for a sample and for the list. From N = 28 on they are
     /// needed for several tasks. At N = 26 and 27 placing them again takes a twentieth of the time,

@@ -34,11 +34,8 @@ use crate::halves::shared::marks::Marks;
 /// The rule by which the keys of a split's half-boards become records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The rule for the upper half's keys.
     pub(crate) upper: View,
-    /// The rule for the lower half's keys.
     pub(crate) lower: View,
-    /// The number of diagonals in an item.
     pub(crate) item_diagonals: u32,
     /// The number of chunks that hold the diagonals of an item.
     pub(crate) chunks: Chunks,
@@ -46,8 +43,7 @@ pub(crate) struct Code {
 
 impl Code {
     /// The code for all splits of an odd board of size `n` in which the queens of the halves stand
-    /// in the columns of `upper` and of `lower`. Its diagonals suit these conflicts, and its
-    /// records have [marks](super::shared::marks) of the half-boards.
+    /// in the columns of `upper` and of `lower`. Its diagonals suit these conflicts.
     ///
     /// Diagonals that one of the halves cannot have are left out. One of the two diagonals beside
     /// that of the last column is always among them, because each half has only a square of the
@@ -57,16 +53,12 @@ impl Code {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
         let mut diagonals = in_order(meetings);
         conflicts.order(&mut diagonals, by_size::code_bits(n).sum() as usize);
-        Code::with_marks(n, &diagonals, Marks::of(n))
+        Code::new(n, &diagonals, Marks::of(n))
     }
 
     /// The code of a board of size `n` (4 to 29) with these diagonals, in the order of importance,
-    /// each a bit of the upper half's keys.
-    pub(crate) fn new(n: u32, diagonals: &[u32]) -> Code {
-        Code::with_marks(n, diagonals, Marks::default())
-    }
-
-    fn with_marks(n: u32, diagonals: &[u32], marks: Marks) -> Code {
+    /// each a bit of the upper half's keys. Its records have these marks of the half-boards.
+    pub(crate) fn new(n: u32, diagonals: &[u32], marks: Marks) -> Code {
         let diagonals = diagonals.iter().copied();
         let bits = by_size::code_bits(n);
         let item_diagonals = (diagonals.len() as u32).saturating_sub(bits.sum());
@@ -119,7 +111,8 @@ mod tests {
             [(8, 0, 0b1011_0010), (9, 1 << 4, 0b1_1000_0011), (9, 1 << 8, 0b111_1000 & !16 | 1)]
         {
             let others = full_mask(n) & !(split | centre);
-            let Code { upper, lower, .. } = Code::new(n, &diagonals::diagonals(n, centre, split));
+            let Code { upper, lower, .. } =
+                Code::new(n, &diagonals::diagonals(n, centre, split), Marks::default());
             let mut found = vec![0; 64];
             let squares = |columns: u32| {
                 let columns = (0..n).filter(move |column| columns >> column & 1 == 1);
@@ -149,7 +142,7 @@ mod tests {
     fn keys_brought_to_the_upper_half_are_where_views_read_them() {
         for n in [18, 19, 24, 27, 28, 29] {
             let diagonals: Vec<u32> = diagonals::diagonals(n, 0, full_mask(n) & 0x0f0f_33aa);
-            let Code { upper, lower, .. } = Code::new(n, &diagonals);
+            let Code { upper, lower, .. } = Code::new(n, &diagonals, Marks::default());
             let mut seen = 0;
             // A lower half's diagonals are below bit N of each mask.
             for bit in (0..64).filter(|bit| bit % 32 < n).map(|bit| 1_u64 << bit) {
@@ -199,7 +192,7 @@ mod tests {
                 let squares = if n % 2 == 0 { 0..1 } else { 0..n / 2 + 1 };
                 for centre in squares.map(|column| (n % 2) << column) {
                     let diagonals = diagonals::diagonals(n, centre, split & !centre);
-                    let code = Code::new(n, &diagonals);
+                    let code = Code::new(n, &diagonals, Marks::default());
                     let item = u32::BITS - (code.upper.used as u32).leading_zeros();
                     assert_eq!(code.chunks, Chunks::of_bits(item), "N = {n}");
                     assert!(n == 28 || code.chunks == Chunks::Six, "N = {n}, {centre:b}");
@@ -216,7 +209,7 @@ mod tests {
             let split = full_mask(n) & 0x0f0f_33aa;
             let CodeBits { low, high } = by_size::code_bits(n);
             let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
-            let view = Code::new(n, &diagonals::diagonals(n, 0, split)).upper;
+            let view = Code::new(n, &diagonals::diagonals(n, 0, split), Marks::default()).upper;
             let at = |place: u32| meetings[&u32::from(view.from[(CODE + place) as usize])];
             let low_part = (0..low).rev().map(at);
             let order: Vec<u32> = low_part.chain((low..low + high).rev().map(at)).collect();

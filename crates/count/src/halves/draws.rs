@@ -55,7 +55,6 @@ impl Draws {
         Draws { every: every.into(), until: first.into(), ..Draws::ALL }
     }
 
-    /// Begins a block.
     pub(crate) fn begin(&mut self) {
         if self.every == 1 {
             return;
@@ -72,7 +71,6 @@ impl Draws {
         self.begun = (self.block != Drawn::No).then(Instant::now);
     }
 
-    /// Ends a block.
     pub(crate) fn end(&mut self) {
         if let Some(begun) = self.begun.take() {
             let sum = if self.block == Drawn::Yes { &mut self.took } else { &mut self.warmed_up };

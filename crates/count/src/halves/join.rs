@@ -67,7 +67,6 @@ pub(crate) struct Join<U: Unit> {
 const MANY_TIES: usize = 300;
 
 impl<U: Unit> Join<U> {
-    /// Room to join lists of half-boards with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits) -> Join<U> {
         Join {
             unit,

@@ -19,7 +19,7 @@ use crate::halves::code::Code;
 use crate::halves::code::view::{Reader, View};
 use crate::halves::lists::records::Records;
 use crate::halves::lists::rectangles::{Rectangle, Rectangles};
-use crate::halves::quarters::numbering::{By, Columns, Numbering};
+use crate::halves::quarters::numbering::{Columns, Numbering};
 use crate::halves::quarters::{Area, ByNumber, Half, Pair, Place, Quarters, Seen};
 use crate::halves::units::Unit;
 
@@ -61,13 +61,10 @@ struct Placed {
 /// The half-boards that are listed.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
-    /// The half of the board.
     pub(crate) half: Half,
     /// The columns of their queens.
     pub(crate) set: u32,
-    /// The window of their numbers.
     pub(crate) window: Window,
-    /// The slice that they belong to.
     pub(crate) slice: Slice,
     /// Half-boards with all of these marks are left out. With 0, none are.
     pub(crate) closed: u64,
@@ -84,11 +81,7 @@ impl Lists {
         let chosen = Place::Upper.rows(half);
         let choices: Vec<u32> =
             (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect();
-        let (by, columns) = match kept {
-            Kept::All => (By::Set, n),
-            Kept::OfList => (By::Ranks, half),
-        };
-        let numbering = |place: Place| Numbering::new(by, columns, place.rows(half));
+        let numbering = |place: Place| Numbering::new(kept, kept.columns(n), place.rows(half));
         let mut placed = Vec::new();
         placed.resize_with(kept.sets(n), Placed::default);
         let mut lists = Lists {
@@ -113,9 +106,9 @@ impl Lists {
     /// Reads the keys of all quarters. All of them must be kept, and all splits must have one code.
     pub(crate) fn read<U: Unit>(&mut self, unit: U, code: Code) {
         assert_eq!(self.kept, Kept::All, "quarters that are placed anew are not read");
-        let (upper, lower) = (unit.reader(&code.upper), unit.reader(&code.lower));
+        let (upper, lower) = (Reader::new(code.upper), Reader::new(code.lower));
         for quarters in self.placed.iter_mut().flat_map(|placed| &mut placed.quarters) {
-            quarters.read(&upper, &lower);
+            quarters.read(unit, &upper, &lower);
         }
         self.code = Some(code);
     }
@@ -144,7 +137,7 @@ impl Lists {
         let places = [Place::Upper, Place::Lower].into_iter().zip(&self.numberings);
         for (quarters, (place, numbering)) in quarters.iter_mut().zip(places) {
             let seen = self.kept.places_once(n).then_some(&mut self.seen);
-            *quarters = std::mem::take(quarters).replaced(area, place, numbering, seen);
+            quarters.replace(area, place, numbering, seen);
         }
     }
 
@@ -199,7 +192,7 @@ impl Lists {
         whole.clear();
         ties.clear();
         let Wanted { half: side, set, window, slice, closed, view } = wanted;
-        let reader = self.code.is_none().then(|| unit.reader(&view));
+        let reader = self.code.is_none().then(|| Reader::new(view));
         let place = self.place(set);
         let Lists { numberings, placed, choices, sliced, looked_at, .. } = self;
         if sliced.0 != slice {
@@ -318,7 +311,7 @@ fn add_pairs<'a>(
 fn settle<U: Unit>(
     unit: U,
     closed: u64,
-    reader: Option<&U::Reader>,
+    reader: Option<&Reader>,
     whole: &mut Records,
     ties: &mut Records,
 ) -> bool {
@@ -332,7 +325,7 @@ fn settle<U: Unit>(
         if !fits {
             list.keep(0);
         } else if let Some(reader) = reader {
-            reader.read(list.keys());
+            unit.read(reader, list.keys());
         }
         list.settle();
     }

@@ -2,8 +2,7 @@
 
 use crate::MemoryNeed;
 use crate::halves::buckets::{Buckets, Sorter};
-use crate::halves::by_size;
-use crate::halves::by_size::Kept;
+use crate::halves::by_size::{self, Kept};
 use crate::halves::join::open::Runs;
 use crate::halves::quarters::{Place, Seen};
 use crate::halves::shared::filter::Passed;
@@ -12,7 +11,6 @@ use crate::halves::shared::marks::CLOSED_COLUMNS;
 /// The room that a thread has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// The quarters that are kept.
     pub(crate) kept: Kept,
     /// The most half-boards of a list at a time that are not ties.
     pub(crate) whole: usize,
@@ -30,7 +28,8 @@ impl Room {
 
     /// The least room in which a board of size `n` can be counted.
     fn least(n: u32) -> Room {
-        Room { shared: longest_shared_list(n), ..Room::new(by_size::kept_at_least(n), least(n)) }
+        let whole = longest_list(n).min(PART);
+        Room { shared: longest_shared_list(n), ..Room::new(by_size::kept_at_least(n), whole) }
     }
 
     /// The most room that is useful.
@@ -86,13 +85,9 @@ pub(crate) fn needs(n: u32) -> MemoryNeed {
 fn fixed(n: u32, kept: Kept) -> u64 {
     // Samples of both lists and their conflicts, and the runs of a block, take most of it.
     let rest = if by_size::samples_splits(n) { 6 << 20 } else { 2 << 20 };
-    let half = n / 2;
-    let columns = match kept {
-        Kept::All => n,
-        Kept::OfList => half,
-    };
+    let columns = kept.columns(n);
     let quarters = [Place::Upper, Place::Lower].map(|place| {
-        let rows = place.rows(half);
+        let rows = place.rows(n / 2);
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
         let orders = (1..=u64::from(rows)).product::<u64>();
         let sets = rooks / orders;
@@ -141,7 +136,6 @@ fn shared_lists(n: u32) -> usize {
     (1..=half / 2).fold(1, |ways, i| ways * (half + 1 - i) / i) + 1
 }
 
-/// The longest list that tasks share.
 fn longest_shared_list(n: u32) -> usize {
     if by_size::shares_lists(n) { longest_list(n) } else { 0 }
 }
@@ -151,10 +145,6 @@ const PART: usize = 2 << 20;
 
 /// The least room of any list: enough for a chunk and the half-boards of one choice of columns.
 const LEAST: usize = 16 << 10;
-
-fn least(n: u32) -> usize {
-    longest_list(n).min(PART)
-}
 
 /// The room for the longest list of a board.
 fn longest_list(n: u32) -> usize {

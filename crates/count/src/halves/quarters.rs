@@ -24,12 +24,13 @@ pub(crate) mod numbering;
 
 use std::ops::Range;
 
-use board::{Prefix, full_mask};
+use board::{Prefix, bits, full_mask};
 
 use crate::halves::code::diagonals::key;
 use crate::halves::code::view::Reader;
 use crate::halves::quarters::numbering::{Columns, Numbering};
 use crate::halves::shared::marks::marks;
+use crate::halves::units::Unit;
 
 /// The number of keys beyond a list's end that may be loaded as part of a vector.
 pub(crate) const PADDING: usize = 8;
@@ -37,7 +38,6 @@ pub(crate) const PADDING: usize = 8;
 /// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Quarter<'a> {
-    /// The number of boards.
     pub(crate) len: usize,
     /// The diagonals as the row between the quarters sees them.
     pub(crate) meet: &'a [u64],
@@ -142,18 +142,18 @@ pub(crate) struct Area {
 }
 
 impl Quarters {
-    /// The quarters in `area` at `place`, in the order of `numbering`. They take over the memory of
-    /// `self`. Otherwise, the system would take this memory back and clear it again for each list.
+    /// Replaces these quarters by those in `area` at `place`, in the order of `numbering`. Memory is
+    /// used again. Otherwise, the system would take it back and clear it again for each list.
     ///
     /// The quarters are counted before they are moved to their places. If `seen` is given, it has
     /// room for all of them and keeps them in between, so that they are placed only once.
-    pub(crate) fn replaced(
-        self,
+    pub(crate) fn replace(
+        &mut self,
         area: Area,
         place: Place,
         numbering: &Numbering,
         mut seen: Option<&mut Vec<Seen>>,
-    ) -> Quarters {
+    ) {
         let rows = place.rows(area.n / 2);
         let at = |columns, number| numbering.of(columns) << rows | number as usize;
         let mut next = vec![0; (numbering.len() << rows) + 1];
@@ -169,11 +169,13 @@ impl Quarters {
             len += *next;
             *next = len;
         }
-        let Quarters { mut first, mut starts, mut keys, .. } = self;
+        let Quarters { first, starts, stride, keys, lower_records } = self;
+        lower_records.clear();
+        *stride = (1 << rows) + 1;
         first.clear();
         first.extend(next.iter().step_by(1 << rows));
         starts.clear();
-        starts.reserve_exact(numbering.len() * ((1 << rows) + 1));
+        starts.reserve_exact(numbering.len() * *stride);
         for (columns, &first) in first[..numbering.len()].iter().enumerate() {
             let numbers = &next[columns << rows..=(columns + 1) << rows];
             // There are at most as many quarters as ways to place rooks in seven rows and columns:
@@ -201,11 +203,10 @@ impl Quarters {
                 area.visit(place, |columns, number, meet, far| put(at(columns, number), meet, far));
             }
         }
-        Quarters { first, starts, stride: (1 << rows) + 1, keys, lower_records: Vec::new() }
     }
 
     /// Replaces the diagonals as row M sees them by their records. This is done only once.
-    pub(crate) fn read(&mut self, upper: &impl Reader, lower: &impl Reader) {
+    pub(crate) fn read<U: Unit>(&mut self, unit: U, upper: &Reader, lower: &Reader) {
         assert!(self.lower_records.is_empty(), "the keys are read already");
         let len = self.first.last().map_or(0, |len| *len as usize);
         self.lower_records = vec![0; len + PADDING];
@@ -213,9 +214,9 @@ impl Quarters {
             let (first, end) = (set[0] as usize, set[1] as usize);
             let far = &mut self.keys[first + end..2 * end];
             self.lower_records[first..end].copy_from_slice(far);
-            upper.read(far);
+            unit.read(upper, far);
         }
-        lower.read(&mut self.lower_records[..len]);
+        unit.read(lower, &mut self.lower_records[..len]);
     }
 
     /// Where the quarters with the `columns`-th set of columns start, and those after them.
@@ -240,7 +241,6 @@ impl Quarters {
 }
 
 impl<'a> ByNumber<'a> {
-    /// All quarters.
     #[inline]
     pub(crate) fn whole(self) -> Quarter<'a> {
         Quarter { len: self.meet.len() - PADDING, meet: self.meet, far: self.far }
@@ -263,24 +263,15 @@ impl Area {
         let empty = Placing { ranks: 0, number: 0, prefix: Prefix::EMPTY, back: 0 };
         self.place(place.rows(half), 0, empty, &mut |placing| {
             let Placing { ranks, number, prefix, back } = placing;
-            let below = key(prefix.left, prefix.right);
-            let (meet, far) = match place {
-                Place::Upper => {
-                    let rows = Place::Lower.rows(half);
-                    let left = u64::from(prefix.left) << rows & u64::from(full_mask(self.n));
-                    (below, key(left as u32, prefix.right >> rows))
-                }
-                Place::Lower => (back, below),
+            let (meet, rows_below) = match place {
+                Place::Upper => (key(prefix.left, prefix.right), Place::Lower.rows(half)),
+                Place::Lower => (back, 0),
             };
-            let far = if self.marked {
-                let rows_below = match place {
-                    Place::Upper => Place::Lower.rows(half),
-                    Place::Lower => 0,
-                };
-                far | marks(self.n, far, number << rows_below)
-            } else {
-                far
-            };
+            let left = u64::from(prefix.left) << rows_below & u64::from(full_mask(self.n));
+            let mut far = key(left as u32, prefix.right >> rows_below);
+            if self.marked {
+                far |= marks(self.n, far, number << rows_below);
+            }
             if (far | far >> 32) as u32 & self.centre == 0 {
                 found(Columns { set: prefix.down, ranks }, number, meet, far);
             }
@@ -291,10 +282,7 @@ impl Area {
         if row == rows {
             return found(placing);
         }
-        let mut free = placing.prefix.free(self.n) & self.columns;
-        while free != 0 {
-            let bit = free & free.wrapping_neg();
-            free ^= bit;
+        for bit in bits(placing.prefix.free(self.n) & self.columns) {
             let right = u64::from(bit) << row & u64::from(full_mask(self.n));
             let rank = (self.columns & (bit - 1)).count_ones();
             let next = Placing {

@@ -45,7 +45,6 @@ use crate::halves::units::Unit;
 /// The lists that are shared by tasks whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
     n: u32,
-    /// The tasks that the lists are for.
     block: Option<Block>,
     /// The upper list of the previous task. Its buckets are numbered by marks, too.
     upper: Buckets,
@@ -57,7 +56,6 @@ pub(crate) struct Shared {
 
 /// Tasks whose upper halves have the same columns right of the centre.
 struct Block {
-    /// The columns right of the centre.
     right: u32,
     code: Code,
     /// The columns of the upper list, if there is one.
@@ -65,7 +63,6 @@ struct Block {
 }
 
 impl Shared {
-    /// No lists yet, of a board of size `n`.
     pub(crate) fn new(n: u32, room: Room) -> Shared {
         let upper_bits = by_size::code_bits(n).sum() + CLOSED_COLUMNS;
         Shared {
@@ -107,7 +104,9 @@ impl Shared {
             unreachable!("there is a block now")
         };
         let Code { upper: above, lower: below, item_diagonals, chunks } = block.code;
-        if is_next_to_the_centre(n, centre) {
+        // With the centre row's queen next to the centre, no half-board counts: the queen attacks the
+        // centre column's queen or is nearer to the centre.
+        if centre << 1 == 1 << (n / 2) {
             work.build.whole.clear();
             work.probe.whole.clear();
             return Ok(chunks);
@@ -153,14 +152,10 @@ fn list<U: Unit>(
     let closed = u64::from(!set & full_mask(n / 2 - 1)) << n;
     let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
     let Workspace { unit, records, ties, .. } = work;
-    let rest = lists.list(*unit, wanted, 0, records, ties);
-    rest.map_or(Ok(()), |_| Err(TooLong))
-}
-
-/// Whether the square `centre` is next to the centre. With the centre row's queen there, no
-/// half-board counts: the queen attacks the centre column's queen or is nearer to the centre.
-fn is_next_to_the_centre(n: u32, centre: u32) -> bool {
-    centre << 1 == 1 << (n / 2)
+    match lists.list(*unit, wanted, 0, records, ties) {
+        None => Ok(()),
+        Some(_) => Err(TooLong),
+    }
 }
 
 /// The filter for the upper half-boards of a shared list that count with the queen on the square

@@ -48,26 +48,16 @@ pub(crate) trait CountTasks: Send + Sync {
     fn draws(&mut self) -> &mut Draws;
 }
 
-/// Counts tasks with the instructions of one unit.
 pub(crate) struct TaskCounter<U: Unit> {
     n: u32,
     kept: Kept,
     /// The quarters for the last square of the centre row, or for every square.
     lists: Option<Lists>,
     last_code: LastCode,
-    /// The list of upper half-boards that the build side holds.
-    built: Option<Built>,
+    /// The split and the slice whose upper half-boards are all in the build side, and their code.
+    built: Option<(Split, Code)>,
     shared: Option<Shared>,
     work: Workspace<U>,
-}
-
-/// The half-boards of a build side that holds all of them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Built {
-    centre: u32,
-    columns: u32,
-    slice: Slice,
-    code: Code,
 }
 
 impl<U: Unit> TaskCounter<U> {
@@ -91,7 +81,8 @@ impl<U: Unit> TaskCounter<U> {
         let shared = shared.as_mut().filter(|shared| shared.has(split))?;
         *built = None;
         let lists = quarters(lists, work.unit, *n, *kept, 0, shares);
-        work.clear_ties();
+        work.build.ties.clear();
+        work.probe.ties.clear();
         shared.list(split, lists, work).ok()
     }
 
@@ -108,24 +99,11 @@ impl<U: Unit> TaskCounter<U> {
             None => last_code.serve(n, split, || choose::of_split(work.unit, n, split, lists)),
         };
 
-        let upper = Wanted {
-            half: Half::Upper,
-            set: split.columns,
-            window: shares.upper,
-            slice: split.upper,
-            closed: 0,
-            view: code.upper,
-        };
-        let lower = Wanted {
-            half: Half::Lower,
-            set: split.others(n),
-            window: shares.lower,
-            slice: split.lower,
-            closed: 0,
-            view: code.lower,
-        };
-        let Split { centre, columns, upper: slice, .. } = split;
-        let wanted = Built { centre, columns, slice, code };
+        let wanted =
+            |half, set, window, slice, view| Wanted { half, set, window, slice, view, closed: 0 };
+        let upper = wanted(Half::Upper, split.columns, shares.upper, split.upper, code.upper);
+        let lower = wanted(Half::Lower, split.others(n), shares.lower, split.lower, code.lower);
+        let wanted = (Split { lower: Slice::WHOLE, ..split }, code);
         let is_built = built.take() == Some(wanted);
         // Steps 3 to 6: both sides are listed, sorted and joined. A list that does not fit is
         // joined in parts, and the other list is made once more for each part.
@@ -200,7 +178,6 @@ pub(crate) struct Workspace<U: Unit> {
 }
 
 impl<U: Unit> Workspace<U> {
-    /// Empty lists, for which there is `room`, with a code of this many bits.
     pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
         let buckets = |room| Buckets::new(bits.sum(), room);
         let side = || Side { whole: buckets(room.whole), ties: buckets(room.ties) };
@@ -214,12 +191,6 @@ impl<U: Unit> Workspace<U> {
             join: Join::new(unit, bits),
             draws: Draws::ALL,
         }
-    }
-
-    /// Removes the ties of both sides.
-    pub(crate) fn clear_ties(&mut self) {
-        self.build.ties.clear();
-        self.probe.ties.clear();
     }
 
     /// Steps 3 and 4: lists and sorts the wanted half-boards, beginning with the choice `from`, as

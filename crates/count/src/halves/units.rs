@@ -1,7 +1,7 @@
 //! Units: the steps of the method that have an implementation for each instruction set.
 
 use crate::halves::buckets::STEP;
-use crate::halves::code::view::{Reader, View};
+use crate::halves::code::view::Reader;
 use crate::halves::join::build::{LANES, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
@@ -59,9 +59,6 @@ pub(crate) mod portable;
 /// The right to execute some instructions. A value exists only if the processor has them. The
 /// default of each step is plain Rust.
 pub(crate) trait Unit: Copy + Send + Sync + 'static {
-    /// A view in the form in which the unit reads keys.
-    type Reader: Reader;
-
     /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
     /// returns their number. `keys` has room for every pair and for
     /// [`PADDING`](crate::halves::quarters::PADDING) more.
@@ -75,8 +72,10 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
     /// Prefetches the cache lines that say where quarters start.
     fn prefetch_starts(self, _first: &[u32], _starts: &[u16]) {}
 
-    /// Prepares a view.
-    fn reader(self, view: &View) -> Self::Reader;
+    /// Replaces each key by its record.
+    fn read(self, reader: &Reader, keys: &mut [u64]) {
+        reader.read(keys);
+    }
 
     /// Moves the keys that lack a bit of `closed` to the start. Returns their number. The contents
     /// after them are unspecified.

@@ -145,8 +145,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
     ] {
         let mut tasks = plan_index(problem, method).tasks(0..2).expect("the plan has the range");
         tasks.push(Task { record: Prefix { left: 1 << 31, ..Prefix::EMPTY }, weight: 1 });
-        let error =
-            CountError::BadTask { index: 2, problem: problem.name(), n: problem.n(), method };
+        let error = CountError::BadTask(2);
         for variant in variants(method) {
             let mut kernel = kernel(variant, problem, method);
             assert_eq!(kernel.count(&tasks), Err(error), "{variant}");
@@ -163,7 +162,7 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
     };
     let (total, mirrored) = (Problem::Total { n: 8 }, Variant::Mirrored(Backend::Portable));
     let error = refused(mirrored, total, Method::Halves);
-    assert_eq!(error, KernelError::Variant { method: Method::Halves, variant: mirrored });
+    assert_eq!(error, KernelError::Variant(Method::Halves, mirrored));
     for (problem, method) in [
         (total, Method::Rows { rows: 9 }),
         (total, Method::Ring { width: 0 }),
@@ -173,12 +172,12 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
         (Problem::Superqueens { n: 4 }, Method::Rows { rows: 5 }),
     ] {
         let error = refused(Backend::Portable.into(), problem, method);
-        assert_eq!(error, KernelError::Problem { problem, method });
+        assert_eq!(error, KernelError::Problem(problem, method));
     }
     let ring = Method::Ring { width: 1 };
     for backend in Backend::ALL.iter().copied().filter(|backend| !backend.is_available()) {
         let error = refused(backend.into(), total, ring);
-        assert_eq!(error, KernelError::Backend(MissingBackend { backend }));
+        assert_eq!(error, KernelError::Backend(MissingBackend(backend)));
     }
 }
 

@@ -74,8 +74,8 @@ pub struct Found {
     /// The number of placements.
     pub total: u128,
     /// Number of partial placements, if the algorithm counts them. It is the number of whole boards
-    /// for the first three, of queens placed for the classical searches and `forced`, of distinct
-    /// states for `states`, and of stored states for the farm's searches.
+    /// for the first three, of queens placed for the classical searches and `forced`, and of distinct
+    /// states for `states`.
     pub nodes: Option<u64>,
 }
 
@@ -166,7 +166,7 @@ fn by_tasks(
     }
     let mut kernel = Kernel::with_memory(memory.min(need.most), backend, problem, method)?;
     let total = kernel.count_range(&index, 0..index.len())?;
-    Ok(Ok(Found { total: total.into(), nodes: kernel.nodes() }))
+    Ok(Ok(Found { total: total.into(), nodes: None }))
 }
 
 #[cfg(test)]

@@ -100,8 +100,7 @@ fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
     let shown = shown.context("no task of the ring has a placement")?;
     let Task { record, weight } = tasks.tasks[shown];
     let ring = Preplacement::unpack(record, n, 1).context("a task of the ring is none")?;
-    let queens: Vec<Square> =
-        ring.queens(n, 1).map(|(row, column)| Square { column, row }).collect();
+    let queens: Vec<Square> = ring.queens(n, 1).collect();
     let mut section = format!(
         "## A ring: the method ring\n\n\
          The queens of the outer rows and columns, the ring, are placed first. Rotations and reflections make \

@@ -23,7 +23,7 @@ direct, arrays, stack and permutations; 14 for forced-columns, forced and states
 mirror, flip, mirror-flip, unique and the three by reference; 17 for rows and ring; 18 for halves.
 
 nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
-direct to mirror-flip and by forced, distinct states by states, states stored by rows and ring; the others do not count \
+direct to mirror-flip and by forced, distinct states by states; the others do not count \
 them. seconds are processor time of the one thread, the least of several runs; the range says how much longer the \
 slowest took.";
 

@@ -338,10 +338,7 @@ async fn count(
     };
     let backend = count.backend.name();
     // An answer up to symmetry needs a search besides the count.
-    let answering = spawn_blocking(move || match counts_orbits {
-        true => Answering::up_to_symmetry(problem),
-        false => Answering::new(problem),
-    });
+    let answering = spawn_blocking(move || Answering::new(problem, counts_orbits));
     let mut progress = Progress::new(args.progress.is_wanted(), false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;

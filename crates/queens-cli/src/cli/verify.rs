@@ -87,7 +87,7 @@ fn recounter(name: &str) -> anyhow::Result<Recounter> {
 /// The variant that counts the tasks of `method` again. `None` if the method searches anyway.
 fn variant(method: Method, by: Option<Recounter>) -> Option<Variant> {
     match (by, method) {
-        (None, _) => Variant::to_check(Backend::detect().name(), method, false),
+        (None, _) => Some(Variant::to_check(Backend::detect().name(), method, false)),
         (Some(Recounter::Loop(Backend::Reference)), _) => {
             Some(Variant::Straight(Backend::Reference))
         }

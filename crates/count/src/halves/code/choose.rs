@@ -16,15 +16,13 @@ use crate::halves::code::Code;
 use crate::halves::code::conflicts::Conflicts;
 use crate::halves::code::diagonals::{diagonals, key};
 use crate::halves::lists::Lists;
+use crate::halves::shared::marks::Marks;
 use crate::halves::units::Unit;
 
 /// The code of a split. On a larger board, its half-boards are sampled for it.
 pub(crate) fn of_split<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> Code {
-    if !by_size::samples_splits(n) {
-        return arranged(n, split, Conflicts::default());
-    }
-    let conflicts = conflicts(unit, n, [split], by_size::sampled_pairs(n), lists);
-    arranged(n, split, conflicts)
+    let sampled = by_size::samples_splits(n).then_some(split);
+    arranged(n, split, conflicts(unit, n, sampled, by_size::sampled_pairs(n), lists))
 }
 
 /// The code that was chosen last. It serves the other tasks of its split, and some of the splits
@@ -64,7 +62,7 @@ impl LastCode {
 fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Code {
     let mut diagonals = diagonals(n, split.centre, split.columns);
     conflicts.order(&mut diagonals, by_size::code_bits(n).sum() as usize);
-    Code::new(n, &diagonals)
+    Code::new(n, &diagonals, Marks::default())
 }
 
 /// Samples of both lists of a split: half-boards that do not attack the centre row's queen, without
@@ -150,7 +148,13 @@ mod tests {
 
     #[test]
     fn a_code_serves_eight_similar_splits_with_the_same_centre() {
-        let code = |n| Code::new(n, &diagonals(n, 1, 0b1_1110));
+        let code = |n| {
+            arranged(
+                n,
+                Split { centre: 1, columns: 0b1_1110, ..Split::default() },
+                Conflicts::default(),
+            )
+        };
         let samples = |n: u32, splits: &[(u32, u32)]| {
             let mut last = LastCode::default();
             let mut samples = 0;

@@ -8,6 +8,8 @@
 
 use std::cmp::Reverse;
 
+use board::ones;
+
 use crate::halves::code::diagonals::as_upper;
 
 /// The bits on which sampled pairs of an upper and a lower half-board meet.
@@ -35,12 +37,8 @@ impl Conflicts {
     pub(crate) fn order(mut self, diagonals: &mut [u32], count: usize) {
         for i in 0..count.min(diagonals.len()) {
             let mut meetings = [0_u32; 64];
-            for &conflict in &self.0 {
-                let mut bits = conflict;
-                while bits != 0 {
-                    meetings[bits.trailing_zeros() as usize] += 1;
-                    bits &= bits - 1;
-                }
+            for bit in self.0.iter().flat_map(|&conflict| ones(conflict)) {
+                meetings[bit as usize] += 1;
             }
             // Among equals, the first one is taken, which was the most important one before.
             let rest = diagonals[i..].iter().enumerate();

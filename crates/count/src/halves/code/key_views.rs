@@ -9,7 +9,7 @@ use board::halves::Split;
 use crate::halves::by_size::CodeBits;
 use crate::halves::code::conflicts::Conflicts;
 use crate::halves::code::diagonals::{diagonals, in_other_half};
-use crate::halves::code::view::{ByBytes, CODE, View};
+use crate::halves::code::view::{CODE, View, by_bytes};
 
 /// The tables by which the keys of upper and of lower half-boards become records: for each byte of
 /// a key the bits of the record. A record has the number of a bucket in its upper 32 bits, and an
@@ -58,7 +58,7 @@ pub fn key_views(
         let (low_at, high_at) = if half == build { (0, bits.low) } else { (bits.high, 0) };
         let from = order.iter().map(|&bit| if half == 0 { bit } else { in_other_half(n, bit) });
         let moves = from.zip(bits.places(low_at, high_at));
-        ByBytes::new(&View::new(moves)).0
+        by_bytes(&View::new(moves))
     })
 }
 

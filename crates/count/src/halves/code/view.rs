@@ -1,6 +1,8 @@
 //! Turns keys into records. A record has a code, which numbers the bucket, and an item, in which
 //! halves are compared.
 
+use std::cell::OnceCell;
+
 /// The first bit of a record's code; the bits below are the item.
 pub(crate) const CODE: u32 = u32::BITS;
 
@@ -32,52 +34,50 @@ impl View {
     }
 }
 
-/// The item of a record.
 pub(crate) fn item(record: u64) -> u32 {
     record as u32
 }
 
-/// The number of the bucket of a record.
 pub(crate) fn bucket(record: u64) -> u32 {
     (record >> CODE) as u32
 }
 
-/// A view in a form that reads many keys.
-pub(crate) trait Reader {
+/// A view for many keys, with the tables by which most units read them. The tables are made when
+/// they are first used.
+pub(crate) struct Reader {
+    pub(crate) view: View,
+    tables: OnceCell<Box<[[u64; 256]; 8]>>,
+}
+
+impl Reader {
+    pub(crate) fn new(view: View) -> Reader {
+        Reader { view, tables: OnceCell::new() }
+    }
+
     /// Replaces each key by its record.
-    fn read(&self, keys: &mut [u64]);
+    pub(crate) fn read(&self, keys: &mut [u64]) {
+        let tables = self.tables.get_or_init(|| by_bytes(&self.view));
+        for key in keys {
+            let bytes = tables.iter().zip(key.to_le_bytes());
+            *key = bytes.fold(0, |record, (table, byte)| record | table[usize::from(byte)]);
+        }
+    }
 }
 
 /// A view as eight tables, which have the record of each byte of a key.
-pub(crate) struct ByBytes(pub(crate) Box<[[u64; 256]; 8]>);
-
-impl ByBytes {
-    pub(crate) fn new(view: &View) -> ByBytes {
-        let mut to = [0_u64; 64];
-        for (place, &bit) in view.from.iter().enumerate() {
-            to[usize::from(bit)] |= 1 << place & view.used;
-        }
-        let mut tables = Box::new([[0; 256]; 8]);
-        for (table, to) in tables.iter_mut().zip(to.as_chunks::<8>().0) {
-            for (bit, to) in to.iter().enumerate() {
-                let (lesser, rest) = table.split_at_mut(1 << bit);
-                for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
-                    *with = lesser | to;
-                }
+pub(crate) fn by_bytes(view: &View) -> Box<[[u64; 256]; 8]> {
+    let mut to = [0_u64; 64];
+    for (place, &bit) in view.from.iter().enumerate() {
+        to[usize::from(bit)] |= 1 << place & view.used;
+    }
+    let mut tables = Box::new([[0; 256]; 8]);
+    for (table, to) in tables.iter_mut().zip(to.as_chunks::<8>().0) {
+        for (bit, to) in to.iter().enumerate() {
+            let (lesser, rest) = table.split_at_mut(1 << bit);
+            for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                *with = lesser | to;
             }
         }
-        ByBytes(tables)
     }
-
-    #[inline]
-    fn record(&self, key: u64) -> u64 {
-        let bytes = key.to_le_bytes();
-        self.0.iter().zip(bytes).fold(0, |record, (table, byte)| record | table[usize::from(byte)])
-    }
-}
-
-impl Reader for ByBytes {
-    fn read(&self, keys: &mut [u64]) {
-        keys.iter_mut().for_each(|key| *key = self.record(*key));
-    }
+    tables
 }

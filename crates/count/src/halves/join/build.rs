@@ -12,24 +12,20 @@ pub(crate) const LANES: usize = 1024;
 pub(crate) struct Block {
     /// The items of the lanes that are filled, and room to copy more.
     pub(crate) items: Box<[u32; LANES + STEP]>,
-    /// The number of lanes that are filled.
     pub(crate) len: usize,
     /// The high parts of the lanes, each with its first lane.
     pub(crate) highs: Vec<(u32, usize)>,
 }
 
 impl Block {
-    /// A block without half-boards.
     pub(crate) fn new() -> Block {
         Block { items: Box::new([0; LANES + STEP]), len: 0, highs: Vec::new() }
     }
 
-    /// The number of lanes that are not filled.
     pub(crate) fn room(&self) -> usize {
         LANES - self.len
     }
 
-    /// Empties all lanes.
     pub(crate) fn empty(&mut self) {
         self.len = 0;
         self.highs.clear();
@@ -52,7 +48,6 @@ impl Block {
 pub(crate) struct Lanes(pub(crate) [u64; LANES / 64]);
 
 impl Lanes {
-    /// The set without lanes.
     pub(crate) const NONE: Lanes = Lanes([0; LANES / 64]);
 
     /// Adds the lanes `start..end`, which must not be empty.
@@ -90,7 +85,6 @@ pub(crate) struct Table(pub(crate) [Entry; 1 << CHUNK_BITS]);
 pub(crate) struct Tables(pub(crate) [[Table; LANES / ENTRY_LANES]; CHUNKS]);
 
 impl Tables {
-    /// Tables of no half-board.
     pub(crate) fn new() -> Box<Tables> {
         let empty = Table([[0; ENTRY_LANES / 64]; 1 << CHUNK_BITS]);
         Box::new(Tables([[empty; LANES / ENTRY_LANES]; CHUNKS]))

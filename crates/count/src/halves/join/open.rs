@@ -15,6 +15,8 @@
 
 use std::ops::Range;
 
+use board::ones;
+
 use crate::halves::buckets::Buckets;
 use crate::halves::join::build::{ENTRY_LANES, Entry, Lanes};
 
@@ -32,19 +34,15 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The places of its probes.
     #[inline(always)]
     pub(crate) fn probes(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// The halves of a block in which lanes are open to a run, as bits. The first half is the lowest
-/// bit.
-pub(crate) type OpenHalves = usize;
-
-/// Lanes of both halves.
-pub(crate) const BOTH: OpenHalves = 3;
+/// The halves of a block in which lanes are open to a run, as bits: both. The first half is the
+/// lowest bit.
+pub(crate) const BOTH: usize = 3;
 
 /// The runs of a block, and the lanes that are open to them.
 pub(crate) struct Runs {
@@ -85,7 +83,7 @@ impl Runs {
 
     /// The runs to which lanes in exactly these halves are open.
     #[inline(always)]
-    pub(crate) fn with(&self, halves: OpenHalves) -> &[Run] {
+    pub(crate) fn with(&self, halves: usize) -> &[Run] {
         &self.runs[halves][..self.len[halves]]
     }
 
@@ -112,10 +110,8 @@ impl Runs {
         let mut having = [Lanes::NONE; MOST_HIGH_BITS];
         let ends = highs[1..].iter().map(|&(_, start)| start).chain([len]);
         for (&(high, start), end) in highs.iter().zip(ends) {
-            let mut bits = high & varying;
-            while bits != 0 {
-                having[bits.trailing_zeros() as usize].add(start, end);
-                bits &= bits - 1;
+            for bit in ones((high & varying).into()) {
+                having[bit as usize].add(start, end);
             }
         }
         let mut set = next_subset(0, varying);
@@ -262,7 +258,7 @@ mod tests {
         };
         let runs =
             Runs::of(&[(lanes(0, 512), 0..1), (lanes(512, 513), 1..3), (lanes(511, 513), 3..4)]);
-        let probes = |halves: OpenHalves| {
+        let probes = |halves: usize| {
             let [run] = runs.with(halves) else { panic!("there is one of each") };
             run.probes()
         };

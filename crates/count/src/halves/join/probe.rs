@@ -29,7 +29,6 @@ impl Chunks {
 pub(crate) struct Probe(u64);
 
 impl Probe {
-    /// The probe of an item.
     #[inline(always)]
     pub(crate) fn of(item: u32) -> Probe {
         let item = u64::from(item);
@@ -40,7 +39,6 @@ impl Probe {
         Probe(chunk(0) | chunk(1) | chunk(2) | chunk(3) | chunk(4) | chunk(5) | chunk(6))
     }
 
-    /// Writes the probe of each item.
     #[inline(always)]
     pub(crate) fn of_items(items: &[u32], probes: &mut [Probe]) {
         for (item, probe) in items.iter().zip(probes) {

@@ -17,12 +17,10 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// An empty list with room for `room` half-boards.
     pub(crate) fn new(room: usize) -> Records {
         Records { records: vec![0; room], len: 0, settled: 0, room }
     }
 
-    /// Starts a new list.
     pub(crate) fn clear(&mut self) {
         (self.len, self.settled) = (0, 0);
     }
@@ -66,7 +64,6 @@ impl Records {
         &self.records[..self.settled]
     }
 
-    /// The number of settled half-boards.
     pub(crate) fn len(&self) -> usize {
         self.as_slice().len()
     }

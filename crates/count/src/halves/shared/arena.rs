@@ -30,7 +30,6 @@ struct List {
 pub(crate) struct TooLong;
 
 impl Arena {
-    /// An arena without lists, with room for `room` half-boards.
     pub(crate) fn new(room: usize) -> Arena {
         Arena {
             lists: HashMap::new(),
@@ -40,7 +39,6 @@ impl Arena {
         }
     }
 
-    /// Removes all lists.
     pub(crate) fn clear(&mut self) {
         self.lists.clear();
         self.starts.clear();

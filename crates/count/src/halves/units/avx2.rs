@@ -1,27 +1,17 @@
 //! AVX2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
 
-pub(super) mod filter;
-
 use std::arch::x86_64::*;
 
-use self::filter::{filter, leave_out, ranks};
-use crate::avx2::{Avx2, load, store};
+use crate::avx2::{self, Avx2, load, permutation, store};
 use crate::halves::buckets::STEP;
-use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, LANES, Tables};
 use crate::halves::join::open::{BOTH, Runs};
 use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
-use crate::halves::units::Unit;
+use crate::halves::units::{Unit, leave_out_from};
 
 impl Unit for Avx2 {
-    type Reader = ByBytes;
-
-    fn reader(self, view: &View) -> ByBytes {
-        ByBytes::new(view)
-    }
-
     by_functions! {
         fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
         fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>);
@@ -133,6 +123,58 @@ fn pair_held<const VECTORS: usize>(
     len
 }
 
+#[target_feature(enable = "avx2,popcnt")]
+fn leave_out(keys: &mut [u64], closed: u64) -> usize {
+    let closed_lanes = _mm256_set1_epi64x(closed as i64);
+    let mut len = 0;
+    let whole = keys.len() - keys.len() % KEYS;
+    for start in (0..whole).step_by(KEYS) {
+        let some = load(keys, start);
+        let lost = _mm256_cmpeq_epi64(_mm256_and_si256(some, closed_lanes), closed_lanes);
+        let stay = !_mm256_movemask_pd(_mm256_castsi256_pd(lost)) as usize & 0xf;
+        // At most as many keys stay as come before. So no key is overwritten before it is loaded.
+        store(keys, len, _mm256_permutevar8x32_epi32(some, load(&PACK[stay], 0)));
+        len += stay.count_ones() as usize;
+    }
+    leave_out_from(keys, whole, len, closed)
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
+    const ITEMS: usize = 8;
+    let same = |word: u32| _mm256_set1_epi32(word as i32);
+    let (most, bits, keep) = (same(rule.most), same(rule.bits), same(rule.keep));
+    let Passed { through, before } = passed;
+    assert!(groups.len() * STEP <= to.len(), "room for all and a group");
+    let mut len = 0;
+    for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {
+        *before = len as u32;
+        let may = std::mem::take(through);
+        for (half, items) in items.as_chunks::<ITEMS>().0.iter().enumerate() {
+            let some = load(items, 0);
+            let apart = _mm256_cmpeq_epi32(_mm256_and_si256(some, bits), _mm256_setzero_si256());
+            let below = _mm256_cmpeq_epi32(_mm256_min_epu32(some, most), some);
+            let passes = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(apart, below)));
+            let passes = passes as usize & usize::from(may >> (half * ITEMS)) & 0xff;
+            let kept = _mm256_and_si256(some, keep);
+            let packed = _mm256_permutevar8x32_epi32(kept, permutation(&avx2::PACK, passes as u8));
+            // SAFETY: `len` is at most the number of items before, and there is room for these and
+            // for the rest of this group.
+            unsafe {
+                _mm256_storeu_si256(to.as_mut_ptr().add(len).cast(), packed);
+            }
+            *through |= (passes as u16) << (half * ITEMS);
+            len += passes.count_ones() as usize;
+        }
+    }
+    before[groups.len()] = len as u32;
+}
+
+#[target_feature(enable = "popcnt")]
+pub(super) fn ranks(places: &[u32], step: usize, passed: &Passed, to: &mut [u32]) {
+    passed.ranks(places, step, to);
+}
+
 /// Extracts each bit of 32 items at a time as a mask.
 #[target_feature(enable = "avx2")]
 fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
@@ -158,7 +200,9 @@ fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
-    let order = bytes_of_four();
+    // It brings the corresponding bytes of four items together.
+    let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let order = _mm256_broadcastsi128_si256(order);
     // Four items come from each half, so that the lanes are in the order of the items.
     let some = |i: usize| {
         let (low, high) = (start + 4 * i, start + 16 + 4 * i);
@@ -242,14 +286,6 @@ fn fits<const USED: usize>(
         }
     }
     fits
-}
-
-/// The permutation that brings the corresponding bytes of four items together.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn bytes_of_four() -> __m256i {
-    let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    _mm256_broadcastsi128_si256(order)
 }
 
 /// The lower and the upper bit of the sum of three bits, in each place.

@@ -10,7 +10,7 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use self::tables::{ACROSS, tabulate};
-use super::avx2::{filter::ranks, prefetch, prefetch_starts};
+use super::avx2::{prefetch, prefetch_starts, ranks};
 use crate::avx512::{Avx512, load, store};
 use crate::halves::buckets::STEP;
 use crate::halves::code::view::{Reader, View};
@@ -22,17 +22,11 @@ use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::{Unit, leave_out_from};
 
 impl Unit for Avx512<u32> {
-    type Reader = ByVectors;
-
-    fn reader(self, view: &View) -> ByVectors {
-        let bytes = (u64::BITS - view.used.leading_zeros()).div_ceil(8) as usize;
-        ByVectors { _unit: self, from: view.from, used: view.used, bytes }
-    }
-
     by_functions! {
         fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
         fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>);
         fn prefetch_starts(first: &[u32], starts: &[u16]);
+        fn read(reader: &Reader, keys: &mut [u64]);
         fn leave_out(keys: &mut [u64], closed: u64) -> usize;
         fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]);
         fn ranks(places: &[u32], step: usize, passed: &Passed, to: &mut [u32]);
@@ -40,23 +34,6 @@ impl Unit for Avx512<u32> {
         fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);
         fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64;
         fn count_apart(item: u32, items: &[u32]) -> u64;
-    }
-}
-
-/// A view in the form that the instructions use.
-pub(crate) struct ByVectors {
-    /// The right to read keys.
-    _unit: Avx512<u32>,
-    from: [u8; 64],
-    used: u64,
-    /// The number of bytes of a record.
-    bytes: usize,
-}
-
-impl Reader for ByVectors {
-    fn read(&self, keys: &mut [u64]) {
-        // SAFETY: a unit exists, so `new` has found the instructions that `read` enables.
-        unsafe { read(keys, self) }
     }
 }
 
@@ -116,13 +93,13 @@ fn pair_held<const VECTORS: usize>(
 /// it covers, so a batch of keys lies between the stores and the loads. The last keys are too few
 /// for a batch and are copied into one, because masked stores would be slower.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
-fn read(keys: &mut [u64], reader: &ByVectors) {
+fn read(Reader { view, .. }: &Reader, keys: &mut [u64]) {
     let (batches, rest) = keys.as_chunks_mut();
-    batches.iter_mut().for_each(|batch| read_batch(batch, reader));
+    batches.iter_mut().for_each(|batch| read_batch(batch, view));
     if !rest.is_empty() {
         let mut batch = [0; BATCH];
         batch[..rest.len()].copy_from_slice(rest);
-        read_batch(&mut batch, reader);
+        read_batch(&mut batch, view);
         rest.copy_from_slice(&batch[..rest.len()]);
     }
 }
@@ -131,17 +108,18 @@ fn read(keys: &mut [u64], reader: &ByVectors) {
 const BATCH: usize = 16 * KEYS;
 
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
-fn read_batch(keys: &mut [u64; BATCH], reader: &ByVectors) {
+fn read_batch(keys: &mut [u64; BATCH], view: &View) {
     let across = load(&ACROSS, 0);
-    let used = _mm512_set1_epi64(reader.used as i64);
-    let bytes = reader.from.as_chunks().0;
+    let used = _mm512_set1_epi64(view.used as i64);
+    let used_bytes = (u64::BITS - view.used.leading_zeros()).div_ceil(8) as usize;
+    let bytes = view.from.as_chunks().0;
     let from: [__m512i; 8] =
         std::array::from_fn(|i| _mm512_set1_epi64(i64::from_le_bytes(bytes[i])));
     // Probe `i` of a vector has byte `i` of each record.
     let mut batch = [[0; 8]; BATCH / KEYS];
     for (i, bytes) in batch.iter_mut().enumerate() {
         let some = load(keys, KEYS * i);
-        for (bytes, from) in bytes[..reader.bytes].iter_mut().zip(from) {
+        for (bytes, from) in bytes[..used_bytes].iter_mut().zip(from) {
             *bytes = _mm512_bitshuffle_epi64_mask(some, from);
         }
     }

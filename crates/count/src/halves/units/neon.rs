@@ -7,7 +7,6 @@ use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
 use crate::halves::buckets::STEP;
-use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
@@ -28,12 +27,6 @@ impl Neon {
 }
 
 impl Unit for Neon {
-    type Reader = ByBytes;
-
-    fn reader(self, view: &View) -> ByBytes {
-        ByBytes::new(view)
-    }
-
     by_functions! {
         fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]);
         fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);

@@ -2,29 +2,21 @@
 
 use std::hint::black_box;
 
-use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::units::Unit;
 
-/// The unit in plain Rust.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
 impl Unit for Portable {
-    type Reader = ByBytes;
-
     fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
         touch::<2>(upper.meet);
         touch::<2>(upper.far);
         touch::<4>(lower.meet);
         touch::<4>(lower.far);
-    }
-
-    fn reader(self, view: &View) -> ByBytes {
-        ByBytes::new(view)
     }
 
     fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
@@ -54,12 +46,10 @@ impl Unit for Portable {
     }
 }
 
-/// The step [`pair`](Unit::pair) in plain Rust.
 pub(super) fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     pair_in_rounds!(upper, lower, keys, 1)
 }
 
-/// The step [`count_apart`](Unit::count_apart) in plain Rust.
 pub(super) fn count_apart(item: u32, items: &[u32]) -> u64 {
     // There are fewer than 2^32 items in a list. The compiler would not use vectors for a checked
     // sum.
@@ -219,7 +209,6 @@ fn bits_of_bytes(word: u64) -> u64 {
     fours.wrapping_add(fours >> 4) & 0x0f0f_0f0f_0f0f_0f0f
 }
 
-/// The sum of the bytes of a word.
 fn sum_of_bytes(word: u64) -> u64 {
     word.to_le_bytes().into_iter().map(u64::from).sum()
 }

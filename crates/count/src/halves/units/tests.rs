@@ -146,7 +146,7 @@ fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Records) {
     let meet = vec![0; padded.len()];
     let lower = Quarter { len: keys.len(), meet: &meet, far: &padded };
     list.pair(unit, &[Pair { upper, lower }]);
-    unit.reader(view).read(list.keys());
+    unit.read(&Reader::new(*view), list.keys());
     list.settle();
 }
 
@@ -317,7 +317,7 @@ fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {
         let view = View::new(moves.iter().copied());
         let keys: Vec<u64> = (0..97 + len).map(|_| random.next()).collect();
         let mut records = keys.clone();
-        unit.reader(&view).read(&mut records);
+        unit.read(&Reader::new(view), &mut records);
         for (key, record) in keys.into_iter().zip(records) {
             let bit = |(bit, place): &(u32, u32)| (key >> bit & 1) << place;
             assert_eq!(record, moves.iter().map(bit).sum::<u64>());
