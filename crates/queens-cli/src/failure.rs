@@ -138,6 +138,11 @@ impl Failure {
     }
 }
 
+/// Fails with [`Failure::Usage`].
+pub(crate) fn usage<T>(reason: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Usage(reason.into()))
+}
+
 impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.parts().1)

@@ -33,34 +33,24 @@ impl ProgressArgs {
 /// The progress of a job.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    view: View,
+    /// It is hidden where no bar is drawn.
+    bar: ProgressBar,
+    lines: Option<Lines>,
     workers: bool,
-}
-
-#[derive(Debug)]
-enum View {
-    Bar(ProgressBar),
-    Lines(Lines),
-    Nothing,
 }
 
 impl Progress {
     /// Shows progress if it is `wanted`; with `workers` also the number of workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
-        let view = match (wanted, draws()) {
-            (false, _) => View::Nothing,
-            (true, true) => View::Bar(bar::bar()),
-            (true, false) => View::Lines(Lines::new(Instant::now())),
-        };
-        Progress { view, workers }
+        let draws = draws();
+        let bar = if wanted && draws { bar::bar() } else { ProgressBar::hidden() };
+        let lines = (wanted && !draws).then(|| Lines::new(Instant::now()));
+        Progress { bar, lines, workers }
     }
 
     /// How often it is worth calling [`Progress::show`].
     pub(crate) fn interval(&self) -> Duration {
-        match self.view {
-            View::Bar(_) => PAUSE,
-            View::Lines(_) | View::Nothing => Duration::from_secs(1),
-        }
+        if self.bar.is_hidden() { Duration::from_secs(1) } else { PAUSE }
     }
 
     /// Shows the progress of the job.
@@ -76,26 +66,17 @@ impl Progress {
     }
 
     fn draw(&mut self, n: u32, share: f64, message: String) {
-        match &mut self.view {
-            View::Nothing => {}
-            View::Bar(bar) => {
-                bar.set_prefix(format!("N={n}"));
-                bar.set_message(message);
-                bar.set_position((share * STEPS as f64) as u64);
-            }
-            View::Lines(lines) => {
-                if lines.is_due(Instant::now()) {
-                    info!(target: LOG_TARGET, "N={n}  {}", message.trim_start());
-                }
-            }
+        if self.lines.as_mut().is_some_and(|lines| lines.is_due(Instant::now())) {
+            info!(target: LOG_TARGET, "N={n}  {}", message.trim_start());
         }
+        self.bar.set_prefix(format!("N={n}"));
+        self.bar.set_message(message);
+        self.bar.set_position((share * STEPS as f64) as u64);
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
-        if let View::Bar(bar) = &self.view {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 
     /// The parts of the message about the job, the most important first.

@@ -9,7 +9,7 @@ use service::coordinator::{OwnFiles, require_keys, role_token, write_monitor_fol
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinString, KeyFolder, Token, with_port};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Access")]
@@ -98,25 +98,22 @@ impl AccessArgs {
     }
 
     fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
-        let fault = |reason: String| Err(Failure::Usage(reason));
         if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
-            return fault(
+            return usage(
                 "--join-file and --worker-join-file name one file, and their join strings allow different \
-                 things: name two files"
-                    .into(),
+                 things: name two files",
             );
         }
         if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some()) {
-            return fault(format!(
+            return usage(format!(
                 "there is no join string without TLS, and a coordinator that listens on {main} serves plain \
                  text: give --tls as well"
             ));
         }
         if !has_tls && self.monitor_folder.is_some() && self.token_file.is_none() {
-            return fault(
+            return usage(
                 "anybody who can connect to this coordinator may read its /metrics, so that there is nothing to \
-                 write for Prometheus: leave --monitor-folder out, or give --tls or --token-file"
-                    .into(),
+                 write for Prometheus: leave --monitor-folder out, or give --tls or --token-file",
             );
         }
         Ok(())

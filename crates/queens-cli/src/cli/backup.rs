@@ -9,7 +9,7 @@ use ledger::{Draft, LedgerFault, ScrubReport};
 use serde_json::json;
 use wire::v1;
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
 use super::show::plural;
 use crate::failure::Failure;
 use crate::{output, stderr};
@@ -21,11 +21,8 @@ pub(super) struct BackupArgs {
     /// Copy this ledger, which may be in use, instead of asking a coordinator
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
@@ -42,7 +39,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
         None => receive(&args, &draft).await?,
     }
     let (ScrubReport { jobs, ranges, .. }, bytes) = draft.finish().map_err(cannot_write)?;
-    if args.json {
+    if args.client.json {
         let file = to.display().to_string();
         return output::print(
             json!({ "file": file, "bytes": bytes, "jobs": jobs, "ranges": ranges }),
@@ -59,7 +56,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
 
 /// Fills the draft with what the coordinator sends.
 async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let pieces = client.service.backup(v1::BackupRequest {}).await;
     let cannot_write = |error: std::io::Error| Failure::output(draft.path().display(), error);
     let mut file = draft.open().map_err(cannot_write)?;

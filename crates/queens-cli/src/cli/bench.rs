@@ -14,7 +14,7 @@ use farm::Plan;
 use serde_json::{Value, json};
 
 use super::options::{BackendChoice, HALF, backend_choice, in_units, memory};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
 
@@ -127,20 +127,19 @@ impl BenchArgs {
         ];
         let problem = Problem::Total { n };
         let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
-        let contender = |what, method, name, is_default| {
+        let mut contenders = Vec::new();
+        let mut add = |what, method, name, is_default| {
             let (samples, device) = (Vec::new(), Value::Null);
-            Contender { what, method, name, is_default, samples, device }
+            contenders.push(Contender { what, method, name, is_default, samples, device });
         };
-        let each = loops.into_iter().flat_map(|it| methods.map(|method| (it, method)));
-        let of_loop = |(backend, method): (Backend, Method)| {
-            let is_default = (backend, method) == usual;
-            contender(What::Loop(backend), method, backend.name().into(), is_default)
-        };
-        let mut contenders: Vec<Contender> = each.map(of_loop).collect();
+        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method))) {
+            let name = backend.name().to_string();
+            add(What::Loop(backend), method, name, (backend, method) == usual);
+        }
         for device in devices {
             device.self_test()?;
             let name = format!("{}:{}", device.driver.name(), device.index);
-            contenders.push(contender(What::Device(device), Method::Halves, name, false));
+            add(What::Device(device), Method::Halves, name, false);
         }
         Ok(contenders)
     }
@@ -244,9 +243,9 @@ fn sample_of_loop(
     let plan = Plan { problem, method, tasks: index.len() };
     let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory)?;
     if threads < args.threads {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "only {threads} threads of {method} fit into the memory: give --threads {threads} or more --memory"
-        )));
+        ));
     }
     let effort = Effort { plan, backend, threads: threads.get(), memory, time, seed: 1 };
     let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;

@@ -78,6 +78,16 @@ impl CoordinatorArgs {
     }
 }
 
+/// The options of the commands that print what a coordinator answers.
+#[derive(Debug, Args)]
+pub(super) struct ClientArgs {
+    /// Print JSON, one object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) coordinator: CoordinatorArgs,
+}
+
 /// A connection to a coordinator.
 pub(super) struct Client {
     endpoint: Endpoint,

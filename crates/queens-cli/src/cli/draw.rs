@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use solve::draw::{self, Diagram};
 
 use super::queens_input::{self, QueensArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -80,36 +80,33 @@ impl DrawArgs {
             (Some(format), _, _) => Ok(format),
             (None, None, _) | (None, _, Some("txt")) => Ok(FormatName::Text),
             (None, _, Some("svg")) => Ok(FormatName::Svg),
-            (None, Some(path), _) => Err(Failure::Usage(format!(
+            (None, Some(path), _) => usage(format!(
                 "{} has neither the extension txt nor svg: give --format",
                 path.display()
-            ))),
+            )),
         }
     }
 
     fn diagram(&self) -> Result<Diagram, Failure> {
         let (text, source) = self.queens.text()?;
-        let read = if self.by_file { queens_input::read_ranks } else { queens_input::read };
-        let (said, queens) = read(&text, &source)?;
+        let (said, queens) = queens_input::read(&text, &source, self.by_file)?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size
         {
-            let reason = format!("the board is of size {said}: leave out --size {size}");
-            return Err(Failure::Usage(reason));
+            return usage(format!("the board is of size {said}: leave out --size {size}"));
         }
         let n = said.or(self.size).unwrap_or(queens.len() as u32);
         if !(1..=200).contains(&n) {
-            let reason = format!("a board of size {n} cannot be drawn: give one from 1 to 200");
-            return Err(Failure::Usage(reason));
+            return usage(format!("a board of size {n} cannot be drawn: give one from 1 to 200"));
         }
         let off = |square: &&Square| square.column >= n || square.row >= n;
         if let Some(&square) = queens.iter().find(off) {
             let error = SquaresError::OffBoard { square, n };
-            return Err(Failure::Usage(format!("{error}; --size draws a larger one")));
+            return usage(format!("{error}; --size draws a larger one"));
         }
         match check_queens(n, &queens) {
             Err(error) if !self.attacks => {
-                Err(Failure::Usage(format!("{error}; --attacks draws them nonetheless")))
+                usage(format!("{error}; --attacks draws them nonetheless"))
             }
             _ => {
                 let each_once: BTreeSet<Square> = queens.into_iter().collect();

@@ -11,7 +11,7 @@ use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 use wire::v1;
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,11 +25,8 @@ pub(super) struct ExportArgs {
     /// is asked]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
@@ -40,7 +37,7 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
             Exported { header, name }
         }
     };
-    if args.json {
+    if args.client.json {
         return output::print(json!({
             "bundle": args.bundle.display().to_string(),
             "name": name.to_string(),
@@ -94,7 +91,7 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
         )),
         _ => unwritten(bundle, &error),
     };
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
     let pieces = client.service.export(v1::JobRequest { job: args.job }).await;
     client.receive(pieces, |data| text.write_all(data).map_err(failed)).await?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
 use board::MethodChoice;
 use clap::{Args, Subcommand};
 use farm::{AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
@@ -16,8 +15,8 @@ use wire::v1::change::Change;
 use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs};
-use super::client::{Client, CoordinatorArgs, view};
-use super::options::{MethodArgs, Sizes, scope, share};
+use super::client::{Client, ClientArgs, view};
+use super::options::{MethodArgs, Sizes, name, scope, share};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
@@ -67,13 +66,10 @@ pub(super) struct SubmitArgs {
     /// Of several jobs, each one's number and total are printed.
     #[arg(long)]
     wait: bool,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -97,11 +93,8 @@ pub(super) struct JobsArgs {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = READINESS,
           value_parser = [LIVENESS, READINESS], conflicts_with_all = ["jobs", "all", "limit"])]
     health: Option<String>,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -130,11 +123,8 @@ pub(super) struct JobArgs {
     /// Numbers of jobs
     #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<u64>,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -149,33 +139,26 @@ pub(super) struct PriorityArgs {
 #[derive(Debug, Args)]
 pub(super) struct WatchArgs {
     /// Numbers of jobs [default: the whole farm, on a terminal]
-    #[arg(value_name = "JOB")]
+    ///
+    /// With --json, an object is printed at every change.
+    #[arg(value_name = "JOB", required_if_eq("json", "true"))]
     jobs: Vec<u64>,
-    /// Print JSON, one object a line, at every change
-    #[arg(long, requires = "jobs")]
-    json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
-
-/// Reads a name for a job.
-fn name(text: &str) -> anyhow::Result<String> {
-    let name = wire::key(Some(text.into())).ok().flatten();
-    name.context("a name is made of 1 to 128 visible ASCII characters, and of no spaces")
+    client: ClientArgs,
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are made before anything is submitted.
     let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let mut jobs = Vec::new();
     for job in submit_all(&mut client, requests).await? {
         if args.wait {
             let plan = job.spec.plan;
             stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
-        } else if args.json {
+        } else if args.client.json {
             output::mention(show::json(&job))?;
         } else {
             output::mention(job.id)?;
@@ -185,12 +168,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     if !args.wait {
         return Ok(());
     }
-    let following = Following {
-        json: args.json,
-        each_change: false,
-        bar: args.progress.is_wanted() && !args.json,
-    };
-    following.all(&mut client, jobs).await
+    follow(&mut client, jobs, args.client.json, false, args.progress).await
 }
 
 /// Submits all of these jobs or, if one of them cannot be, none.
@@ -247,12 +225,12 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
 
 /// Asks gRPC's health service of the coordinator.
 async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
-    let endpoint = args.coordinator.endpoint()?;
+    let endpoint = args.client.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);
     let unreachable = |reason: &str| Failure::unreachable(endpoint.url(), reason);
     let answer = client.check(HealthCheckRequest { service }).await;
     match answer.map_err(|status| unreachable(status.message()))?.into_inner().status() {
-        ServingStatus::Serving if args.json => output::print(json!({"status": "serving"})),
+        ServingStatus::Serving if args.client.json => output::print(json!({"status": "serving"})),
         ServingStatus::Serving => output::print("serving"),
         other => {
             let status = other.as_str_name();
@@ -262,7 +240,7 @@ async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
 }
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let (live, _) = client.list(false, usize::MAX).await?;
     let most = if args.all { usize::MAX } else { args.limit };
     let (ended, are_more) = client.list(true, most).await?;
@@ -270,7 +248,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     let listed: BTreeMap<JobId, JobView> =
         live.into_iter().chain(ended).map(|job| (job.id, job)).collect();
     let listed: Vec<JobView> = listed.into_values().collect();
-    if args.json {
+    if args.client.json {
         return listed.iter().try_for_each(|job| output::print(show::json(job)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
@@ -310,12 +288,12 @@ async fn for_each<T>(
 
 /// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let first = args.jobs.first().copied();
     for_each(args.jobs, async |id| {
         let answer = client.service.get(v1::JobRequest { job: id }).await;
         let job = view(client.given(answer)?)?;
-        if args.json {
+        if args.client.json {
             return output::print(show::json(&job));
         }
         let between = if Some(id) == first { "" } else { "\n" };
@@ -325,17 +303,12 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     if args.jobs.is_empty() {
         return top::run(&mut client).await;
     }
     let jobs = args.jobs.into_iter().map(|job| (JobId(job), None)).collect();
-    let following = Following {
-        json: args.json,
-        each_change: true,
-        bar: args.progress.is_wanted() && !args.json,
-    };
-    following.all(&mut client, jobs).await
+    follow(&mut client, jobs, args.client.json, true, args.progress).await
 }
 
 /// Changes jobs, and prints a line about each, which `line` makes of the changed job.
@@ -353,10 +326,10 @@ async fn each(
     ask: impl Fn(u64) -> Asked,
     line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job)).await?;
-        if args.json { output::mention(show::json(&job)) } else { output::mention(line(&job)) }
+        if args.client.json { output::mention(show::json(&job)) } else { output::mention(line(&job)) }
     })
     .await
 }
@@ -390,39 +363,20 @@ fn state(job: &JobView) -> String {
     format!("job {} is {}", job.id, job.state)
 }
 
-/// The way in which jobs are followed to their ends.
-#[derive(Clone, Copy, Debug)]
-struct Following {
-    /// Print JSON: an object at the end of a job.
+/// Follows jobs to their ends, one after the other, over any number of lost connections. The plans of some are known.
+/// Prints the total of one job, or the number and the total of each of several. With --json, an object is printed at
+/// the end of each, or with `each_change` at every change.
+async fn follow(
+    client: &mut Client,
+    jobs: Vec<(JobId, Option<Plan>)>,
     json: bool,
-    /// With JSON: an object at every change, too.
     each_change: bool,
-    /// Show a bar.
-    bar: bool,
-}
-
-impl Following {
-    /// Follows these jobs, one after the other. The plans of some are known. Prints the total of one job, or the number
-    /// and the total of each of several.
-    async fn all(
-        self,
-        client: &mut Client,
-        jobs: Vec<(JobId, Option<Plan>)>,
-    ) -> Result<(), Failure> {
-        let is_one = jobs.len() == 1;
-        for_each(jobs, async |(job, plan)| self.one(client, job, plan, is_one).await).await
-    }
-
-    /// Follows a job to its end, over any number of lost connections, and prints its total.
-    async fn one(
-        self,
-        client: &mut Client,
-        job: JobId,
-        plan: Option<Plan>,
-        is_one: bool,
-    ) -> Result<(), Failure> {
-        let Following { json, each_change, bar } = self;
-        let mut progress = Progress::new(bar, true);
+    progress: ProgressArgs,
+) -> Result<(), Failure> {
+    let is_one = jobs.len() == 1;
+    let has_bar = progress.is_wanted() && !json;
+    for_each(jobs, async |(job, plan)| {
+        let mut progress = Progress::new(has_bar, true);
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
@@ -455,34 +409,32 @@ impl Following {
         if let Some(what) = end.audited() {
             tracing::warn!("job {job} is {what}");
         }
-        if end.state != JobState::Done {
-            if json && !each_change {
-                output::print(show::json(&end))?;
-            }
-            return Err(match end.suspended {
-                Some(reason) => Failure::Suspended(format!(
-                    "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
-                     workers, and `queens cancel {job}` gives the job up"
-                )),
-                None => Failure::Incomplete(format!(
-                    "job {job} ended as {}, without a total; `queens submit` counts it anew",
-                    end.state
-                )),
-            });
+        if json && !each_change {
+            output::print(show::json(&end))?;
         }
-        let missing =
-            || Failure::Incomplete(format!("job {job} counts a part: its sum is no total"));
-        let total = end.total.ok_or_else(missing)?;
+        if let Some(reason) = &end.suspended {
+            return Err(Failure::Suspended(format!(
+                "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
+                 workers, and `queens cancel {job}` gives the job up"
+            )));
+        }
+        let total = end.total.ok_or_else(|| {
+            Failure::Incomplete(match end.state {
+                JobState::Done => format!("job {job} counts a part: its sum is no total"),
+                state => format!(
+                    "job {job} ended as {state}, without a total; `queens submit` counts it anew"
+                ),
+            })
+        })?;
         match (json, is_one) {
-            // The last view was printed already.
-            (true, _) if each_change => Ok(()),
-            (true, _) => output::print(show::json(&end)),
-            (false, true) => output::print(total),
-            (false, false) => output::print(format_args!("{job} {total}")),
-        }?;
-        if let Some(line) = show::ended(&end).filter(|_| bar) {
+            (true, _) => {}
+            (false, true) => output::print(total)?,
+            (false, false) => output::print(format_args!("{job} {total}"))?,
+        }
+        if let Some(line) = show::ended(&end).filter(|_| has_bar) {
             stderr::print(format_args!("{line}\n"));
         }
         Ok(())
-    }
+    })
+    .await
 }

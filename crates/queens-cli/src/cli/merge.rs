@@ -10,6 +10,7 @@ use farm::{IntervalSet, Plan, Slice};
 use ledger::{Absorbed, Joined, LedgerFault, join_ledgers};
 use serde_json::json;
 
+use super::show;
 use crate::answer;
 use crate::failure::Failure;
 use crate::{output, stderr};
@@ -42,23 +43,17 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     if args.json {
         let shards = incomplete.iter().map(Slice::to_string);
         let ranges = missing.iter().map(|range| [range.start(), range.end()]);
-        let mut object = json!({
-            "problem": plan.problem.name(),
-            "n": plan.problem.n(),
-            "fingerprint": plan.fingerprint().to_string(),
+        let merged = json!({
             "ledgers": parts.len(),
-            "tasks": plan.tasks,
             "tasks_done": tasks_done,
             "compared": compared,
             "left_out": left_out,
             "missing_shards": shards.collect::<Vec<_>>(),
             "missing_ranges": ranges.collect::<Vec<_>>(),
-            "total": total.map(|total| total.to_string()),
+            "total": answer.as_ref().map(|answer| answer.count().to_string()),
         });
-        for (name, number) in answer.iter().flat_map(answer::fields) {
-            object[name] = number;
-        }
-        output::print(object)?;
+        let answer = answer.as_ref().map(answer::fields).into();
+        output::print(show::with(show::with(show::plan(&plan), merged), answer))?;
     } else {
         stderr::print(format_args!(
             "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} ranges were counted twice, with equal \

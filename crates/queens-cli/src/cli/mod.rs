@@ -110,7 +110,7 @@ enum Command {
     /// Make, list and revoke the credentials of a coordinator
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it distrusts
-    Workers(trust::WorkersArgs),
+    Workers(client::ClientArgs),
     /// List the owners of jobs, with hours, weights and limits, or change these
     Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
@@ -137,21 +137,18 @@ pub(crate) fn main() -> ExitCode {
 fn started() -> Result<(), Failure> {
     let matches = arguments::read(Cli::command())?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
-    let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    if let (Command::Count(args), Some((_, typed))) = (&mut cli.command, matches.subcommand()) {
-        args.note_typed(typed);
-    }
+    let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
-    cli.command.run(&cli.log)
+    cli.command.run()
 }
 
 impl Command {
-    fn run(self, log: &log::LogArgs) -> Result<(), Failure> {
+    fn run(self) -> Result<(), Failure> {
         match self {
-            Command::Count(args) => on_one_thread(count::run(args, log.is_json())),
+            Command::Count(args) => on_one_thread(count::run(args)),
             Command::List(args) => list::run(&args),
             Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),

@@ -9,8 +9,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use board::{MAX_N, MethodChoice};
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
 use farm::AuditPolicy;
@@ -139,12 +138,6 @@ impl RoomArgs {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
     }
-
-    /// Whether the command line asks for several threads.
-    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
-        self.threads.is_some_and(|threads| threads.get() > 1)
-            && matches.value_source("threads") == Some(ValueSource::CommandLine)
-    }
 }
 
 /// The backend, the threads and the memory of a count.
@@ -254,6 +247,12 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
         let found = values.iter().find(|(name, ..)| *name == text);
         found.expect("it is a possible value").1.clone()
     })
+}
+
+/// Reads a name that every coordinator accepts.
+pub(super) fn name(text: &str) -> anyhow::Result<String> {
+    let name = wire::name("name", text.into());
+    name.map_err(|_| anyhow!("a name has 1 to {} visible ASCII characters and no space", wire::MAX_TEXT))
 }
 
 /// Reads who is to count again.

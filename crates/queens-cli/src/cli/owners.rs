@@ -8,7 +8,7 @@ use wire::v1::ask_response::Answer;
 use wire::v1::grant::Limit;
 use wire::{WireError, v1};
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
 use super::show;
 use crate::failure::Failure;
 use crate::output;
@@ -27,11 +27,8 @@ pub(super) struct OwnersArgs {
     /// processors; `none` ends the limit
     #[arg(long, value_name = "H", requires = "owner", allow_negative_numbers = true, value_parser = limit)]
     hours: Option<Limit>,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 fn limit(text: &str) -> anyhow::Result<Limit> {
@@ -45,7 +42,7 @@ fn limit(text: &str) -> anyhow::Result<Limit> {
 }
 
 pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
-    let OwnersArgs { owner, weight, hours: limit, json, coordinator } = args;
+    let OwnersArgs { owner, weight, hours: limit, client: ClientArgs { json, coordinator } } = args;
     let mut client = Client::connect(&coordinator).await?;
     if let Some(owner) = owner.clone().filter(|_| weight.is_some() || limit.is_some()) {
         let grant = v1::Grant { owner, weight, limit };

@@ -11,7 +11,7 @@ use solve::{Start, ways};
 use tokio::task::spawn_blocking;
 
 use super::count::Counted;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::{Progress, Took};
 
 /// The largest board. A search holds a few bytes for each of its rows.
@@ -45,7 +45,7 @@ impl Search {
             }
             None | Some(_) => return Ok(()),
         };
-        Err(Failure::Usage(wrong))
+        usage(wrong)
     }
 
     /// Counts by plain backtracking, on one thread.
@@ -74,29 +74,15 @@ impl Search {
         counted.map_err(anyhow::Error::from)?;
         let total = found.load(Ordering::Relaxed).into();
         let method = if n <= Given::MAX_N { "masks" } else { "arrays" };
-        let mut fields = json!({});
         let squares = |squares: Vec<Square>| {
-            squares.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            let named: Vec<String> = squares.iter().map(ToString::to_string).collect();
+            (!named.is_empty()).then(|| named.join(","))
         };
-        for (name, queens) in [("given", given), ("blocked", blocked)] {
-            if !queens.is_empty() {
-                fields[name] = squares(queens).into();
-            }
-        }
-        if let Some(ranks) = ranks {
-            fields["ranks"] = ranks.into();
-        }
+        let object = json!({
+            "problem": problem, "n": n, "method": method, "given": squares(given),
+            "blocked": squares(blocked), "ranks": ranks,
+        });
         let (took, table) = (Took::by_one_thread(begun, total, method), String::new());
-        Ok(Counted { problem, n, method: method.into(), total, fields, table, threads: 1, took })
+        Ok(Counted { object, total, table, threads: 1, took })
     }
-}
-
-/// The failure for options of the other methods.
-pub(super) fn refuses_options() -> Failure {
-    Failure::Usage(
-        "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, \
-         --ledger, --shard, --stats, --fundamental and --by-column"
-            .into(),
-    )
 }

@@ -15,7 +15,7 @@ use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
 use super::{show, task_list, unique_plan};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
 use executor::{
@@ -82,19 +82,18 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         let is_sampled = args.seconds.is_some_and(|seconds| seconds > 0) || args.seed.is_some();
         let is_on_nodes = !args.on.is_empty() || args.cores.is_some() || !args.watts.is_empty();
         if is_sampled || is_on_nodes || args.tasks {
-            return Err(Failure::Usage(
+            return usage(
                 "--method unique counts on one thread, and no sample is measured: leave out --on, --cores, --watts, \
-                 --tasks, --seconds and --seed"
-                    .into(),
-            ));
+                 --tasks, --seconds and --seed",
+            );
         }
         return unique_plan::run(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
-            return Err(Failure::Usage(
-                "--tasks is for the total: leave out --problem and given queens".into(),
-            ));
+            return usage(
+                "--tasks is for the total: leave out --problem and given queens",
+            );
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
         return task_list::run(args.n, choice, args.json);
@@ -140,24 +139,14 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     };
     let devices = args.on_devices(&devices, plan)?;
     if args.json {
-        let mut object = json!({
-            "problem": plan.problem.name(),
-            "n": args.n,
-            "method": method.name(),
-            "fingerprint": plan.fingerprint().to_string(),
-            "tasks": plan.tasks,
+        let further = json!({
             "published": published.map(|(value, _)| value.to_string()),
             "thread_memory_bytes": thread_memory,
             "memory_bytes": memory,
             "threads": threads,
             "devices": devices,
         });
-        if let Some((parameter, value)) = method.parameter() {
-            object[parameter] = value.into();
-        }
-        if let Some(given) = show::given(&problem) {
-            object["given"] = given.into();
-        }
+        let mut object = show::with(show::plan(&plan), further);
         if let Some(estimated) = &estimated {
             note_estimate(&mut object, estimated, effort);
         }
@@ -201,9 +190,9 @@ impl PlanArgs {
         let here = |cores: u32| NodeType::here(format!("{backend} here"), cores.into());
         types.extend(self.cores.map(here));
         if !types.is_empty() && self.seconds() == 0 {
-            return Err(Failure::Usage(
-                "--on and --cores need a sample: give --seconds of 1 or more".into(),
-            ));
+            return usage(
+                "--on and --cores need a sample: give --seconds of 1 or more",
+            );
         }
         nodes::with_watts(&mut types, &self.watts)?;
         Ok(types)

@@ -7,7 +7,7 @@ use solve::{Rules, Start};
 
 use super::plain_search::Search;
 use super::queens_input::GivenArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 /// The options that choose what is counted, besides the board's size.
 #[derive(Clone, Debug, Args)]
@@ -45,7 +45,6 @@ impl ProblemArgs {
         blocked: Vec<Square>,
         ranks: Option<u32>,
     ) -> Result<Option<Search>, Failure> {
-        let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let is_restricted = !blocked.is_empty() || ranks.is_some();
         // Methods cut completions of the usual rules, up to 64 columns.
         let has_cut = match self.problem {
@@ -86,11 +85,10 @@ impl ProblemArgs {
             (None, None) => ProblemName::Total,
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,
             (Some(_), Some(_)) => {
-                return Err(Failure::Usage(
+                return usage(
                     "queens are given for --problem completions alone: leave out --problem, or \
-                     --given and --board"
-                        .into(),
-                ));
+                     --given and --board",
+                );
             }
         };
         Ok(match name {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::Context;
 use farm::{NoSlice, Slice};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::os::split;
 
 /// The placeholder for the part in the name of a file.
@@ -95,7 +95,7 @@ impl Shard {
                 "--shard auto/{parts} finds tasks of two arrays, {one} and {another}: give --shard INDEX/PARTS"
             ),
         };
-        Err(Failure::Usage(reason))
+        usage(reason)
     }
 }
 

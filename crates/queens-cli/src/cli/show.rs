@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
-use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
+use farm::{AuditPolicy, JobSpec, JobState, JobView, Plan};
 use serde_json::{Value, json};
 
 use crate::progress::{bar, clock, si};
@@ -14,19 +14,11 @@ use crate::table::{Column, Table, dash};
 /// they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> Value {
     let JobSpec { origin, plan, slice, priority } = &job.spec;
-    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
     let is_part = !slice.is_all();
-    json!({
+    let object = json!({
         "job": job.id.0,
         "owner": origin.owner,
         "name": origin.key,
-        "problem": plan.problem.name(),
-        "n": plan.problem.n(),
-        "given": given(&plan.problem),
-        "method": plan.method.name(),
-        "rows": parameter("rows"),
-        "width": parameter("width"),
-        "fingerprint": plan.fingerprint().to_string(),
         "shard": is_part.then(|| slice.index()),
         "shards": is_part.then(|| slice.of()),
         "shard_tasks": is_part.then(|| job.tasks()),
@@ -35,7 +27,6 @@ pub(super) fn json(job: &JobView) -> Value {
         "waits_for": job.waits_for,
         "total": job.total.map(|total| total.to_string()),
         "counted": job.counted.to_string(),
-        "tasks": plan.tasks,
         "tasks_done": job.tasks_done,
         "percent": job.percent(),
         "workers": job.workers,
@@ -59,12 +50,31 @@ pub(super) fn json(job: &JobView) -> Value {
         "ended_at_ms": job.times.ended_at_ms,
         "processor_hours": job.hours.processor(),
         "gpu_hours": job.hours.gpu(),
+    });
+    with(object, self::plan(plan))
+}
+
+/// What is counted, as the fields of all objects about a plan.
+pub(super) fn plan(plan: &Plan) -> Value {
+    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
+    json!({
+        "problem": plan.problem.name(),
+        "n": plan.problem.n(),
+        "given": plan.problem.given().map(ToString::to_string),
+        "method": plan.method.name(),
+        "rows": parameter("rows"),
+        "width": parameter("width"),
+        "fingerprint": plan.fingerprint().to_string(),
+        "tasks": plan.tasks,
     })
 }
 
-/// The squares of the given queens, for problems that have such.
-pub(super) fn given(problem: &Problem) -> Option<String> {
-    problem.given().map(ToString::to_string)
+/// An object with the fields of both.
+pub(super) fn with(mut object: Value, further: Value) -> Value {
+    if let (Value::Object(fields), Value::Object(further)) = (&mut object, further) {
+        fields.extend(further);
+    }
+    object
 }
 
 /// A rate for JSON. `None` if it is 0, which means that it is not known.

@@ -4,8 +4,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures_util::stream::once;
-use tokio_stream::{Stream, StreamExt};
+use futures_util::FutureExt;
+use tokio_stream::{Stream, StreamExt, iter};
 
 use crate::os::stop_signals;
 use crate::output;
@@ -39,23 +39,12 @@ pub(crate) struct Stops {
 impl Stops {
     /// Signals, and the end of the time; and of the reader of standard output, if the result is for nobody else.
     pub(crate) fn new(time_limit: Option<Duration>, is_for_reader: bool) -> Stops {
-        let end_of_time = async move {
-            match time_limit {
-                Some(limit) => tokio::time::sleep(limit).await,
-                None => std::future::pending().await,
-            }
-            Stop::TimeLimit
-        };
-        let unread = async move {
-            match is_for_reader {
-                true => output::unread().await,
-                false => std::future::pending().await,
-            }
-            Stop::Unread
-        };
-        let others = once(end_of_time).merge(once(unread));
-        let requests = Box::pin(stop_signals().map(|()| Stop::Signal).merge(others));
-        Stops { requests, first: None }
+        let end_of_time = iter(time_limit.map(tokio::time::sleep));
+        let end_of_time = end_of_time.then(|end| end.map(|()| Stop::TimeLimit));
+        let unread = iter(is_for_reader.then(output::unread));
+        let unread = unread.then(|unread| unread.map(|()| Stop::Unread));
+        let signals = stop_signals().map(|()| Stop::Signal);
+        Stops { requests: Box::pin(signals.merge(end_of_time).merge(unread)), first: None }
     }
 }
 

@@ -13,7 +13,7 @@ use super::options::{in_units, one_of};
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
@@ -114,7 +114,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let n = args.n.or(drawn).ok_or_else(no_size)?;
     if let Some(drawn) = drawn.filter(|&drawn| drawn != n) {
         let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
-        return Err(Failure::Usage(reason));
+        return usage(reason);
     }
     let usual = if n <= 26 { Notation::Squares } else { Notation::Columns };
     let notation = args.format.notation(n, usual)?;
@@ -126,17 +126,17 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         args.refuse_options_of_searches()?;
     }
     if args.by_file && args.stats && notation == Notation::Json {
-        return Err(Failure::Usage(
-            "JSON by file has no statistics: leave out --by-file, --stats or --json".into(),
-        ));
+        return usage(
+            "JSON by file has no statistics: leave out --by-file, --stats or --json",
+        );
     }
     if !is_searched && !args.random {
         return construct(args, n, notation);
     }
     if n > LARGEST_HELD {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "a board of size {n} is too large for --random or a search: give at most {LARGEST_HELD}"
-        )));
+        ));
     }
     let seed = args.seed.unwrap_or_else(|| if args.random { rand::random() } else { 0 });
     let mut fields: Vec<(&str, u64)> = Vec::new();
@@ -145,9 +145,9 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         let queens = given.map(|(_, queens)| queens).unwrap_or_default();
         let start = match args.random_given {
             Some(given) if given > n => {
-                return Err(Failure::Usage(format!(
+                return usage(format!(
                     "--random-given {given} on a board of size {n}: give at most {n}"
-                )));
+                ));
             }
             Some(given) => Start::random(n, given, seed.into()).ok_or_else(|| {
                 Failure::NoPlacement(format!(
@@ -166,9 +166,9 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         return print(args, notation, &placement, &fields);
     }
     if args.rules.rules == Rules::Torus {
-        return Err(Failure::Usage(
-            "a placement on a torus has a construction of its own: leave out --random".into(),
-        ));
+        return usage(
+            "a placement on a torus has a construction of its own: leave out --random",
+        );
     }
     let placement = random_placement(n, seed.into())
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;
@@ -186,7 +186,7 @@ impl SolveArgs {
         ];
         match unused.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
-                Err(Failure::Usage(format!("nothing is searched here: leave out {option}")))
+                usage(format!("nothing is searched here: leave out {option}"))
             }
             None => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use board::{MethodChoice, PlanIndex, Prefix, Problem, Task, TaskKind};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output::Lines;
 
 /// How many tasks are made at a time.
@@ -15,9 +15,9 @@ pub(super) fn run(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failur
     let method = choice.for_problem(problem);
     let index = PlanIndex::new(problem, method)?;
     if !matches!(TaskKind::of(problem, method), Some(TaskKind::Prefix { .. })) {
-        return Err(Failure::Usage(
-            "--tasks prints the masks of the methods rows and prefixes: give one of them".into(),
-        ));
+        return usage(
+            "--tasks prints the masks of the methods rows and prefixes: give one of them",
+        );
     }
     let mut lines = Lines::new();
     for first in (0..index.len()).step_by(BLOCK as usize) {

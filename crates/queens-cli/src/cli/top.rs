@@ -13,7 +13,7 @@ use super::client::Client;
 use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::si;
 use crate::table::Table;
 
@@ -27,10 +27,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// [`Failure::Usage`], if standard output is no terminal; or whatever the coordinator answers.
 pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     if !std::io::stdout().is_terminal() {
-        return Err(Failure::Usage(
-            "all of the farm is shown on a terminal alone: name jobs to follow, or print them once with `queens jobs`"
-                .into(),
-        ));
+        return usage(
+            "all of the farm is shown on a terminal alone: name jobs to follow, or print them once with `queens jobs`",
+        );
     }
     let terminal = Term::stdout();
     let (mode, quit_typed) = quit();

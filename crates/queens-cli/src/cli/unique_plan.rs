@@ -3,7 +3,7 @@
 use serde_json::json;
 use solve::{Job, UNIQUE_MAX, jobs};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 /// The largest board whose jobs are all counted, to show that their totals add up to that of the board.
@@ -12,9 +12,9 @@ const LARGEST_COUNTED: u32 = 12;
 /// Prints how many jobs a board of size `n` has, for each column of the first queen.
 pub(super) fn run(n: u32, json: bool) -> Result<(), Failure> {
     if !(4..=UNIQUE_MAX).contains(&n) {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "a board of size {n} has no jobs by the queens of its first two rows: give a size from 4 to 32"
-        )));
+        ));
     }
     let jobs = jobs(n);
     let total = (n <= LARGEST_COUNTED).then(|| jobs.iter().map(|job| job.total()).sum::<u128>());

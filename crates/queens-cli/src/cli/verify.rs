@@ -16,7 +16,7 @@ use executor::{CountingError, TooLittleMemory};
 use super::options::{RoomArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::clock;
 use crate::{output, stderr};
 
@@ -110,10 +110,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         return Err(args.unreadable(&"it is a folder, a pipe or a device"));
     }
     if args.sample > MOST_DRAWS {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "--sample {} is more than {MOST_DRAWS} draws; --all counts everything again",
             args.sample
-        )));
+        ));
     }
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
