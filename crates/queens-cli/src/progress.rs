@@ -20,14 +20,7 @@ pub(crate) const LOG_TARGET: &str = "progress";
 pub(crate) struct ProgressArgs {
     /// Show no progress on standard error
     #[arg(short = 'q', long)]
-    quiet: bool,
-}
-
-impl ProgressArgs {
-    /// Whether progress is to be shown.
-    pub(crate) fn is_wanted(self) -> bool {
-        !self.quiet
-    }
+    pub(crate) quiet: bool,
 }
 
 /// The progress of a job.

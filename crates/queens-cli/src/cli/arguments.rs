@@ -95,7 +95,7 @@ fn own_with_variables_that_apply(command: Command, words: &[OsString]) -> Comman
         let arg = arg.hide(is_apart).hide_env(is_short);
         let arg = arg.hide_possible_values(is_short && has_values);
         let Some(value) = exported(&arg) else { return arg };
-        let is_switch = is_switch(&arg);
+        let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
         if value.is_empty() || outvoted.contains(arg.get_id()) || is_switch && says_no(&value) {
             arg.env(None::<&'static str>)
         } else if is_switch {
@@ -131,11 +131,6 @@ fn outvoted(command: &Command, words: &[OsString]) -> Vec<Id> {
 /// The value of an option's environment variable.
 fn exported(arg: &Arg) -> Option<OsString> {
     std::env::var_os(arg.get_env()?)
-}
-
-/// Whether an option has no value.
-fn is_switch(arg: &Arg) -> bool {
-    matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
 fn says_no(value: &OsStr) -> bool {

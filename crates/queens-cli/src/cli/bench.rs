@@ -64,7 +64,10 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     if args.list {
         backends.iter().try_for_each(output::print)?;
-        return devices.iter().try_for_each(|device| output::print(described(device)));
+        return devices.iter().try_for_each(|device| {
+            let memory = ByteSize(device.memory).display().iec();
+            output::print(format_args!("{device}, {}, {memory}", device.version))
+        });
     }
     let mut contenders = args.contenders(backends, devices)?;
     let seconds = args.sample_ms * SAMPLES * contenders.len() as u64 / 1_000;
@@ -223,12 +226,6 @@ impl Contender {
         let (name, method) = (&self.name, self.method.to_string());
         format!("{name:<9}  {method:<15}  {median:>11}  {range:>16}  {board:>11}{mark}")
     }
-}
-
-/// A device's name for `--backend`, and what it is.
-fn described(device: &Device) -> String {
-    let Device { version, memory, .. } = device;
-    format!("{device}, {version}, {}", ByteSize(*memory).display().iec())
 }
 
 /// Measures one loop and method on a sample. Returns solutions per second and the seconds of the whole board.

@@ -1,6 +1,7 @@
 //! `queens count`.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods;
-use super::options::{CountingArgs, MethodArgs, Sizes, duration};
+use super::options::{CountingArgs, MethodArgs, duration, sizes};
 use super::plain_search::Search;
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -35,7 +36,8 @@ pub(super) struct CountArgs {
     ///
     /// With given queens or --blocked squares to 10000, but from 65 on by a plain search on one
     /// thread; with --ranks to 64.
-    n: Sizes,
+    #[arg(value_parser = sizes)]
+    n: RangeInclusive<u32>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -142,9 +144,14 @@ impl CountArgs {
         }
     }
 
+    /// Whether there are several boards.
+    fn are_many(&self) -> bool {
+        self.n.start() < self.n.end()
+    }
+
     /// Prints the result of the board of size `n` as JSON or as text, which names the board if there are several.
     fn print(&self, n: u32, text: String, json: impl Display) -> Result<(), Failure> {
-        match (self.json, self.n.are_many()) {
+        match (self.json, self.are_many()) {
             (true, _) => output::print(json),
             (false, true) => output::print(format_args!("{n} {text}")),
             (false, false) => output::print(text),
@@ -153,7 +160,7 @@ impl CountArgs {
 
     /// Prints a text about the count on standard error, except with --quiet.
     fn report(&self, text: impl Display) {
-        if self.progress.is_wanted() {
+        if !self.progress.quiet {
             stderr::print(format_args!("{text}\n"));
         }
     }
@@ -201,7 +208,7 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
     let n = search.n;
-    search.count(args.progress.is_wanted()).await?.print(args, n)
+    search.count(!args.progress.quiet).await?.print(args, n)
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
@@ -242,13 +249,13 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let mut stops = Stops::new(args.time_limit, args.ledger.is_none());
-    if args.n.are_many() && args.ledger.is_some() {
+    if args.are_many() && args.ledger.is_some() {
         return usage(
             "a ledger is for one board: leave out --ledger and --shard, or give one size",
         );
     }
     let mut all: Option<Took> = None;
-    for n in args.n.each() {
+    for n in args.n.clone() {
         let counted = count(args.clone(), n, &mut stops).await;
         let took = counted.map_err(|failure| of_stop(failure, stops.first))?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
@@ -321,7 +328,7 @@ async fn count(
         true => Answering::up_to_symmetry(problem),
         false => Answering::new(problem),
     });
-    let mut progress = Progress::new(args.progress.is_wanted(), false);
+    let mut progress = Progress::new(!args.progress.quiet, false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();

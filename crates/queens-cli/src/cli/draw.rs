@@ -1,7 +1,8 @@
 //! `queens draw`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
@@ -53,6 +54,7 @@ pub(super) struct DrawArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormatName {
     /// For a terminal
+    #[value(alias = "txt")]
     Text,
     /// For print and browsers
     Svg,
@@ -74,17 +76,13 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
 
 impl DrawArgs {
     fn format(&self) -> Result<FormatName, Failure> {
-        let extension =
-            self.out.as_deref().and_then(Path::extension).and_then(|word| word.to_str());
-        match (self.format, &self.out, extension.map(str::to_ascii_lowercase).as_deref()) {
-            (Some(format), _, _) => Ok(format),
-            (None, None, _) | (None, _, Some("txt")) => Ok(FormatName::Text),
-            (None, _, Some("svg")) => Ok(FormatName::Svg),
-            (None, Some(path), _) => usage(format!(
-                "{} has neither the extension txt nor svg: give --format",
-                path.display()
-            )),
-        }
+        let (None, Some(out)) = (self.format, &self.out) else {
+            return Ok(self.format.unwrap_or(FormatName::Text));
+        };
+        let extension = out.extension().and_then(OsStr::to_str).unwrap_or_default();
+        FormatName::from_str(extension, true).or_else(|_| {
+            usage(format!("{} has neither the extension txt nor svg: give --format", out.display()))
+        })
     }
 
     fn diagram(&self) -> Result<Diagram, Failure> {

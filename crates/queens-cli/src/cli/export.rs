@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::{Checked, Exported, NewFile, NewFileError};
-use farm::{JobId, JobState, Refusal, RestoredJob};
+use farm::{JobId, JobState, Refusal};
 use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
@@ -60,25 +60,20 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let job = JobId(args.job);
     let at_ledger = |fault: LedgerFault| fault.at(Some(ledger));
     let evidence = Evidence::open(ledger).map_err(at_ledger)?;
-    let known = evidence.jobs().iter().find(|known| known.id == job);
-    let known = known.ok_or(Refusal::NoSuchJob(job))?;
-    if known.state == JobState::Done {
-        check_done(known, ledger)?;
+    let found = evidence.jobs().iter().find(|found| found.id == job);
+    let found = found.ok_or(Refusal::NoSuchJob(job))?;
+    // Facts may have been added since the ledger called it done.
+    if found.state == JobState::Done
+        && let Some(reason) = known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
+    {
+        return Err(Failure::total_suspended(found.spec.plan, &reason, Some(ledger)));
     }
     let exported =
-        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
+        evidence::export(found, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
         // The ledger is open already: it is the bundle that cannot be written.
-        LedgerFault::File(error) => unwritten(&args.bundle, &error),
+        LedgerFault::File(error) => Failure::output(args.bundle.display(), error),
         fault => at_ledger(fault).into(),
-    })
-}
-
-/// Checks the total of a job that a ledger calls done: facts may have been added since.
-fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
-    let reason = known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
-    reason.map_or(Ok(()), |reason| {
-        Err(Failure::total_suspended(job.spec.plan, &reason, Some(ledger)))
     })
 }
 
@@ -89,7 +84,7 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Failure::Incompatible(format!(
             "what the coordinator sent is no compressed text ({error}); ask for it again"
         )),
-        _ => unwritten(bundle, &error),
+        _ => Failure::output(bundle.display(), error),
     };
     let mut client = Client::connect(&args.client.coordinator).await?;
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
@@ -99,8 +94,4 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
         NewFileError::Bundle(error) => Failure::bundle(bundle, error),
         NewFileError::Output(error) => failed(error),
     })
-}
-
-fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
-    Failure::output(bundle.display(), error)
 }

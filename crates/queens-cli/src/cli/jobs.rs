@@ -1,6 +1,7 @@
 //! The commands that talk to a coordinator about jobs.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use board::MethodChoice;
 use clap::{Args, Subcommand};
@@ -16,7 +17,7 @@ use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs};
 use super::client::{Client, ClientArgs, view};
-use super::options::{MethodArgs, Sizes, name, scope, share};
+use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
@@ -30,7 +31,8 @@ pub(super) struct SubmitArgs {
     /// Board size, 0 to 32, or sizes as in 18..22
     ///
     /// With given queens to 64.
-    n: Sizes,
+    #[arg(value_parser = sizes)]
+    n: RangeInclusive<u32>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -151,7 +153,7 @@ pub(super) struct WatchArgs {
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are made before anything is submitted.
-    let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
+    let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.client.coordinator).await?;
     let mut jobs = Vec::new();
     for job in submit_all(&mut client, requests).await? {
@@ -188,26 +190,18 @@ impl SubmitArgs {
     fn request(&self, n: u32) -> Result<v1::Submit, Failure> {
         let problem = self.problem.problem(n)?;
         let choice = self.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
-        let own = |name: &String| {
-            if self.n.are_many() { format!("{name}-{n}") } else { name.clone() }
-        };
+        let are_many = self.n.start() < self.n.end();
+        let own = |name: &String| if are_many { format!("{name}-{n}") } else { name.clone() };
         let key = self.name.as_ref().map(own);
+        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
+        let across = self.across.unwrap_or_default().into();
+        let policy = |share_ppm| v1::AuditPolicy { share_ppm, across, by_search: false };
         Ok(v1::Submit {
             problem: Some(problem.into()),
             method: Some(choice.into()),
             priority: self.priority,
-            audit: self.audit_policy(),
+            audit: share_ppm.map(policy),
             key,
-        })
-    }
-
-    fn audit_policy(&self) -> Option<v1::AuditPolicy> {
-        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = self.across.unwrap_or_default().into();
-        share_ppm.map(|share_ppm| v1::AuditPolicy {
-            share_ppm,
-            across,
-            ..v1::AuditPolicy::default()
         })
     }
 }
@@ -374,7 +368,7 @@ async fn follow(
     progress: ProgressArgs,
 ) -> Result<(), Failure> {
     let is_one = jobs.len() == 1;
-    let has_bar = progress.is_wanted() && !json;
+    let has_bar = !progress.quiet && !json;
     for_each(jobs, async |(job, plan)| {
         let mut progress = Progress::new(has_bar, true);
         let (mut disputed, mut waits) = (None, None);

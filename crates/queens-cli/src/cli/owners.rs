@@ -103,10 +103,7 @@ fn object(Shared { owner, leased_share }: &Shared) -> Value {
 }
 
 const COLUMNS: [Column<Shared>; 7] = [
-    ("OWNER", false, |it| match it.owner.owner.as_str() {
-        "" => "unknown".into(),
-        owner => owner.into(),
-    }),
+    ("OWNER", false, |it| show::owner(&it.owner.owner).into()),
     ("JOBS", true, |it| it.owner.live_jobs.to_string()),
     ("CPU-HOURS", true, |it| show::hours(hours(it.owner.processor_us))),
     ("GPU-HOURS", true, |it| show::hours(hours(it.owner.gpu_us))),

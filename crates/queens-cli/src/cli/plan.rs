@@ -19,7 +19,7 @@ use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
 use executor::{
-    CountingError, Device, DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance,
+    DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance,
 };
 
 const EXAMPLES: &str = "\
@@ -251,7 +251,7 @@ impl PlanArgs {
             return Ok(None);
         }
         count::self_test(effort.backend, MethodChoice::all())?;
-        let wanted = self.progress.is_wanted();
+        let wanted = !self.progress.quiet;
         let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(index));
         Ok(estimated.map_err(anyhow::Error::from)?)
     }
@@ -263,18 +263,13 @@ impl PlanArgs {
             return Ok(Vec::new());
         }
         let time = Duration::from_secs(self.seconds()) / 4;
-        let sample = |(device, memory): (&Device, u64)| {
+        let mut times = Vec::new();
+        for (device, memory) in devices.with_memory() {
             let sample = DeviceSample::new(device, n, memory, time)?;
-            let DeviceSample { seconds, share, tasks, .. } = sample;
-            Ok(DeviceJson {
-                device: device.to_string(),
-                seconds: seconds / share,
-                tasks_counted: tasks,
-            })
-        };
-        let samples: Result<Vec<DeviceJson>, CountingError> =
-            devices.with_memory().map(sample).collect();
-        Ok(samples?)
+            let (seconds, tasks_counted) = (sample.seconds / sample.share, sample.tasks);
+            times.push(DeviceJson { device: device.to_string(), seconds, tasks_counted });
+        }
+        Ok(times)
     }
 }
 

@@ -109,16 +109,9 @@ pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 
-/// The owner of the job. The job of merged ledgers has none.
-fn owner(job: &JobView) -> &str {
-    match job.spec.origin.owner.as_str() {
-        "" => "unknown",
-        owner => owner,
-    }
-}
-
-fn size(bytes: u64) -> impl std::fmt::Display {
-    ByteSize(bytes).display().iec()
+/// The name of an owner. The job of merged ledgers has none.
+pub(super) fn owner(name: &str) -> &str {
+    if name.is_empty() { "unknown" } else { name }
 }
 
 /// Those of [`COLUMNS`] that a narrow terminal leaves out, the least important first.
@@ -155,7 +148,7 @@ pub(super) fn hours(hours: f64) -> String {
 const COLUMNS: [Column<JobView>; 18] = [
     ("JOB", true, |job| job.id.to_string()),
     ("STATE", false, state),
-    ("OWNER", false, |job| owner(job).into()),
+    ("OWNER", false, |job| owner(&job.spec.origin.owner).into()),
     ("NAME", false, |job| job.spec.origin.key.clone().unwrap_or_else(dash)),
     ("PRIORITY", true, |job| job.spec.priority.to_string()),
     ("PLAN", false, |job| job.spec.plan.to_string()),
@@ -245,7 +238,7 @@ pub(super) fn details(job: &JobView) -> String {
         format!("job       {}", job.id),
         format!("plan      {}", job.spec.plan),
         format!("state     {}", state(job)),
-        format!("owner     {}", owner(job)),
+        format!("owner     {}", owner(&job.spec.origin.owner)),
         format!("priority  {}", job.spec.priority),
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
         format!("workers   {}", job.workers),
@@ -257,7 +250,8 @@ pub(super) fn details(job: &JobView) -> String {
     lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
     lines.push(format!("hours     {}", thread_hours(job)));
     if job.thread_memory > 0 {
-        lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
+        let memory = ByteSize(job.thread_memory).display().iec();
+        lines.push(format!("memory    {memory} or more a thread"));
     }
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };

@@ -110,11 +110,11 @@ const LARGEST_HELD: u32 = 10_000_000;
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let given = args.given.read()?;
     let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
-    let no_size = || Failure::Usage("squares do not say how large the board is: give N".into());
-    let n = args.n.or(drawn).ok_or_else(no_size)?;
+    let Some(n) = args.n.or(drawn) else {
+        return usage("squares do not say how large the board is: give N");
+    };
     if let Some(drawn) = drawn.filter(|&drawn| drawn != n) {
-        let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
-        return usage(reason);
+        return usage(format!("the drawn board has size {drawn}, not {n}: leave out {n}"));
     }
     let usual = if n <= 26 { Notation::Squares } else { Notation::Columns };
     let notation = args.format.notation(n, usual)?;
@@ -122,8 +122,14 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         || args.random_given.is_some()
         || args.blocked.is_given()
         || args.rules.rules == Rules::Superqueens;
-    if !is_searched {
-        args.refuse_options_of_searches()?;
+    let of_searches = [
+        ("--seed", args.seed.is_some() && !args.random),
+        ("--start", args.start.is_some()),
+        ("--stats", args.stats),
+        ("--limit-seconds", args.limit_seconds.is_some()),
+    ];
+    if let Some((option, _)) = of_searches.iter().find(|(_, is_given)| *is_given && !is_searched) {
+        return usage(format!("nothing is searched here: leave out {option}"));
     }
     if args.by_file && args.stats && notation == Notation::Json {
         return usage(
@@ -173,24 +179,6 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let placement = random_placement(n, seed.into())
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;
     print(args, notation, &placement, &fields)
-}
-
-impl SolveArgs {
-    /// Refuses options that do nothing where nothing is searched.
-    fn refuse_options_of_searches(&self) -> Result<(), Failure> {
-        let unused = [
-            ("--seed", self.seed.is_some() && !self.random),
-            ("--start", self.start.is_some()),
-            ("--stats", self.stats),
-            ("--limit-seconds", self.limit_seconds.is_some()),
-        ];
-        match unused.into_iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => {
-                usage(format!("nothing is searched here: leave out {option}"))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 /// Prints a placement by a rule. A large one is not held in memory.
