@@ -4,7 +4,6 @@ mod causes;
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
-use std::process::ExitCode;
 
 use crate::stderr::{self, visible};
 
@@ -146,11 +145,5 @@ pub(crate) fn usage<T>(reason: impl Into<String>) -> Result<T, Failure> {
 impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.parts().1)
-    }
-}
-
-impl From<Failure> for ExitCode {
-    fn from(failure: Failure) -> ExitCode {
-        ExitCode::from(failure.code())
     }
 }

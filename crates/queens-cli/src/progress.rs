@@ -1,16 +1,14 @@
 //! The progress of a job: a bar on a terminal, and otherwise a line of the log from time to time.
 
-mod bar;
-
 use std::fmt::{self, Display, Formatter};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use console::Term;
 use farm::JobView;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracing::info;
-
-use bar::{PAUSE, STEPS, draws, spinner};
 
 /// The target of the log lines about progress. They are logged by default.
 pub(crate) const LOG_TARGET: &str = "progress";
@@ -22,6 +20,12 @@ pub(crate) struct ProgressArgs {
     #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 }
+
+/// Number of steps of the bar. Each is a hundredth of a percent.
+const STEPS: u64 = 10_000;
+
+/// How often a bar or a spinner is drawn, at most.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The progress of a job.
 #[derive(Debug)]
@@ -35,8 +39,11 @@ pub(crate) struct Progress {
 impl Progress {
     /// Shows progress if it is `wanted`; with `workers` also the number of workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
+        // There is as much of a message behind the bar as there is room for.
+        let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
+        let template = format!("{{prefix}} {{bar:{}}} {{wide_msg}}", (columns / 4).clamp(8, 32));
         let draws = draws();
-        let bar = if wanted && draws { bar::bar() } else { ProgressBar::hidden() };
+        let bar = if wanted && draws { drawn(Some(STEPS), &template) } else { ProgressBar::hidden() };
         let lines = (wanted && !draws).then(|| Lines::new(Instant::now()));
         Progress { bar, lines, workers }
     }
@@ -99,6 +106,18 @@ impl Progress {
     }
 }
 
+fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("the template is right");
+    let bar = ProgressBar::with_draw_target(steps, ProgressDrawTarget::stderr_with_hz(10));
+    bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ "))
+}
+
+/// Whether standard error is a terminal that can draw a line again.
+fn draws() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
+}
+
 /// What a count took: the line that ends it.
 #[derive(Clone, Debug)]
 pub(crate) struct Took {
@@ -148,7 +167,10 @@ pub(crate) fn while_time_passes<T>(
     if !wanted || !draws() {
         return act();
     }
-    let spinner = spinner(what, time);
+    let spinner = drawn(None, "{prefix} {spinner} {elapsed} of {msg}");
+    spinner.set_prefix(what);
+    spinner.set_message(format!("{} s", time.as_secs()));
+    spinner.enable_steady_tick(PAUSE);
     let done = act();
     spinner.finish_and_clear();
     done

@@ -90,7 +90,7 @@ pub(super) struct ClientArgs {
 
 /// A connection to a coordinator.
 pub(super) struct Client {
-    endpoint: Endpoint,
+    pub(super) endpoint: Endpoint,
     pub(super) service: ClientServiceClient<TokenChannel>,
 }
 
@@ -222,11 +222,6 @@ impl Client {
         Ok(Some(JoinString { token: secret.parse().map_err(unusable)?, ..own }))
     }
 
-    /// The coordinator's URL.
-    pub(super) fn url(&self) -> &str {
-        self.endpoint.url()
-    }
-
     pub(super) fn failure(&self, status: Status) -> Failure {
         let (url, reason) = (self.endpoint.url(), status.message());
         match status.code() {
@@ -248,7 +243,7 @@ impl Client {
 
     /// Whether a later attempt may succeed, because the connection broke or the coordinator is being restarted. A status
     /// that the coordinator itself sent has no source.
-    pub(super) fn is_passing(&self, status: &Status) -> bool {
+    fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             || std::error::Error::source(status).is_some()
     }

@@ -22,7 +22,7 @@ use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
 use super::shard::{Shard, with_shard};
 use super::show;
-use super::signal::{Stop, Stops};
+use super::signal::{Stop, stops};
 use super::tools::PROGRAM;
 use crate::answer::{self, check_total};
 use crate::failure::{Failure, usage};
@@ -116,19 +116,6 @@ impl Counted {
         let numbers = json!({"total": total, "seconds": took.seconds, "threads": threads});
         args.print(n, total, show::with(object, numbers))?;
         Ok(took)
-    }
-}
-
-/// The methods that may be used for this count: a ledger may be of any, if none was asked for.
-fn tested_methods(
-    problem: Problem,
-    method: Option<MethodChoice>,
-    has_ledger: bool,
-) -> Vec<MethodChoice> {
-    match method {
-        Some(method) => vec![method],
-        None if has_ledger => MethodChoice::all().collect(),
-        None => vec![MethodChoice::suggested(problem)],
     }
 }
 
@@ -248,7 +235,7 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
-    let mut stops = Stops::new(args.time_limit, args.ledger.is_none());
+    let (mut stops, first) = stops(args.time_limit, args.ledger.is_none());
     if args.are_many() && args.ledger.is_some() {
         return usage(
             "a ledger is for one board: leave out --ledger and --shard, or give one size",
@@ -257,7 +244,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let mut all: Option<Took> = None;
     for n in args.n.clone() {
         let counted = count(args.clone(), n, &mut stops).await;
-        let took = counted.map_err(|failure| of_stop(failure, stops.first))?;
+        let took = counted.map_err(|failure| of_stop(failure, first.get().copied()))?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
     }
     if let Some(took) = all {
@@ -311,11 +298,17 @@ async fn count(
         args.warn_of_no_end(n, problem.open_rows().len());
     }
     let devices = args.counting.tested_devices(problem.n())?;
+    let methods: Vec<MethodChoice> = match method {
+        Some(method) => vec![method],
+        // A ledger may be of any.
+        None if ledger.is_some() => MethodChoice::all().collect(),
+        None => vec![MethodChoice::suggested(problem)],
+    };
     let count = LocalCount {
         problem,
         method,
         threads: args.counting.room.threads(),
-        backend: args.counting.tested_backend(tested_methods(problem, method, ledger.is_some()))?,
+        backend: args.counting.tested_backend(methods)?,
         devices: devices.clone(),
         memory: args.counting.room.memory,
         build: provenance(PROGRAM, &devices),

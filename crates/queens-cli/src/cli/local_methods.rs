@@ -17,22 +17,13 @@ use crate::failure::{Failure, usage};
 use crate::progress::Took;
 
 impl MethodName {
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().into())
     }
 
     /// The failure for options that do not belong to this method.
     pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
-    }
-
-    /// The failure for commands that need tasks.
-    pub(super) fn not_on_a_farm(self) -> Failure {
-        Failure::Usage(format!(
-            "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
-             or give rows, prefixes, ring or halves",
-            self.name()
-        ))
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report();
-            failure.into()
+            failure.code().into()
         }
     }
 }

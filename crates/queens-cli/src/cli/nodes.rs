@@ -56,7 +56,7 @@ pub(super) struct NodeType {
     are_devices: bool,
     /// The size of a board, and the seconds that a unit takes for all of it. `None`: a unit is a
     /// thread of this machine.
-    measured: Option<(u32, f64)>,
+    pub(super) measured: Option<(u32, f64)>,
     /// The power of a node.
     watts: Option<f64>,
 }
@@ -115,11 +115,6 @@ impl NodeType {
         let (are_devices, measured) = (!devices.is_empty(), Some((nearest, seconds)));
         let name = file.file_name()?.to_string_lossy().into_owned();
         (units > 0).then_some(NodeType { name, nodes, units, are_devices, measured, watts: None })
-    }
-
-    /// The size of the board that was measured, if it was on another machine.
-    pub(super) fn measured_n(&self) -> Option<u32> {
-        self.measured.map(|(n, _)| n)
     }
 }
 

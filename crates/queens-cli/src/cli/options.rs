@@ -14,7 +14,7 @@ use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allow
 use farm::AuditPolicy;
 use wire::v1;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
@@ -60,20 +60,13 @@ pub(super) enum MethodName {
     Unique,
 }
 
-impl MethodName {
-    /// Whether it makes no tasks, so that a farm cannot use it.
-    fn is_local(self) -> bool {
-        use MethodName::{Forced, ForcedColumns, States, Unique};
-        matches!(self, States | Forced | ForcedColumns | Unique)
-    }
-}
-
 impl MethodArgs {
     /// The method, if it is one that makes no tasks.
     pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
-        let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
-        self.check(method)?;
-        Ok(Some(method))
+        use MethodName::{Forced, ForcedColumns, States, Unique};
+        let local = self.method.filter(|it| matches!(it, States | Forced | ForcedColumns | Unique));
+        local.map_or(Ok(()), |method| self.check(method))?;
+        Ok(local)
     }
 
     /// Whether any of the options was given.
@@ -96,7 +89,13 @@ impl MethodArgs {
             MethodName::Rows | MethodName::Prefixes => MethodChoice::Prefixes { rows },
             MethodName::Ring => MethodChoice::Ring { width },
             MethodName::Halves => MethodChoice::Halves,
-            _ => return Err(method.not_on_a_farm()),
+            _ => {
+                return usage(format!(
+                    "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
+                     or give rows, prefixes, ring or halves",
+                    method.name()
+                ));
+            }
         }))
     }
 

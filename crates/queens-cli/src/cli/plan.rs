@@ -209,7 +209,7 @@ impl PlanArgs {
             return Ok(None);
         }
         let core_seconds = estimated.core_seconds.value;
-        let sizes: BTreeSet<u32> = types.iter().filter_map(NodeType::measured_n).collect();
+        let sizes: BTreeSet<u32> = types.iter().filter_map(|of| Some(of.measured?.0)).collect();
         let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
         let board_seconds = sizes.into_iter().map(of_size).collect::<Result<_, Failure>>()?;
         let here = Here {

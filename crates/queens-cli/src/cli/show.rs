@@ -223,15 +223,6 @@ pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
     jobs.iter().flat_map(of).collect()
 }
 
-/// The thread time of the job's counts.
-fn thread_hours(job: &JobView) -> String {
-    let processor = format!("{:.2} of processors", job.hours.processor());
-    match job.hours.gpu_us {
-        0 => processor,
-        _ => format!("{processor}, {:.2} of graphics processors", job.hours.gpu()),
-    }
-}
-
 /// One job as text, one property a line.
 pub(super) fn details(job: &JobView) -> String {
     let mut lines = vec![
@@ -248,7 +239,10 @@ pub(super) fn details(job: &JobView) -> String {
     lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
     lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
     lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
-    lines.push(format!("hours     {}", thread_hours(job)));
+    lines.push(format!("hours     {} of processors", hours(job.hours.processor())));
+    if job.hours.gpu_us > 0 {
+        lines.push(format!("gpu hours {}", hours(job.hours.gpu())));
+    }
     if job.thread_memory > 0 {
         let memory = ByteSize(job.thread_memory).display().iec();
         lines.push(format!("memory    {memory} or more a thread"));

@@ -1,7 +1,7 @@
 //! Signals that ask the process to stop.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::cell::OnceCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -30,30 +30,21 @@ pub(crate) enum Stop {
     Unread,
 }
 
-/// Each request to stop, and which came first.
-pub(crate) struct Stops {
-    requests: Pin<Box<dyn Stream<Item = Stop>>>,
-    pub(crate) first: Option<Stop>,
-}
-
-impl Stops {
-    /// Signals, and the end of the time; and of the reader of standard output, if the result is for nobody else.
-    pub(crate) fn new(time_limit: Option<Duration>, is_for_reader: bool) -> Stops {
-        let end_of_time = iter(time_limit.map(tokio::time::sleep));
-        let end_of_time = end_of_time.then(|end| end.map(|()| Stop::TimeLimit));
-        let unread = iter(is_for_reader.then(output::unread));
-        let unread = unread.then(|unread| unread.map(|()| Stop::Unread));
-        let signals = stop_signals().map(|()| Stop::Signal);
-        Stops { requests: Box::pin(signals.merge(end_of_time).merge(unread)), first: None }
-    }
-}
-
-impl Stream for Stops {
-    type Item = ();
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<()>> {
-        let stop = ready!(self.requests.as_mut().poll_next(context));
-        self.first = self.first.or(stop);
-        Poll::Ready(stop.map(|_| ()))
-    }
+/// Requests to stop: signals, the end of the time, and the end of the reader of standard output if the result is for nobody
+/// else. The cell is set to the reason of the first one.
+pub(crate) fn stops(
+    time_limit: Option<Duration>,
+    is_for_reader: bool,
+) -> (impl Stream<Item = ()> + Unpin, Rc<OnceCell<Stop>>) {
+    let signals = stop_signals().map(|()| Stop::Signal);
+    let end_of_time = iter(time_limit.map(tokio::time::sleep));
+    let end_of_time = end_of_time.then(|end| end.map(|()| Stop::TimeLimit));
+    let unread = iter(is_for_reader.then(output::unread));
+    let unread = unread.then(|unread| unread.map(|()| Stop::Unread));
+    let first = Rc::new(OnceCell::new());
+    let noted = Rc::clone(&first);
+    let stops = signals.merge(end_of_time).merge(unread).map(move |stop| {
+        let _ = noted.set(stop);
+    });
+    (Box::pin(stops), first)
 }

@@ -95,7 +95,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     let join = client.join_string(&secret)?;
     let own = join.as_ref().map(|join| format!("https://{}", join.address));
     let login = args.login.map(|at| {
-        let at = at.or(own).unwrap_or_else(|| client.url().into());
+        let at = at.or(own).unwrap_or_else(|| client.endpoint.url().into());
         format!("{}/login#{secret}", at.trim_end_matches('/'))
     });
     let join = join.map(|join| join.to_string());
