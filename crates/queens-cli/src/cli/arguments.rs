@@ -37,20 +37,10 @@ const TOOLS: &str = "\
 for each command, and what they share: connection, logs, exit codes. The rest:
 help, completions, -V.";
 
-/// The command that reads these words. Environment variables that do not apply are removed from it. If the first word is
-/// not a subcommand, its help shows the subcommands in groups.
-///
-/// Only the named subcommand is prepared, because all of them take a hundredth of the time of a short count.
+/// The command that reads these words. Environment variables that do not apply are removed from it. Its help shows the
+/// subcommands in groups.
 pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
-    let named = words.first().and_then(|word| command.find_subcommand(word)).map(Command::get_name);
-    match named.map(str::to_owned) {
-        Some(name) => own_with_variables_that_apply(command, words)
-            .mut_subcommand(name, |command| with_variables_that_apply(command, words)),
-        None => in_groups(with_variables_that_apply(command, words)),
-    }
-}
-
-fn in_groups(command: Command) -> Command {
+    let command = with_variables_that_apply(command, words);
     let mut text = String::new();
     for (group, names, others) in GROUPS {
         let _ = writeln!(text, "{group}:");
@@ -77,19 +67,14 @@ fn line(command: &Command, name: &str) -> String {
     format!("  {name:<12} {}\n", about.map(StyledStr::to_string).unwrap_or_default())
 }
 
-/// Removes the variables that do not apply with these words, from the command and its subcommands.
+/// Removes the variables that do not apply with these words from the options of the command and its subcommands, and
+/// hides options that their help does not show.
 fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
-    own_with_variables_that_apply(command, words)
-        .mut_subcommands(|command| with_variables_that_apply(command, words))
-}
-
-/// Removes these variables from the command's own options, and hides options that its help does not show.
-fn own_with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
     let outvoted = outvoted(&command, words);
     let is_short = words.iter().any(|word| word == "-h");
     let help = help_flag(&command);
     let command = command.disable_help_flag(true).disable_help_subcommand(true).arg(help);
-    command.mut_args(|arg| {
+    let command = command.mut_args(|arg| {
         let is_apart = matches!(arg.get_help_heading(), Some(CONNECTION | LOGS));
         let has_values = arg.get_action().takes_values();
         let arg = arg.hide(is_apart).hide_env(is_short);
@@ -103,7 +88,8 @@ fn own_with_variables_that_apply(command: Command, words: &[OsString]) -> Comman
         } else {
             arg
         }
-    })
+    });
+    command.mut_subcommands(|command| with_variables_that_apply(command, words))
 }
 
 /// The option that prints the help. Its text says where the rest of the help is.

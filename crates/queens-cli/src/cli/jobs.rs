@@ -305,15 +305,6 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     follow(&mut client, jobs, args.client.json, true, args.progress).await
 }
 
-/// Changes jobs, and prints a line about each, which `line` makes of the changed job.
-async fn change(
-    args: JobArgs,
-    change: Change,
-    line: fn(&JobView) -> String,
-) -> Result<(), Failure> {
-    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
-}
-
 /// Sends a request about each of several jobs, and prints a line about each answer.
 async fn each(
     args: JobArgs,
@@ -330,17 +321,18 @@ async fn each(
 
 impl ChangeCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        match self {
-            ChangeCommand::Audit(args) => audits::audit(args).await,
-            ChangeCommand::Cancel(args) => change(args, Change::Cancel(v1::Cancel {}), state).await,
-            ChangeCommand::Pause(args) => change(args, Change::Pause(v1::Pause {}), state).await,
-            ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
+        let (args, change, line): (_, _, fn(&JobView) -> String) = match self {
+            ChangeCommand::Audit(args) => return audits::audit(args).await,
+            ChangeCommand::Cancel(args) => (args, Change::Cancel(v1::Cancel {}), state),
+            ChangeCommand::Pause(args) => (args, Change::Pause(v1::Pause {}), state),
+            ChangeCommand::Resume(args) => (args, Change::Resume(v1::Resume {}), state),
             ChangeCommand::Priority(PriorityArgs { of, priority }) => {
-                let line =
-                    |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
-                change(of, Change::Priority(priority), line).await
+                (of, Change::Priority(priority), |job| {
+                    format!("job {} has priority {}", job.id, job.spec.priority)
+                })
             }
-        }
+        };
+        each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
     }
 }
 
