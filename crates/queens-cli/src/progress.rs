@@ -13,7 +13,6 @@ use tracing::info;
 /// The target of the log lines about progress. They are logged by default.
 pub(crate) const LOG_TARGET: &str = "progress";
 
-/// Whether progress is shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ProgressArgs {
     /// Show no progress on standard error
@@ -27,7 +26,6 @@ const STEPS: u64 = 10_000;
 /// How often a bar or a spinner is drawn, at most.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The progress of a job.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// It is hidden where no bar is drawn.
@@ -53,7 +51,6 @@ impl Progress {
         if self.bar.is_hidden() { Duration::from_secs(1) } else { PAUSE }
     }
 
-    /// Shows the progress of the job.
     pub(crate) fn show(&mut self, job: &JobView) {
         let parts = self.parts(job).join("  ");
         self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, parts);
@@ -74,7 +71,6 @@ impl Progress {
         self.bar.set_position((share * STEPS as f64) as u64);
     }
 
-    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

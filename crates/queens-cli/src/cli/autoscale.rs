@@ -68,7 +68,6 @@ const MARGIN_S: u64 = 60;
 /// The number of failures in a row that ends the command.
 const MOST_FAILURES: u32 = 3;
 
-/// The demand of the farm.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     /// Threads that it could keep busy, besides those of workers that others have started.
@@ -79,7 +78,6 @@ struct Demand {
     is_any_idle: bool,
 }
 
-/// Jobs of this farm in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Queued {
     running: u32,

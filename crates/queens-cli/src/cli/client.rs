@@ -88,7 +88,6 @@ pub(super) struct ClientArgs {
     pub(super) coordinator: CoordinatorArgs,
 }
 
-/// A connection to a coordinator.
 pub(super) struct Client {
     pub(super) endpoint: Endpoint,
     pub(super) service: ClientServiceClient<TokenChannel>,

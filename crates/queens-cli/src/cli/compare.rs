@@ -83,11 +83,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The names above the table.
 const HEAD: &str = " N  algorithm                      total      seconds   range            \
                     nodes  nodes/solution";
 
-/// A line of the table.
 fn row(line: &Line) -> String {
     let dash = || "-".to_string();
     let (n, algorithm) = (line.n, line.algorithm.name());
@@ -108,7 +106,6 @@ fn row(line: &Line) -> String {
     )
 }
 
-/// A line as a JSON object.
 fn json(line: &Line) -> String {
     let (found, times, left_out) = match line.outcome {
         Outcome::LeftOut(why) => (None, None, Some(reason(why))),
@@ -135,7 +132,6 @@ fn is_default(line: &Line) -> bool {
     MethodChoice::suggested(Problem::Total { n: line.n }).name() == line.algorithm.name()
 }
 
-/// The reason why a board was not counted.
 fn reason(why: Why) -> &'static str {
     match why {
         Why::Unsuited => "no such cut",

@@ -69,7 +69,6 @@ pub(super) struct CoordinatorArgs {
     access: AccessArgs,
 }
 
-/// Serves until it is asked to stop.
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let mut addresses = Vec::new();
     for listen in &args.listen {

@@ -131,7 +131,6 @@ impl CountArgs {
         }
     }
 
-    /// Whether there are several boards.
     fn are_many(&self) -> bool {
         self.n.start() < self.n.end()
     }

@@ -22,7 +22,6 @@ Examples:
   queens draw --by-file 7 4 2 8 6 1 3 5
   queens list 12 --limit 1 --format fen | queens draw --board - --out first.svg";
 
-/// Draws a board with queens.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DrawArgs {

@@ -280,7 +280,6 @@ async fn for_each<T>(
     last.map_or(Ok(()), Err)
 }
 
-/// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.client.coordinator).await?;
     let first = args.jobs.first().copied();
@@ -336,7 +335,6 @@ impl ChangeCommand {
     }
 }
 
-/// A line about a job that was removed.
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
     match total {

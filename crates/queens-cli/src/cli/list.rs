@@ -26,7 +26,6 @@ Examples:
   queens list 8 --numbered           the 92 with their numbers, and those of the twelve groups
   queens list 13 --problem toroidal --format permutation";
 
-/// Prints placements, one after the other.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArgs {
@@ -120,7 +119,6 @@ impl ListArgs {
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 
-    /// The printer of placements.
     fn printer(&self) -> Result<Printer, Failure> {
         Ok(Printer {
             out: Lines::new(),

@@ -27,7 +27,6 @@ impl MethodName {
     }
 }
 
-/// The result of a count.
 struct Found {
     /// The sum of all placements, before symmetry.
     total: u128,

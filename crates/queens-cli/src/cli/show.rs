@@ -214,7 +214,6 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
     Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
-/// Remarks below the table of jobs.
 pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
     let of = |job: &JobView| {
         let id = job.id;

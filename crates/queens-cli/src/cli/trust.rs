@@ -78,7 +78,6 @@ pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
     })
 }
 
-/// The columns of a table of workers.
 pub(super) const COLUMNS: [Column<v1::Worker>; 10] = [
     ("WORKER", false, |worker| worker.name.clone()),
     ("OWNER", false, |worker| worker.owner.clone()),

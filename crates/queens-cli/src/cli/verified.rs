@@ -18,7 +18,6 @@ pub(super) struct Verified<'a> {
 }
 
 impl Verified<'_> {
-    /// Lines for people.
     pub(super) fn text(&self) -> String {
         let Checked { header, name, plan, slice, state, total, content, .. } = self.checked;
         let confirmed = &content.confirmations;
@@ -107,7 +106,6 @@ impl Verified<'_> {
         lines.join("\n")
     }
 
-    /// A line about the recount.
     fn recount(&self) -> String {
         let Recounted { sums, kernel, is_cut_short, .. } = self.recounted;
         let RecountSums { ranges, reported, tasks, busy } = *sums;
@@ -255,7 +253,6 @@ impl Verified<'_> {
     }
 }
 
-/// A line about an audit that was ordered.
 fn policy(policy: &StatedPolicy) -> String {
     let StatedPolicy { share_ppm, by_search, across, asked_at } = *policy;
     format!(

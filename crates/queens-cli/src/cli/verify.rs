@@ -62,7 +62,6 @@ pub(super) struct VerifyArgs {
     backend: Option<Recounter>,
 }
 
-/// What counts ranges again.
 #[derive(Clone, Copy, Debug)]
 enum Recounter {
     /// A loop of the processor.
@@ -71,7 +70,6 @@ enum Recounter {
     Search,
 }
 
-/// Reads the name of a [`Recounter`].
 fn recounter(name: &str) -> anyhow::Result<Recounter> {
     match name {
         "search" => Ok(Recounter::Search),
