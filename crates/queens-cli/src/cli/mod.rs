@@ -159,7 +159,7 @@ impl Command {
             Command::Reproduce(args) => reproduce::run(&args),
             Command::Coordinator(args) => {
                 os::raise_file_limit();
-                on_all_threads(coordinator::run(args))
+                run(tokio::runtime::Builder::new_multi_thread(), coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
             Command::Autoscale(args) => on_one_thread(autoscale::autoscale(args)),
@@ -186,10 +186,6 @@ impl Command {
 /// Runs a command whose work is done by counting threads, or that has little work.
 fn on_one_thread(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     run(tokio::runtime::Builder::new_current_thread(), command)
-}
-
-fn on_all_threads(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    run(tokio::runtime::Builder::new_multi_thread(), command)
 }
 
 fn run(

@@ -35,10 +35,10 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     let (mode, quit_typed) = quit();
     let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
-        let (mut drawn, mut before) = (0, size(&terminal));
+        let (mut drawn, mut before) = (0, terminal.size());
         loop {
-            let size = size(&terminal);
-            let jobs = client.list(false, size.0).await?;
+            let size = terminal.size();
+            let jobs = client.list(false, size.0.into()).await?;
             let workers = workers(client).await?;
             if size != before {
                 let _ = terminal.clear_screen();
@@ -64,12 +64,6 @@ async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure
     }
 }
 
-/// Lines and columns.
-fn size(terminal: &Term) -> (usize, usize) {
-    let (lines, columns) = terminal.size_checked().unwrap_or((24, 80));
-    (lines.into(), columns.into())
-}
-
 /// Draws over the `drawn` lines of the last update, and returns the number of lines now. Errors are ignored: if the terminal
 /// has gone away, a signal follows.
 fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
@@ -83,9 +77,10 @@ fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
 fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
-    (lines, columns): (usize, usize),
+    (lines, columns): (u16, u16),
     key: &str,
 ) -> String {
+    let columns: usize = columns.into();
     let mut all = Vec::new();
     let there = workers.map(|workers| {
         let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
@@ -109,7 +104,7 @@ fn screen(
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
-    for line in all.iter().take(lines.saturating_sub(1)) {
+    for line in all.iter().take(lines.saturating_sub(1).into()) {
         let _ = writeln!(text, "{}", line.chars().take(columns).collect::<String>());
     }
     text
