@@ -9,7 +9,7 @@ use crate::stderr::{self, visible};
 
 /// The reason why a command ended without its result, as a sentence. Each variant has an exit code of its own.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The placement does not exist.
     NoPlacement(String),
     /// The options are wrong or do not fit together.
@@ -95,14 +95,14 @@ impl Failure {
     }
 
     /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output any more.
-    pub fn report(&self) {
+    pub(crate) fn report(&self) {
         if !matches!(self, Failure::Unread) {
             stderr::print(format_args!("queens: {}\n", visible(&self.to_string())));
         }
     }
 
     /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.
-    pub fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u8 {
         self.parts().0
     }
 

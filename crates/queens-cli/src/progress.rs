@@ -41,7 +41,8 @@ impl Progress {
         let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
         let template = format!("{{prefix}} {{bar:{}}} {{wide_msg}}", (columns / 4).clamp(8, 32));
         let draws = draws();
-        let bar = if wanted && draws { drawn(Some(STEPS), &template) } else { ProgressBar::hidden() };
+        let bar =
+            if wanted && draws { drawn(Some(STEPS), &template) } else { ProgressBar::hidden() };
         let lines = (wanted && !draws).then(|| Lines::new(Instant::now()));
         Progress { bar, lines, workers }
     }

@@ -135,7 +135,8 @@ impl BenchArgs {
             let (samples, device) = (Vec::new(), Value::Null);
             contenders.push(Contender { what, method, name, is_default, samples, device });
         };
-        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method))) {
+        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method)))
+        {
             let name = backend.name().to_string();
             add(What::Loop(backend), method, name, (backend, method) == usual);
         }

@@ -285,9 +285,7 @@ async fn count(
     let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {
-        return usage(
-            "--stats needs --fundamental, or --method states or forced",
-        );
+        return usage("--stats needs --fundamental, or --method states or forced");
     }
     let goes_on = ledger.as_deref().is_some_and(Path::exists);
     let method = args.method_args.choice()?;
@@ -335,7 +333,11 @@ async fn count(
     if let Some((_, source)) =
         published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted)
     {
-        let before = if counts_orbits { format!("{} before symmetry, ", job.counted) } else { String::new() };
+        let before = if counts_orbits {
+            format!("{} before symmetry, ", job.counted)
+        } else {
+            String::new()
+        };
         how += &format!("; {before}as published ({source})");
     }
     let took = Took { seconds, counted: (!goes_on).then_some(job.counted), how };

@@ -64,7 +64,8 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let found = found.ok_or(Refusal::NoSuchJob(job))?;
     // Facts may have been added since the ledger called it done.
     if found.state == JobState::Done
-        && let Some(reason) = known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
+        && let Some(reason) =
+            known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
     {
         return Err(Failure::total_suspended(found.spec.plan, &reason, Some(ledger)));
     }

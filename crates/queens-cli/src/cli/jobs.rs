@@ -313,7 +313,11 @@ async fn each(
     let mut client = Client::connect(&args.client.coordinator).await?;
     for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job)).await?;
-        if args.client.json { output::mention(show::json(&job)) } else { output::mention(line(&job)) }
+        if args.client.json {
+            output::mention(show::json(&job))
+        } else {
+            output::mention(line(&job))
+        }
     })
     .await
 }

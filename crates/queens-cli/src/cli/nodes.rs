@@ -94,8 +94,8 @@ impl NodeType {
 
     fn of(file: &Path, nodes: u64, rates: &[Rate], n: u32, method: &str) -> Option<NodeType> {
         let of_method = rates.iter().filter(|rate| rate.method == method);
-        let timed = of_method
-            .filter_map(|rate| Some((rate, rate.board_seconds.filter(|it| *it > 0.0)?)));
+        let timed =
+            of_method.filter_map(|rate| Some((rate, rate.board_seconds.filter(|it| *it > 0.0)?)));
         let mut rates: Vec<(&Rate, f64)> = timed.collect();
         let sizes = rates.iter().map(|(rate, _)| rate.n);
         let nearest = sizes.min_by_key(|size| (size.abs_diff(n), u32::MAX - size))?;

@@ -11,11 +11,11 @@ use solve::{Start, ways};
 use tokio::task::spawn_blocking;
 
 use super::count::Counted;
-use crate::failure::{Failure, usage};
+use crate::failure::Failure;
 use crate::progress::{Progress, Took};
 
 /// The largest board. A search holds a few bytes for each of its rows.
-const LARGEST: u32 = 10_000;
+pub(super) const LARGEST: u32 = 10_000;
 
 /// A problem for one plain search.
 pub(super) struct Search {
@@ -30,24 +30,6 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Refuses boards that are too large and given queens above the filled ranks.
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        let n = self.n;
-        let wrong = match self.ranks {
-            Some(_) if n > Given::MAX_N => {
-                format!("--ranks on a board of {n} files: give at most {}", Given::MAX_N)
-            }
-            Some(ranks) if self.given.iter().any(|queen| queen.row >= ranks) => {
-                format!("a given queen stands above rank {ranks}, the last one by --ranks")
-            }
-            None if n > LARGEST => {
-                format!("a board of size {n}: completions are counted up to size {LARGEST}")
-            }
-            None | Some(_) => return Ok(()),
-        };
-        usage(wrong)
-    }
-
     /// Counts by plain backtracking, on one thread.
     pub(super) async fn count(self, wants_progress: bool) -> Result<Counted, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;

@@ -18,9 +18,7 @@ use super::{show, task_list, unique_plan};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{
-    DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance,
-};
+use executor::{DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,9 +89,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
-            return usage(
-                "--tasks is for the total: leave out --problem and given queens",
-            );
+            return usage("--tasks is for the total: leave out --problem and given queens");
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
         return task_list::run(args.n, choice, args.json);
@@ -190,9 +186,7 @@ impl PlanArgs {
         let here = |cores: u32| NodeType::here(format!("{backend} here"), cores.into());
         types.extend(self.cores.map(here));
         if !types.is_empty() && self.seconds() == 0 {
-            return usage(
-                "--on and --cores need a sample: give --seconds of 1 or more",
-            );
+            return usage("--on and --cores need a sample: give --seconds of 1 or more");
         }
         nodes::with_watts(&mut types, &self.watts)?;
         Ok(types)

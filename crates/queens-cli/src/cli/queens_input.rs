@@ -48,9 +48,9 @@ impl GivenArgs {
         }
         match self.given.as_deref().map(parse_squares) {
             None => Ok(None),
-            Some(Ok(squares)) if squares.is_empty() => usage(
-                "--given has no square: name at least one, as in a1,c2, or leave it out",
-            ),
+            Some(Ok(squares)) if squares.is_empty() => {
+                usage("--given has no square: name at least one, as in a1,c2, or leave it out")
+            }
             Some(Ok(squares)) => Ok(Some((None, squares))),
             Some(Err(error)) => usage(format!("--given: {error}")),
         }
@@ -59,9 +59,9 @@ impl GivenArgs {
     /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
     pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.read()? {
-            Some((Some(size), _)) if size != n => usage(format!(
-                "the queens are given on a board of size {size}, and N is {n}"
-            )),
+            Some((Some(size), _)) if size != n => {
+                usage(format!("the queens are given on a board of size {size}, and N is {n}"))
+            }
             given => Ok(given.map(|(_, queens)| queens)),
         }
     }
@@ -128,9 +128,13 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
         // JSON has the squares, too, whose meaning is the same for both orders.
         Some(objects) => of_json(&objects),
         None if by_file => solve::read_ranks(text).map_err(|_| {
-            anyhow!("--by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3")
+            anyhow!(
+                "--by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
+            )
         }),
-        None if text.trim().is_empty() => Err(anyhow!("there is no queen; name at least one, as in a1")),
+        None if text.trim().is_empty() => {
+            Err(anyhow!("there is no queen; name at least one, as in a1"))
+        }
         None => solve::read_queens(text).map_err(anyhow::Error::from),
     };
     queens.map_err(|error| Failure::Usage(format!("{source}: {error}")))
@@ -138,8 +142,9 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
 
 fn of_json(objects: &[Value]) -> anyhow::Result<Queens> {
     let [object] = objects else { bail!("there are {} boards: give one", objects.len()) };
-    let PlacementJson { n, squares } = PlacementJson::deserialize(object)
-        .map_err(|error| anyhow!("this JSON is no placement with its n and its squares ({error})"))?;
+    let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
+        anyhow!("this JSON is no placement with its n and its squares ({error})")
+    })?;
     Ok((Some(n), parse_squares(&squares.join(" "))?))
 }
 

@@ -68,7 +68,10 @@ fn blocked(text: &str, n: u32) -> anyhow::Result<Vec<Square>> {
             format!("{word} is no row, column or diagonal: give the two ends of one")
         })?);
     }
-    ensure!(!squares.is_empty(), "there is no square: name at least one, as in a1, or leave it out");
+    ensure!(
+        !squares.is_empty(),
+        "there is no square: name at least one, as in a1, or leave it out"
+    );
     Ok(squares)
 }
 

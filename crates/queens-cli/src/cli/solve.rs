@@ -132,9 +132,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         return usage(format!("nothing is searched here: leave out {option}"));
     }
     if args.by_file && args.stats && notation == Notation::Json {
-        return usage(
-            "JSON by file has no statistics: leave out --by-file, --stats or --json",
-        );
+        return usage("JSON by file has no statistics: leave out --by-file, --stats or --json");
     }
     if !is_searched && !args.random {
         return construct(args, n, notation);
@@ -172,9 +170,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         return print(args, notation, &placement, &fields);
     }
     if args.rules.rules == Rules::Torus {
-        return usage(
-            "a placement on a torus has a construction of its own: leave out --random",
-        );
+        return usage("a placement on a torus has a construction of its own: leave out --random");
     }
     let placement = random_placement(n, seed.into())
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;

@@ -82,9 +82,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         (role, false) => role,
     };
     if args.login.is_some() && args.role == Role::Worker {
-        return usage(
-            "--login is for roles that see the page: a worker's sees nothing",
-        );
+        return usage("--login is for roles that see the page: a worker's sees nothing");
     }
     let lifetime_s = args.days.map(|days| days * 24 * 60 * 60);
     let request =
@@ -130,7 +128,7 @@ async fn list(args: ClientArgs) -> Result<(), Failure> {
 }
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.client.coordinator).await?;
+    let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.revoke_token(v1::RevokeTokenRequest { id: args.id }).await;
     let owner = client.given(answer)?.owner;
     output::print(format_args!("token {} of {owner} is revoked", args.id))?;
