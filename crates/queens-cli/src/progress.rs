@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use console::Term;
-use farm::JobView;
+use farm::{JobState, JobView};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracing::info;
 
@@ -52,9 +52,23 @@ impl Progress {
         if self.bar.is_hidden() { Duration::from_secs(1) } else { PAUSE }
     }
 
+    /// Shows the progress of a job, the most important first.
     pub(crate) fn show(&mut self, job: &JobView) {
-        let parts = self.parts(job).join("  ");
-        self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, parts);
+        let some = |number: u64, what| (number > 0).then(|| format!("{number} {what}"));
+        let rate = job.rate.placements_per_second;
+        let s = if job.workers == 1 { "" } else { "s" };
+        let parts = [
+            Some(format!("{:5.1}%", job.percent())),
+            (job.state != JobState::Running).then(|| job.state.to_string()),
+            job.seconds_left().map(|left| format!("{} left", clock(left))),
+            some(job.disputes as u64, "disputed"),
+            some(job.failed, "failed"),
+            (rate > 0.0).then(|| format!("{}/s", si(rate))),
+            self.workers.then(|| format!("{} worker{s}", job.workers)),
+            some(job.audits_wanted, "to audit"),
+        ];
+        let message = parts.into_iter().flatten().collect::<Vec<_>>().join("  ");
+        self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, message);
     }
 
     /// Shows how many placements a search has found whose end is not known.
@@ -74,32 +88,6 @@ impl Progress {
 
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-
-    /// The parts of the message about the job, the most important first.
-    fn parts(&self, job: &JobView) -> Vec<String> {
-        let mut parts = vec![format!("{:5.1}%", job.percent())];
-        if job.state != farm::JobState::Running {
-            parts.push(job.state.to_string());
-        }
-        parts.extend(job.seconds_left().map(|left| format!("{} left", clock(left))));
-        if job.disputes > 0 {
-            parts.push(format!("{} disputed", job.disputes));
-        }
-        if job.failed > 0 {
-            parts.push(format!("{} failed", job.failed));
-        }
-        if job.rate.placements_per_second > 0.0 {
-            parts.push(format!("{}/s", si(job.rate.placements_per_second)));
-        }
-        if self.workers {
-            let s = if job.workers == 1 { "" } else { "s" };
-            parts.push(format!("{} worker{s}", job.workers));
-        }
-        if job.audits_wanted > 0 {
-            parts.push(format!("{} to audit", job.audits_wanted));
-        }
-        parts
     }
 }
 

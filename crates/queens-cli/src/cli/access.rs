@@ -81,23 +81,6 @@ impl AccessArgs {
     ) -> Result<Access, Failure> {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
-        self.check(has_tls, main)?;
-        // Nothing is created beside a ledger that another process uses.
-        drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
-        if has_tls && !self.new_keys {
-            require_keys(ledger, &keys, self.token_file.is_none())?;
-        }
-        let own = match self.token_file.clone() {
-            None if has_tls => Some(keys.with_folder(KeyFolder::OWN_TOKEN)?),
-            file => file,
-        };
-        let own = own.map(|file| Token::read_or_make(&file).map(|token| (token, file)));
-        let own = own.transpose()?;
-        let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        Ok(Access { own, authority, args: self, keys })
-    }
-
-    fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
         if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
             return usage(
                 "--join-file and --worker-join-file name one file, and their join strings allow different \
@@ -116,7 +99,19 @@ impl AccessArgs {
                  write for Prometheus: leave --monitor-folder out, or give --tls or --token-file",
             );
         }
-        Ok(())
+        // Nothing is created beside a ledger that another process uses.
+        drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
+        if has_tls && !self.new_keys {
+            require_keys(ledger, &keys, self.token_file.is_none())?;
+        }
+        let own = match self.token_file.clone() {
+            None if has_tls => Some(keys.with_folder(KeyFolder::OWN_TOKEN)?),
+            file => file,
+        };
+        let own = own.map(|file| Token::read_or_make(&file).map(|token| (token, file)));
+        let own = own.transpose()?;
+        let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
+        Ok(Access { own, authority, args: self, keys })
     }
 
     /// The published address of a coordinator that is bound to this one.

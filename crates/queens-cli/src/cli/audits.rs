@@ -7,7 +7,7 @@ use farm::AuditPolicy;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
-use super::client::{Client, ClientArgs, view};
+use super::client::{Client, ClientArgs};
 use super::options::{scope, share};
 use super::show;
 use super::show::plural;
@@ -77,7 +77,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
         let answer = client.service.get(v1::JobRequest { job: args.job }).await;
-        later = view(client.given(answer)?)?;
+        later = client.given(answer)?.try_into()?;
     }
     if args.client.json {
         return output::print(show::json(&later));

@@ -135,10 +135,11 @@ impl BenchArgs {
             let (samples, device) = (Vec::new(), Value::Null);
             contenders.push(Contender { what, method, name, is_default, samples, device });
         };
-        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method)))
-        {
-            let name = backend.name().to_string();
-            add(What::Loop(backend), method, name, (backend, method) == usual);
+        for backend in loops {
+            for method in methods {
+                let is_default = (backend, method) == usual;
+                add(What::Loop(backend), method, backend.name().to_string(), is_default);
+            }
         }
         for device in devices {
             device.self_test()?;

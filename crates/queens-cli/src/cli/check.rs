@@ -63,11 +63,10 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
     } else {
         None
     };
-    let problem = args.rules.name();
-    match reason {
-        Some(_) => {}
-        None if args.json => output::print(json!({"problem": problem, "n": n, "placement": true}))?,
-        None => output::print(format_args!("a placement of {n} queens ({problem})"))?,
+    if reason.is_none() && args.json {
+        output::print(json!({"problem": args.rules.name(), "n": n, "placement": true}))?;
+    } else if reason.is_none() {
+        output::print(format!("a placement of {n} queens ({})", args.rules.name()))?;
     }
     Ok(reason)
 }

@@ -109,7 +109,7 @@ impl Client {
     /// Sends a request that is answered with a job.
     pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
         match self.ask(request).await? {
-            Answer::Job(job) => view(job),
+            Answer::Job(job) => Ok(job.try_into()?),
             _ => Err(WireError::Missing("job").into()),
         }
     }
@@ -141,7 +141,7 @@ impl Client {
             loop {
                 match stream.message().await {
                     Ok(Some(job)) => {
-                        let view = view(job)?;
+                        let view = JobView::try_from(job)?;
                         let found = view.spec.plan;
                         if *plan.get_or_insert(found) != found {
                             return Err(Failure::NoSuchJob(format!(
@@ -182,7 +182,7 @@ impl Client {
                 if listed.len() == most {
                     return Ok((listed, true));
                 }
-                listed.push(view(job)?);
+                listed.push(job.try_into()?);
             }
             // A coordinator that repeats itself would never come to an end.
             let is_further = after == 0 || if ended { last < after } else { last > after };
@@ -246,11 +246,6 @@ impl Client {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             || std::error::Error::source(status).is_some()
     }
-}
-
-/// A job as the coordinator shows it.
-pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
-    Ok(JobView::try_from(job)?)
 }
 
 /// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last one.

@@ -22,12 +22,12 @@ use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
 use super::shard::{Shard, with_shard};
 use super::show;
-use super::signal::{Stop, stops};
+use super::signal::stops;
 use super::tools::PROGRAM;
 use crate::answer::{self, check_total};
 use crate::failure::{Failure, usage};
 use crate::progress::{Progress, ProgressArgs, Took};
-use crate::{output, stderr};
+use crate::{os, output, stderr};
 use service::local::{LocalCount, LocalError, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -234,7 +234,8 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
-    let (mut stops, first) = stops(args.time_limit, args.ledger.is_none());
+    let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
+    let mut stops = stops(args.time_limit, has_reader);
     if args.are_many() && args.ledger.is_some() {
         return usage(
             "a ledger is for one board: leave out --ledger and --shard, or give one size",
@@ -242,25 +243,20 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     }
     let mut all: Option<Took> = None;
     for n in args.n.clone() {
-        let counted = count(args.clone(), n, &mut stops).await;
-        let took = counted.map_err(|failure| of_stop(failure, first.get().copied()))?;
+        let is_over = || args.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
+        let limit = |text| format!("--time-limit is over: {text}");
+        let took = count(args.clone(), n, &mut stops).await.map_err(|failure| match failure {
+            Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
+            Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
+            Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
+            failure => failure,
+        })?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
     }
     if let Some(took) = all {
         args.report(&took);
     }
     Ok(())
-}
-
-/// The failure of a count that was stopped by something other than a signal.
-fn of_stop(failure: Failure, stop: Option<Stop>) -> Failure {
-    let limit = |text| format!("--time-limit is over: {text}");
-    match (stop, failure) {
-        (Some(Stop::TimeLimit), Failure::Interrupted(text)) => Failure::Interrupted(limit(text)),
-        (Some(Stop::TimeLimit), Failure::Stopped(text)) => Failure::Stopped(limit(text)),
-        (Some(Stop::Unread), Failure::Interrupted(_)) => Failure::Unread,
-        (_, failure) => failure,
-    }
 }
 
 async fn count(
@@ -333,11 +329,7 @@ async fn count(
     if let Some((_, source)) =
         published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted)
     {
-        let before = if counts_orbits {
-            format!("{} before symmetry, ", job.counted)
-        } else {
-            String::new()
-        };
+        let before = if counts_orbits { "before symmetry " } else { "" };
         how += &format!("; {before}as published ({source})");
     }
     let took = Took { seconds, counted: (!goes_on).then_some(job.counted), how };

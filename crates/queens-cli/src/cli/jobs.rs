@@ -16,7 +16,7 @@ use wire::v1::change::Change;
 use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs};
-use super::client::{Client, ClientArgs, view};
+use super::client::{Client, ClientArgs};
 use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
 use super::show;
@@ -177,7 +177,9 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<JobView>, Failure> {
     let are_many = jobs.len() > 1;
     match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
-        Ok(Answer::Submitted(v1::Jobs { jobs })) => jobs.into_iter().map(view).collect(),
+        Ok(Answer::Submitted(v1::Jobs { jobs })) => {
+            Ok(jobs.into_iter().map(JobView::try_from).collect::<Result<_, _>>()?)
+        }
         Ok(_) => Err(wire::WireError::Missing("jobs").into()),
         Err(Failure::Plan(reason)) if are_many => {
             Err(Failure::Plan(format!("{reason}; no other size was submitted")))
@@ -285,7 +287,7 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
     let first = args.jobs.first().copied();
     for_each(args.jobs, async |id| {
         let answer = client.service.get(v1::JobRequest { job: id }).await;
-        let job = view(client.given(answer)?)?;
+        let job = JobView::try_from(client.given(answer)?)?;
         if args.client.json {
             return output::print(show::json(&job));
         }

@@ -30,7 +30,6 @@ mod problem;
 mod queens_input;
 mod reproduce;
 mod rules;
-mod scrub;
 mod shard;
 mod show;
 mod signal;
@@ -40,7 +39,6 @@ mod token;
 mod tools;
 mod top;
 mod trust;
-mod unique_plan;
 mod verified;
 mod verify;
 mod worker;
@@ -104,7 +102,7 @@ enum Command {
     /// Copy a ledger, also of a running farm
     Backup(backup::BackupArgs),
     /// Read whole ledgers and say whether one is damaged
-    Scrub(scrub::ScrubArgs),
+    Scrub(backup::ScrubArgs),
     #[command(flatten)]
     Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
@@ -169,8 +167,8 @@ impl Command {
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
-            Command::Backup(args) => on_one_thread(backup::run(args)),
-            Command::Scrub(args) => scrub::run(&args),
+            Command::Backup(args) => on_one_thread(backup::backup(args)),
+            Command::Scrub(args) => backup::scrub(&args),
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),

@@ -162,11 +162,7 @@ pub(super) struct Here {
 
 impl OnNodes {
     /// Divides a plan between the nodes, so that all are done at the same time. `board_seconds` are what a
-    /// thread of this machine takes for the boards that were measured elsewhere, by their size.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `board_seconds` lacks a size, or if there are no nodes.
+    /// thread of this machine takes for the boards that were measured elsewhere, by their size. There are nodes.
     pub(super) fn new(
         types: &[NodeType],
         here: Here,

@@ -69,7 +69,6 @@ impl MethodArgs {
         Ok(local)
     }
 
-    /// Whether any of the options was given.
     pub(super) fn is_given(&self) -> bool {
         self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
     }
@@ -206,7 +205,6 @@ impl CountingArgs {
     }
 }
 
-/// The choice of a backend.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BackendChoice {
     /// A loop of the processor.

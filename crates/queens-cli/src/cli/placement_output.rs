@@ -6,7 +6,6 @@ use solve::Notation;
 use super::options::one_of;
 use crate::failure::{Failure, usage};
 
-/// How a placement is printed.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
     /// squares, permutation, columns, fen, board

@@ -14,7 +14,7 @@ use super::nodes::{self, Here, NodeType, OnNodes};
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
-use super::{show, task_list, unique_plan};
+use super::{show, task_list};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
@@ -85,14 +85,14 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                  --tasks, --seconds and --seed",
             );
         }
-        return unique_plan::run(args.n, args.json);
+        return task_list::jobs(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
             return usage("--tasks is for the total: leave out --problem and given queens");
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
-        return task_list::run(args.n, choice, args.json);
+        return task_list::tasks(args.n, choice, args.json);
     }
     let choice = args.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
@@ -267,14 +267,12 @@ impl PlanArgs {
     }
 }
 
-/// Reads the power of a node.
 fn watts(text: &str) -> anyhow::Result<f64> {
     let watts: f64 = text.parse()?;
     anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give the watts of a node, as in 350");
     Ok(watts)
 }
 
-/// The time that one device takes for the plan.
 #[derive(Debug, Serialize)]
 struct DeviceJson {
     device: String,

@@ -18,7 +18,6 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The size of the board, if the text has it, and the queens on it.
 pub(super) type Queens = (Option<u32>, Vec<Square>);
 
-/// The options for given queens.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
     /// Queens that stand already, as in a1,c2
@@ -35,7 +34,6 @@ pub(crate) struct GivenArgs {
 }
 
 impl GivenArgs {
-    /// Whether queens are given.
     pub(super) fn is_given(&self) -> bool {
         self.given.is_some() || self.board.is_some()
     }
@@ -160,7 +158,6 @@ fn text_of(path: &Path) -> Result<(String, String), Failure> {
     Ok((text, name))
 }
 
-/// All bytes of an input.
 fn whole(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;

@@ -17,7 +17,6 @@ pub(super) struct RulesArgs {
     pub(super) rules: Rules,
 }
 
-/// The option for squares that stay empty.
 #[derive(Clone, Debug, Args)]
 pub(super) struct BlockedArgs {
     /// Squares on which no queen may stand
@@ -44,7 +43,6 @@ impl RulesArgs {
 }
 
 impl BlockedArgs {
-    /// Whether squares are blocked.
     pub(super) fn is_given(&self) -> bool {
         self.blocked.is_some()
     }

@@ -99,11 +99,7 @@ impl Shard {
     }
 }
 
-/// The path with the part in place of `{shard}`, as `3-of-64`.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], if the path wants a part and there is none.
+/// The path with the part in place of `{shard}`, as `3-of-64`. It fails if the path wants a part and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
     let mut pieces = split(path, PLACE).into_iter();
     let mut named = pieces.next().unwrap_or_default();

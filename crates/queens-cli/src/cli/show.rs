@@ -98,10 +98,7 @@ fn audits(job: &JobView) -> Option<String> {
         0 => String::new(),
         wanted => format!(", {wanted} to be counted again by another machine or owner"),
     };
-    Some(format!(
-        "audit     {share}% of the ranges: {} counted twice alike{waiting}",
-        job.audits_agreed
-    ))
+    Some(format!("{share}% of the ranges: {} counted twice alike{waiting}", job.audits_agreed))
 }
 
 /// The ending of a plural, if the number is not 1.
@@ -139,12 +136,10 @@ pub(super) fn rate(rate: f64) -> String {
     if rate == 0.0 { "-".into() } else { si(rate) }
 }
 
-/// Hours with two decimal places.
 pub(super) fn hours(hours: f64) -> String {
     format!("{hours:.2}")
 }
 
-/// The columns of a table of jobs.
 const COLUMNS: [Column<JobView>; 18] = [
     ("JOB", true, |job| job.id.to_string()),
     ("STATE", false, state),
@@ -175,7 +170,6 @@ fn done(job: &JobView) -> String {
     }
 }
 
-/// A table of jobs, without these columns.
 pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.retain(|(name, ..)| !without.contains(name));
@@ -224,44 +218,44 @@ pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
 
 /// One job as text, one property a line.
 pub(super) fn details(job: &JobView) -> String {
-    let mut lines = vec![
-        format!("job       {}", job.id),
-        format!("plan      {}", job.spec.plan),
-        format!("state     {}", state(job)),
-        format!("owner     {}", owner(&job.spec.origin.owner)),
-        format!("priority  {}", job.spec.priority),
-        format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
-        format!("workers   {}", job.workers),
+    let JobView { id, spec, times, rate, .. } = job;
+    let symmetry = if spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
+    let time = |at_ms| format!("{} UTC", utc(at_ms));
+    let memory = ByteSize(job.thread_memory).display().iec();
+    let speed =
+        |tasks| format!("{} placements/s, {} tasks/s", si(rate.placements_per_second), si(tasks));
+    let properties = [
+        ("job", Some(id.to_string())),
+        ("plan", Some(spec.plan.to_string())),
+        ("state", Some(state(job))),
+        ("owner", Some(owner(&spec.origin.owner).into())),
+        ("priority", Some(spec.priority.to_string())),
+        (
+            "done",
+            Some(format!("{:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks())),
+        ),
+        ("workers", Some(job.workers.to_string())),
+        ("name", spec.origin.key.clone()),
+        ("submitted", times.submitted_at_ms.map(time)),
+        ("waited", waited(job).map(clock)),
+        ("ended", times.ended_at_ms.map(time)),
+        ("took", took(job).map(brief)),
+        ("hours", Some(format!("{} of processors", hours(job.hours.processor())))),
+        ("gpu hours", (job.hours.gpu_us > 0).then(|| hours(job.hours.gpu()))),
+        ("memory", (job.thread_memory > 0).then(|| format!("{memory} or more a thread"))),
+        ("total", job.total.map(|total| total.to_string())),
+        ("counted", (job.total != Some(job.counted)).then(|| format!("{}{symmetry}", job.counted))),
+        ("speed", known(rate.tasks_per_second).map(speed)),
+        ("left", job.seconds_left().map(clock)),
+        (
+            "part",
+            (!spec.slice.is_all())
+                .then(|| format!("{} of the plan: its sum is no total", spec.slice)),
+        ),
+        ("audit", audits(job)),
     ];
-    lines.extend(job.spec.origin.key.as_ref().map(|key| format!("name      {key}")));
-    lines.extend(job.times.submitted_at_ms.map(|at_ms| format!("submitted {} UTC", utc(at_ms))));
-    lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
-    lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
-    lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
-    lines.push(format!("hours     {} of processors", hours(job.hours.processor())));
-    if job.hours.gpu_us > 0 {
-        lines.push(format!("gpu hours {}", hours(job.hours.gpu())));
-    }
-    if job.thread_memory > 0 {
-        let memory = ByteSize(job.thread_memory).display().iec();
-        lines.push(format!("memory    {memory} or more a thread"));
-    }
-    lines.extend(job.total.map(|total| format!("total     {total}")));
-    let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
-    if job.total != Some(job.counted) {
-        lines.push(format!("counted   {}{symmetry}", job.counted));
-    }
-    if job.rate.tasks_per_second > 0.0 {
-        let (tasks, placements) = (job.rate.tasks_per_second, job.rate.placements_per_second);
-        lines.push(format!("speed     {} placements/s, {} tasks/s", si(placements), si(tasks)));
-    }
-    if let Some(left) = job.seconds_left() {
-        lines.push(format!("left      {}", clock(left)));
-    }
-    if !job.spec.slice.is_all() {
-        lines.push(format!("part      {} of the plan: its sum is no total", job.spec.slice));
-    }
-    lines.extend(audits(job));
-    lines.extend(job.remarks().into_iter().map(|remark| format!("note      it {remark}")));
-    lines.join("\n")
+    let there = properties.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let notes = job.remarks().into_iter().map(|remark| ("note", format!("it {remark}")));
+    let lines = there.chain(notes).map(|(name, value)| format!("{name:<9} {value}"));
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -20,11 +20,7 @@ use crate::table::Table;
 /// The pause between two updates.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Shows the farm until the process is asked to stop.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], if standard output is no terminal; or whatever the coordinator answers.
+/// Shows the farm until the process is asked to stop. Standard output must be a terminal.
 pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     if !std::io::stdout().is_terminal() {
         return usage(
