@@ -80,19 +80,15 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.json {
         return contenders.iter().try_for_each(|contender| output::print(contender.json(args)));
     }
-    contenders.sort_by(|one, other| other.rate().total_cmp(&one.rate()));
+    let rate = |it: &Contender| it.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median);
+    contenders.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
     output::print(format!(
-        "N = {}, one thread, or one device: the median of {SAMPLES} samples, and the slowest and the fastest\n\
+        "N = {}, one thread, or one device: the median of {SAMPLES} samples, and the slowest and the fastest; \
+         lines without numbers need more --sample-ms\n\
          backend    method           solutions/s           samples  whole board",
         args.n
     ))?;
-    contenders.iter().try_for_each(|contender| output::print(contender.row()))?;
-    match contenders.iter().any(|contender| contender.rate() == 0.0) {
-        true => output::print(
-            "lines without numbers had samples that were too short: give more --sample-ms",
-        ),
-        false => Ok(()),
-    }
+    contenders.iter().try_for_each(|contender| output::print(contender.row()))
 }
 
 /// The number of samples of each contender, which are taken in turns.
@@ -184,11 +180,6 @@ impl Contender {
         let mut values: Vec<f64> = self.samples.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         Some([*values.first()?, values[values.len() / 2], *values.last()?])
-    }
-
-    /// Solutions per second, or 0 if all samples were too short.
-    fn rate(&self) -> f64 {
-        self.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median)
     }
 
     fn json(&self, args: &BenchArgs) -> Value {

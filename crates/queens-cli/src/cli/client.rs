@@ -177,19 +177,17 @@ impl Client {
         loop {
             let page = self.service.list(request).await;
             let v1::ListResponse { jobs, more } = self.given(page)?;
-            let (after, last) = (request.after, jobs.last().map_or(0, |job| job.id));
+            let last = jobs.last().map(|job| job.id);
             for job in jobs {
                 if listed.len() == most {
                     return Ok((listed, true));
                 }
                 listed.push(job.try_into()?);
             }
-            // A coordinator that repeats itself would never come to an end.
-            let is_further = after == 0 || if ended { last < after } else { last > after };
-            if !more || last == 0 || !is_further {
-                return Ok((listed, false));
+            match last {
+                Some(last) if more => request.after = last,
+                _ => return Ok((listed, false)),
             }
-            request.after = last;
         }
     }
 

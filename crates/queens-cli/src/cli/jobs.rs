@@ -343,10 +343,8 @@ impl ChangeCommand {
 
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
-    match total {
-        Some(total) => format!("job {id} is removed: {plan}, {state}, total {total}"),
-        None => format!("job {id} is removed: {plan}, {state}"),
-    }
+    let total = total.map_or(String::new(), |total| format!(", total {total}"));
+    format!("job {id} is removed: {plan}, {state}{total}")
 }
 
 fn state(job: &JobView) -> String {

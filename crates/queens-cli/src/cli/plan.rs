@@ -130,8 +130,8 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     }
     let estimated = args.estimated(effort, index)?;
     let on_nodes = match &estimated {
-        Some(estimated) => args.on_nodes(&types, effort, estimated)?,
-        None => None,
+        Some(estimated) if !types.is_empty() => Some(args.on_nodes(&types, effort, estimated)?),
+        _ => None,
     };
     let devices = args.on_devices(&devices, plan)?;
     if args.json {
@@ -192,16 +192,12 @@ impl PlanArgs {
         Ok(types)
     }
 
-    /// The estimate for these nodes, if there are any.
     fn on_nodes(
         &self,
         types: &[NodeType],
         effort: Effort,
         estimated: &Estimated,
-    ) -> Result<Option<OnNodes>, Failure> {
-        if types.is_empty() {
-            return Ok(None);
-        }
+    ) -> Result<OnNodes, Failure> {
         let core_seconds = estimated.core_seconds.value;
         let sizes: BTreeSet<u32> = types.iter().filter_map(|of| Some(of.measured?.0)).collect();
         let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
@@ -211,7 +207,7 @@ impl PlanArgs {
             longest_task_seconds: estimated.longest_task_seconds,
             thread_memory: effort.memory,
         };
-        Ok(Some(OnNodes::new(types, here, &board_seconds)))
+        Ok(OnNodes::new(types, here, &board_seconds))
     }
 
     /// The seconds that a thread of this machine takes for a board of size `n` by the plan's method,

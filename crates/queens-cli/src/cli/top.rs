@@ -40,7 +40,12 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
                 let _ = terminal.clear_screen();
                 (drawn, before) = (0, size);
             }
-            drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size, key));
+            let text = screen(&jobs, workers.as_deref(), size, key);
+            // Errors are ignored: if the terminal has gone away, a signal follows.
+            let _ = terminal.move_cursor_up(drawn);
+            let _ = terminal.clear_to_end_of_screen();
+            let _ = terminal.write_str(&text);
+            drawn = text.lines().count();
             tokio::time::sleep(PAUSE).await;
         }
     };
@@ -58,15 +63,6 @@ async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure
         Err(status) if status.code() == Code::PermissionDenied => Ok(None),
         Err(status) => Err(client.failure(status)),
     }
-}
-
-/// Draws over the `drawn` lines of the last update, and returns the number of lines now. Errors are ignored: if the terminal
-/// has gone away, a signal follows.
-fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
-    let _ = terminal.move_cursor_up(drawn);
-    let _ = terminal.clear_to_end_of_screen();
-    let _ = terminal.write_str(text);
-    text.lines().count()
 }
 
 /// The text that fits the terminal: first the jobs that have not ended, then the workers.
