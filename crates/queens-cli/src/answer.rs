@@ -7,11 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// Checks a total that was counted without ranges: the sum of all placements, before symmetry.
-///
-/// # Errors
-///
-/// [`Failure::Suspended`], if it contradicts what is known.
+/// Checks a total that was counted without ranges: the sum of all placements, before symmetry. It fails if the total
+/// contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
     let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
     Err(Failure::total_suspended(problem, &reason, None))

@@ -4,13 +4,12 @@ mod causes;
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
-use std::process::ExitCode;
 
 use crate::stderr::{self, visible};
 
 /// The reason why a command ended without its result, as a sentence. Each variant has an exit code of its own.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The placement does not exist.
     NoPlacement(String),
     /// The options are wrong or do not fit together.
@@ -96,14 +95,14 @@ impl Failure {
     }
 
     /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output any more.
-    pub fn report(&self) {
+    pub(crate) fn report(&self) {
         if !matches!(self, Failure::Unread) {
             stderr::print(format_args!("queens: {}\n", visible(&self.to_string())));
         }
     }
 
     /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.
-    pub fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u8 {
         self.parts().0
     }
 
@@ -138,14 +137,13 @@ impl Failure {
     }
 }
 
+/// Fails with [`Failure::Usage`].
+pub(crate) fn usage<T>(reason: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Usage(reason.into()))
+}
+
 impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.parts().1)
-    }
-}
-
-impl From<Failure> for ExitCode {
-    fn from(failure: Failure) -> ExitCode {
-        ExitCode::from(failure.code())
     }
 }

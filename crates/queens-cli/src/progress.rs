@@ -1,72 +1,74 @@
 //! The progress of a job: a bar on a terminal, and otherwise a line of the log from time to time.
 
-mod bar;
-
 use std::fmt::{self, Display, Formatter};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use farm::JobView;
-use indicatif::ProgressBar;
+use console::Term;
+use farm::{JobState, JobView};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracing::info;
-
-use bar::{PAUSE, STEPS, draws, spinner};
 
 /// The target of the log lines about progress. They are logged by default.
 pub(crate) const LOG_TARGET: &str = "progress";
 
-/// Whether progress is shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ProgressArgs {
     /// Show no progress on standard error
     #[arg(short = 'q', long)]
-    quiet: bool,
+    pub(crate) quiet: bool,
 }
 
-impl ProgressArgs {
-    /// Whether progress is to be shown.
-    pub(crate) fn is_wanted(self) -> bool {
-        !self.quiet
-    }
-}
+/// Number of steps of the bar. Each is a hundredth of a percent.
+const STEPS: u64 = 10_000;
 
-/// The progress of a job.
+/// How often a bar or a spinner is drawn, at most.
+const PAUSE: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub(crate) struct Progress {
-    view: View,
+    /// It is hidden where no bar is drawn.
+    bar: ProgressBar,
+    lines: Option<Lines>,
     workers: bool,
-}
-
-#[derive(Debug)]
-enum View {
-    Bar(ProgressBar),
-    Lines(Lines),
-    Nothing,
 }
 
 impl Progress {
     /// Shows progress if it is `wanted`; with `workers` also the number of workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
-        let view = match (wanted, draws()) {
-            (false, _) => View::Nothing,
-            (true, true) => View::Bar(bar::bar()),
-            (true, false) => View::Lines(Lines::new(Instant::now())),
-        };
-        Progress { view, workers }
+        // There is as much of a message behind the bar as there is room for.
+        let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
+        let template = format!("{{prefix}} {{bar:{}}} {{wide_msg}}", (columns / 4).clamp(8, 32));
+        let draws = draws();
+        let bar =
+            if wanted && draws { drawn(Some(STEPS), &template) } else { ProgressBar::hidden() };
+        let lines = (wanted && !draws).then(|| Lines::new(Instant::now()));
+        Progress { bar, lines, workers }
     }
 
     /// How often it is worth calling [`Progress::show`].
     pub(crate) fn interval(&self) -> Duration {
-        match self.view {
-            View::Bar(_) => PAUSE,
-            View::Lines(_) | View::Nothing => Duration::from_secs(1),
-        }
+        if self.bar.is_hidden() { Duration::from_secs(1) } else { PAUSE }
     }
 
-    /// Shows the progress of the job.
+    /// Shows the progress of a job, the most important first.
     pub(crate) fn show(&mut self, job: &JobView) {
-        let parts = self.parts(job).join("  ");
-        self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, parts);
+        let some = |number: u64, what| (number > 0).then(|| format!("{number} {what}"));
+        let rate = job.rate.placements_per_second;
+        let s = if job.workers == 1 { "" } else { "s" };
+        let parts = [
+            Some(format!("{:5.1}%", job.percent())),
+            (job.state != JobState::Running).then(|| job.state.to_string()),
+            job.seconds_left().map(|left| format!("{} left", clock(left))),
+            some(job.disputes as u64, "disputed"),
+            some(job.failed, "failed"),
+            (rate > 0.0).then(|| format!("{}/s", si(rate))),
+            self.workers.then(|| format!("{} worker{s}", job.workers)),
+            some(job.audits_wanted, "to audit"),
+        ];
+        let message = parts.into_iter().flatten().collect::<Vec<_>>().join("  ");
+        self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, message);
     }
 
     /// Shows how many placements a search has found whose end is not known.
@@ -76,53 +78,29 @@ impl Progress {
     }
 
     fn draw(&mut self, n: u32, share: f64, message: String) {
-        match &mut self.view {
-            View::Nothing => {}
-            View::Bar(bar) => {
-                bar.set_prefix(format!("N={n}"));
-                bar.set_message(message);
-                bar.set_position((share * STEPS as f64) as u64);
-            }
-            View::Lines(lines) => {
-                if lines.is_due(Instant::now()) {
-                    info!(target: LOG_TARGET, "N={n}  {}", message.trim_start());
-                }
-            }
+        if self.lines.as_mut().is_some_and(|lines| lines.is_due(Instant::now())) {
+            info!(target: LOG_TARGET, "N={n}  {}", message.trim_start());
         }
+        self.bar.set_prefix(format!("N={n}"));
+        self.bar.set_message(message);
+        self.bar.set_position((share * STEPS as f64) as u64);
     }
 
-    /// Removes the bar.
     pub(crate) fn finish(&self) {
-        if let View::Bar(bar) = &self.view {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
+}
 
-    /// The parts of the message about the job, the most important first.
-    fn parts(&self, job: &JobView) -> Vec<String> {
-        let mut parts = vec![format!("{:5.1}%", job.percent())];
-        if job.state != farm::JobState::Running {
-            parts.push(job.state.to_string());
-        }
-        parts.extend(job.seconds_left().map(|left| format!("{} left", clock(left))));
-        if job.disputes > 0 {
-            parts.push(format!("{} disputed", job.disputes));
-        }
-        if job.failed > 0 {
-            parts.push(format!("{} failed", job.failed));
-        }
-        if job.rate.placements_per_second > 0.0 {
-            parts.push(format!("{}/s", si(job.rate.placements_per_second)));
-        }
-        if self.workers {
-            let s = if job.workers == 1 { "" } else { "s" };
-            parts.push(format!("{} worker{s}", job.workers));
-        }
-        if job.audits_wanted > 0 {
-            parts.push(format!("{} to audit", job.audits_wanted));
-        }
-        parts
-    }
+fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("the template is right");
+    let bar = ProgressBar::with_draw_target(steps, ProgressDrawTarget::stderr_with_hz(10));
+    bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ "))
+}
+
+/// Whether standard error is a terminal that can draw a line again.
+fn draws() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
 }
 
 /// What a count took: the line that ends it.
@@ -174,7 +152,10 @@ pub(crate) fn while_time_passes<T>(
     if !wanted || !draws() {
         return act();
     }
-    let spinner = spinner(what, time);
+    let spinner = drawn(None, "{prefix} {spinner} {elapsed} of {msg}");
+    spinner.set_prefix(what);
+    spinner.set_message(format!("{} s", time.as_secs()));
+    spinner.enable_steady_tick(PAUSE);
     let done = act();
     spinner.finish_and_clear();
     done

@@ -1,7 +1,5 @@
 //! Tables whose columns are as wide as their longest entry.
 
-use std::io::IsTerminal;
-
 use console::Term;
 
 use crate::failure::Failure;
@@ -9,13 +7,6 @@ use crate::{output, stderr};
 
 /// The space between two columns.
 const BETWEEN: &str = "  ";
-
-/// The number of characters in a line of the terminal. There is no bound if standard output is not a terminal.
-fn width_of_terminal() -> usize {
-    let size = Term::stdout().size_checked();
-    size.filter(|_| std::io::stdout().is_terminal())
-        .map_or(usize::MAX, |(_, columns)| columns.into())
-}
 
 /// A column: its name, whether it has numbers, which are aligned to the right, and its entry for an item.
 pub(crate) type Column<T> = (&'static str, bool, fn(&T) -> String);
@@ -53,7 +44,10 @@ impl Table {
             stderr::print(format_args!("{nothing}\n"));
             return Ok(());
         }
-        let (lines, left_out) = self.lines_within(width_of_terminal(), spared);
+        let terminal = Term::stdout();
+        let size = terminal.size_checked().filter(|_| terminal.is_term());
+        let width = size.map_or(usize::MAX, |(_, columns)| columns.into());
+        let (lines, left_out) = self.lines_within(width, spared);
         lines.into_iter().try_for_each(output::print)?;
         match left_out.is_empty() {
             true => Ok(()),

@@ -9,7 +9,7 @@ use service::coordinator::{OwnFiles, require_keys, role_token, write_monitor_fol
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinString, KeyFolder, Token, with_port};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Access")]
@@ -81,7 +81,24 @@ impl AccessArgs {
     ) -> Result<Access, Failure> {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
-        self.check(has_tls, main)?;
+        if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
+            return usage(
+                "--join-file and --worker-join-file name one file, and their join strings allow different \
+                 things: name two files",
+            );
+        }
+        if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some()) {
+            return usage(format!(
+                "there is no join string without TLS, and a coordinator that listens on {main} serves plain \
+                 text: give --tls as well"
+            ));
+        }
+        if !has_tls && self.monitor_folder.is_some() && self.token_file.is_none() {
+            return usage(
+                "anybody who can connect to this coordinator may read its /metrics, so that there is nothing to \
+                 write for Prometheus: leave --monitor-folder out, or give --tls or --token-file",
+            );
+        }
         // Nothing is created beside a ledger that another process uses.
         drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
         if has_tls && !self.new_keys {
@@ -95,31 +112,6 @@ impl AccessArgs {
         let own = own.transpose()?;
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
         Ok(Access { own, authority, args: self, keys })
-    }
-
-    fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
-        let fault = |reason: String| Err(Failure::Usage(reason));
-        if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
-            return fault(
-                "--join-file and --worker-join-file name one file, and their join strings allow different \
-                 things: name two files"
-                    .into(),
-            );
-        }
-        if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some()) {
-            return fault(format!(
-                "there is no join string without TLS, and a coordinator that listens on {main} serves plain \
-                 text: give --tls as well"
-            ));
-        }
-        if !has_tls && self.monitor_folder.is_some() && self.token_file.is_none() {
-            return fault(
-                "anybody who can connect to this coordinator may read its /metrics, so that there is nothing to \
-                 write for Prometheus: leave --monitor-folder out, or give --tls or --token-file"
-                    .into(),
-            );
-        }
-        Ok(())
     }
 
     /// The published address of a coordinator that is bound to this one.

@@ -37,20 +37,10 @@ const TOOLS: &str = "\
 for each command, and what they share: connection, logs, exit codes. The rest:
 help, completions, -V.";
 
-/// The command that reads these words. Environment variables that do not apply are removed from it. If the first word is
-/// not a subcommand, its help shows the subcommands in groups.
-///
-/// Only the named subcommand is prepared, because all of them take a hundredth of the time of a short count.
+/// The command that reads these words. Environment variables that do not apply are removed from it. Its help shows the
+/// subcommands in groups.
 pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
-    let named = words.first().and_then(|word| command.find_subcommand(word)).map(Command::get_name);
-    match named.map(str::to_owned) {
-        Some(name) => own_with_variables_that_apply(command, words)
-            .mut_subcommand(name, |command| with_variables_that_apply(command, words)),
-        None => in_groups(with_variables_that_apply(command, words)),
-    }
-}
-
-fn in_groups(command: Command) -> Command {
+    let command = with_variables_that_apply(command, words);
     let mut text = String::new();
     for (group, names, others) in GROUPS {
         let _ = writeln!(text, "{group}:");
@@ -77,25 +67,20 @@ fn line(command: &Command, name: &str) -> String {
     format!("  {name:<12} {}\n", about.map(StyledStr::to_string).unwrap_or_default())
 }
 
-/// Removes the variables that do not apply with these words, from the command and its subcommands.
+/// Removes the variables that do not apply with these words from the options of the command and its subcommands, and
+/// hides options that their help does not show.
 fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
-    own_with_variables_that_apply(command, words)
-        .mut_subcommands(|command| with_variables_that_apply(command, words))
-}
-
-/// Removes these variables from the command's own options, and hides options that its help does not show.
-fn own_with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
     let outvoted = outvoted(&command, words);
     let is_short = words.iter().any(|word| word == "-h");
     let help = help_flag(&command);
     let command = command.disable_help_flag(true).disable_help_subcommand(true).arg(help);
-    command.mut_args(|arg| {
+    let command = command.mut_args(|arg| {
         let is_apart = matches!(arg.get_help_heading(), Some(CONNECTION | LOGS));
         let has_values = arg.get_action().takes_values();
         let arg = arg.hide(is_apart).hide_env(is_short);
         let arg = arg.hide_possible_values(is_short && has_values);
         let Some(value) = exported(&arg) else { return arg };
-        let is_switch = is_switch(&arg);
+        let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
         if value.is_empty() || outvoted.contains(arg.get_id()) || is_switch && says_no(&value) {
             arg.env(None::<&'static str>)
         } else if is_switch {
@@ -103,7 +88,8 @@ fn own_with_variables_that_apply(command: Command, words: &[OsString]) -> Comman
         } else {
             arg
         }
-    })
+    });
+    command.mut_subcommands(|command| with_variables_that_apply(command, words))
 }
 
 /// The option that prints the help. Its text says where the rest of the help is.
@@ -131,11 +117,6 @@ fn outvoted(command: &Command, words: &[OsString]) -> Vec<Id> {
 /// The value of an option's environment variable.
 fn exported(arg: &Arg) -> Option<OsString> {
     std::env::var_os(arg.get_env()?)
-}
-
-/// Whether an option has no value.
-fn is_switch(arg: &Arg) -> bool {
-    matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
 fn says_no(value: &OsStr) -> bool {

@@ -7,11 +7,11 @@ use farm::AuditPolicy;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
-use super::client::{Client, CoordinatorArgs, view};
+use super::client::{Client, ClientArgs};
 use super::options::{scope, share};
 use super::show;
 use super::show::plural;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 /// The number of polls for whether a worker may count the waiting ranges, and the pause between two polls.
@@ -46,22 +46,18 @@ pub(super) struct AuditArgs {
     /// Ranges stop waiting for their second counts. A job that waited for nothing else is done.
     #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method"])]
     withdraw: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     if args.fraction == 0 && !args.all && !args.withdraw {
-        return Err(Failure::Usage(
+        return usage(
             "an audit of nothing changes nothing: give a larger --fraction, or --withdraw to have nothing \
-             counted again any more"
-                .into(),
-        ));
+             counted again any more",
+        );
     }
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let share_ppm = match (args.all, args.withdraw) {
         (true, _) => AuditPolicy::ALL,
         (_, true) => 0,
@@ -79,9 +75,9 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
         let answer = client.service.get(v1::JobRequest { job: args.job }).await;
-        later = view(client.given(answer)?)?;
+        later = client.given(answer)?.try_into()?;
     }
-    if args.json {
+    if args.client.json {
         return output::print(show::json(&later));
     }
     let id = job.id;

@@ -19,7 +19,7 @@ use clap::Args;
 use wire::v1;
 
 use super::client::{Client, CoordinatorArgs};
-use super::options::duration;
+use super::options::in_units;
 use super::show::plural;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
@@ -38,11 +38,11 @@ pub(super) struct AutoscaleArgs {
           value_parser = clap::value_parser!(u32).range(1..))]
     backlog: u32,
     /// A worker leaves after so long without work
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
-    idle: Duration,
-    /// How long a job may take, such as 4h [default: as the batch system says]
-    #[arg(long, value_name = "DURATION", value_parser = time_limit)]
-    time_limit: Option<Duration>,
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = in_units(1_000, 1..=YEAR_S))]
+    idle: u64,
+    /// How long a job may take, more than 2m, such as 4h [default: as the batch system says]
+    #[arg(long, value_name = "DURATION", value_parser = in_units(1_000, 2 * MARGIN_S + 1..=YEAR_S))]
+    time_limit: Option<u64>,
     /// Print what would be done now, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -51,8 +51,8 @@ pub(super) struct AutoscaleArgs {
     worker_join_file: Option<PathBuf>,
     /// How long to wait from one look at farm and queue to the next
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s",
-          value_parser = some_time)]
-    every: Duration,
+          value_parser = in_units(1_000, 1..=YEAR_S))]
+    every: u64,
     /// Options of sbatch for each job, such as --partition
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<OsString>,
@@ -60,25 +60,14 @@ pub(super) struct AutoscaleArgs {
     coordinator: CoordinatorArgs,
 }
 
+const YEAR_S: u64 = 365 * 24 * 60 * 60;
+
 /// The time by which a worker stops before the end of its job.
-const MARGIN: Duration = Duration::from_secs(60);
+const MARGIN_S: u64 = 60;
 
 /// The number of failures in a row that ends the command.
 const MOST_FAILURES: u32 = 3;
 
-fn some_time(text: &str) -> anyhow::Result<Duration> {
-    let given = duration(text)?;
-    anyhow::ensure!(!given.is_zero(), "give more than 0 s");
-    Ok(given)
-}
-
-fn time_limit(text: &str) -> anyhow::Result<Duration> {
-    let limit = duration(text)?;
-    anyhow::ensure!(limit > 2 * MARGIN, "a job takes longer than two minutes");
-    Ok(limit)
-}
-
-/// The demand of the farm.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     /// Threads that it could keep busy, besides those of workers that others have started.
@@ -89,7 +78,6 @@ struct Demand {
     is_any_idle: bool,
 }
 
-/// Jobs of this farm in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Queued {
     running: u32,
@@ -186,15 +174,15 @@ impl Slurm {
         let mut script = format!(
             "exec srun --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" --cpu-bind=none '{program}' worker --exit-when-idle {}s \
              --give-up-after 5m",
-            args.idle.as_secs()
+            args.idle
         );
         // A whole node for each worker, which is asked to stop ahead of the job's end and does not come back.
         let whole = "--parsable --job-name=queens-worker --nodes=1 --ntasks=1 --exclusive --mem=0 --no-requeue \
                      --signal=TERM@60";
         let mut submission: Vec<OsString> = whole.split(' ').map(Into::into).collect();
         if let Some(limit) = args.time_limit {
-            submission.push(format!("--time={}", limit.as_secs() / 60).into());
-            script.push_str(&format!(" --time-limit {}s", (limit - MARGIN).as_secs()));
+            submission.push(format!("--time={}", limit / 60).into());
+            script.push_str(&format!(" --time-limit {}s", limit - MARGIN_S));
         }
         submission.extend(args.options.iter().cloned());
         submission
@@ -297,7 +285,7 @@ pub(super) async fn autoscale(args: AutoscaleArgs) -> Result<(), Failure> {
         is_first = false;
         tokio::select! {
             () = &mut stop => return Ok(()),
-            () = tokio::time::sleep(args.every) => {}
+            () = tokio::time::sleep(Duration::from_secs(args.every)) => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `queens backup`: copies of a ledger, from its file or from a running farm.
+//! `queens backup`: copies of a ledger, from its file or from a running farm; and `queens scrub`: whether ledgers are sound.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use ledger::{Draft, LedgerFault, ScrubReport};
 use serde_json::json;
 use wire::v1;
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
 use super::show::plural;
 use crate::failure::Failure;
 use crate::{output, stderr};
@@ -21,14 +21,11 @@ pub(super) struct BackupArgs {
     /// Copy this ledger, which may be in use, instead of asking a coordinator
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
-pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
+pub(super) async fn backup(args: BackupArgs) -> Result<(), Failure> {
     let to = &args.to;
     let cannot_write = |fault: LedgerFault| match fault {
         LedgerFault::File(error) => Failure::output(to.display(), error),
@@ -40,7 +37,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
         None => receive(&args, &draft).await?,
     }
     let (ScrubReport { jobs, ranges, .. }, bytes) = draft.finish().map_err(cannot_write)?;
-    if args.json {
+    if args.client.json {
         let file = to.display().to_string();
         return output::print(
             json!({ "file": file, "bytes": bytes, "jobs": jobs, "ranges": ranges }),
@@ -57,9 +54,55 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
 
 /// Fills the draft with what the coordinator sends.
 async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let pieces = client.service.backup(v1::BackupRequest {}).await;
     let cannot_write = |error: std::io::Error| Failure::output(draft.path().display(), error);
     let mut file = draft.open().map_err(cannot_write)?;
     client.receive(pieces, |data| file.write_all(data).map_err(cannot_write)).await
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ScrubArgs {
+    /// The ledgers to read; a coordinator may go on with them meanwhile
+    #[arg(required = true)]
+    ledgers: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads all ledgers, also after one that is damaged.
+pub(super) fn scrub(args: &ScrubArgs) -> Result<(), Failure> {
+    let mut failure = None;
+    for path in &args.ledgers {
+        let file = path.display().to_string();
+        let report = match ledger::scrub(path) {
+            Ok(report) => report,
+            Err(LedgerFault::Content(damage)) => {
+                if args.json {
+                    output::print(json!({ "file": file, "damage": damage }))?;
+                } else {
+                    output::print(format_args!("{file}: {damage}"))?;
+                }
+                failure.get_or_insert(LedgerFault::Content(damage).at(Some(path)).into());
+                continue;
+            }
+            Err(fault) => return Err(fault.at(Some(path)).into()),
+        };
+        let ScrubReport { jobs, ranges, audits, disputes } = report;
+        if args.json {
+            output::print(json!({
+                "file": file, "jobs": jobs, "ranges": ranges, "audits": audits, "disputes": disputes,
+                "damage": null,
+            }))?;
+        } else {
+            output::print(format_args!(
+                "{file}: {jobs} job{}, {ranges} accepted range{}, {audits} second counts, {disputes} counts in disputes: \
+                 sound",
+                plural(jobs, "s"),
+                plural(ranges, "s"),
+            ))?;
+        }
+    }
+    failure.map_or(Ok(()), Err)
 }

@@ -14,7 +14,7 @@ use farm::Plan;
 use serde_json::{Value, json};
 
 use super::options::{BackendChoice, HALF, backend_choice, in_units, memory};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
 
@@ -64,7 +64,10 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     if args.list {
         backends.iter().try_for_each(output::print)?;
-        return devices.iter().try_for_each(|device| output::print(described(device)));
+        return devices.iter().try_for_each(|device| {
+            let memory = ByteSize(device.memory).display().iec();
+            output::print(format_args!("{device}, {}, {memory}", device.version))
+        });
     }
     let mut contenders = args.contenders(backends, devices)?;
     let seconds = args.sample_ms * SAMPLES * contenders.len() as u64 / 1_000;
@@ -77,19 +80,15 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.json {
         return contenders.iter().try_for_each(|contender| output::print(contender.json(args)));
     }
-    contenders.sort_by(|one, other| other.rate().total_cmp(&one.rate()));
+    let rate = |it: &Contender| it.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median);
+    contenders.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
     output::print(format!(
-        "N = {}, one thread, or one device: the median of {SAMPLES} samples, and the slowest and the fastest\n\
+        "N = {}, one thread, or one device: the median of {SAMPLES} samples, and the slowest and the fastest; \
+         lines without numbers need more --sample-ms\n\
          backend    method           solutions/s           samples  whole board",
         args.n
     ))?;
-    contenders.iter().try_for_each(|contender| output::print(contender.row()))?;
-    match contenders.iter().any(|contender| contender.rate() == 0.0) {
-        true => output::print(
-            "lines without numbers had samples that were too short: give more --sample-ms",
-        ),
-        false => Ok(()),
-    }
+    contenders.iter().try_for_each(|contender| output::print(contender.row()))
 }
 
 /// The number of samples of each contender, which are taken in turns.
@@ -127,20 +126,21 @@ impl BenchArgs {
         ];
         let problem = Problem::Total { n };
         let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
-        let contender = |what, method, name, is_default| {
+        let mut contenders = Vec::new();
+        let mut add = |what, method, name, is_default| {
             let (samples, device) = (Vec::new(), Value::Null);
-            Contender { what, method, name, is_default, samples, device }
+            contenders.push(Contender { what, method, name, is_default, samples, device });
         };
-        let each = loops.into_iter().flat_map(|it| methods.map(|method| (it, method)));
-        let of_loop = |(backend, method): (Backend, Method)| {
-            let is_default = (backend, method) == usual;
-            contender(What::Loop(backend), method, backend.name().into(), is_default)
-        };
-        let mut contenders: Vec<Contender> = each.map(of_loop).collect();
+        for backend in loops {
+            for method in methods {
+                let is_default = (backend, method) == usual;
+                add(What::Loop(backend), method, backend.name().to_string(), is_default);
+            }
+        }
         for device in devices {
             device.self_test()?;
             let name = format!("{}:{}", device.driver.name(), device.index);
-            contenders.push(contender(What::Device(device), Method::Halves, name, false));
+            add(What::Device(device), Method::Halves, name, false);
         }
         Ok(contenders)
     }
@@ -182,11 +182,6 @@ impl Contender {
         Some([*values.first()?, values[values.len() / 2], *values.last()?])
     }
 
-    /// Solutions per second, or 0 if all samples were too short.
-    fn rate(&self) -> f64 {
-        self.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median)
-    }
-
     fn json(&self, args: &BenchArgs) -> Value {
         let rate = self.spread(|sample| sample.0);
         let threads = match &self.what {
@@ -226,12 +221,6 @@ impl Contender {
     }
 }
 
-/// A device's name for `--backend`, and what it is.
-fn described(device: &Device) -> String {
-    let Device { version, memory, .. } = device;
-    format!("{device}, {version}, {}", ByteSize(*memory).display().iec())
-}
-
 /// Measures one loop and method on a sample. Returns solutions per second and the seconds of the whole board.
 fn sample_of_loop(
     args: &BenchArgs,
@@ -244,9 +233,9 @@ fn sample_of_loop(
     let plan = Plan { problem, method, tasks: index.len() };
     let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory)?;
     if threads < args.threads {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "only {threads} threads of {method} fit into the memory: give --threads {threads} or more --memory"
-        )));
+        ));
     }
     let effort = Effort { plan, backend, threads: threads.get(), memory, time, seed: 1 };
     let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;

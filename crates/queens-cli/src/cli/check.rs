@@ -46,7 +46,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
 
 /// Prints that the queens are a placement, or returns the reason why they are none.
 fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
-    let (said, queens) = queens_input::read(board, source)?;
+    let (said, queens) = queens_input::read(board, source, false)?;
     // Squares do not say how large their board is: a placement has as many rows as queens.
     let n = said.unwrap_or(queens.len() as u32);
     let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;

@@ -77,9 +77,18 @@ impl CoordinatorArgs {
     }
 }
 
-/// A connection to a coordinator.
+/// The options of the commands that print what a coordinator answers.
+#[derive(Debug, Args)]
+pub(super) struct ClientArgs {
+    /// Print JSON, one object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) coordinator: CoordinatorArgs,
+}
+
 pub(super) struct Client {
-    endpoint: Endpoint,
+    pub(super) endpoint: Endpoint,
     pub(super) service: ClientServiceClient<TokenChannel>,
 }
 
@@ -99,7 +108,7 @@ impl Client {
     /// Sends a request that is answered with a job.
     pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
         let job = self.ask(request).await?.jobs.pop();
-        view(job.ok_or(WireError::Missing("job"))?)
+        Ok(job.ok_or(WireError::Missing("job"))?.try_into()?)
     }
 
     /// The coordinator's answer, or the failure that its status means.
@@ -129,7 +138,7 @@ impl Client {
             loop {
                 match stream.message().await {
                     Ok(Some(job)) => {
-                        let view = view(job)?;
+                        let view = JobView::try_from(job)?;
                         let found = view.spec.plan;
                         if *plan.get_or_insert(found) != found {
                             return Err(Failure::NoSuchJob(format!(
@@ -165,19 +174,17 @@ impl Client {
         loop {
             let page = self.service.list(request).await;
             let v1::ListResponse { jobs, more } = self.given(page)?;
-            let (after, last) = (request.after, jobs.last().map_or(0, |job| job.id));
+            let last = jobs.last().map(|job| job.id);
             for job in jobs {
                 if listed.len() == most {
                     return Ok((listed, true));
                 }
-                listed.push(view(job)?);
+                listed.push(job.try_into()?);
             }
-            // A coordinator that repeats itself would never come to an end.
-            let is_further = after == 0 || if ended { last < after } else { last > after };
-            if !more || last == 0 || !is_further {
-                return Ok((listed, false));
+            match last {
+                Some(last) if more => request.after = last,
+                _ => return Ok((listed, false)),
             }
-            request.after = last;
         }
     }
 
@@ -209,11 +216,6 @@ impl Client {
         Ok(Some(JoinString { token: Token::new(secret).ok_or_else(unusable)?, ..own }))
     }
 
-    /// The coordinator's URL.
-    pub(super) fn url(&self) -> &str {
-        self.endpoint.url()
-    }
-
     pub(super) fn failure(&self, status: Status) -> Failure {
         let (url, reason) = (self.endpoint.url(), status.message());
         match status.code() {
@@ -235,15 +237,10 @@ impl Client {
 
     /// Whether a later attempt may succeed, because the connection broke or the coordinator is being restarted. A status
     /// that the coordinator itself sent has no source.
-    pub(super) fn is_passing(&self, status: &Status) -> bool {
+    fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             || std::error::Error::source(status).is_some()
     }
-}
-
-/// A job as the coordinator shows it.
-pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
-    Ok(JobView::try_from(job)?)
 }
 
 /// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last one.

@@ -1,5 +1,6 @@
 //! `queens compare`: every algorithm and method on the same boards, with one thread each.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use board::{MethodChoice, Problem};
@@ -8,7 +9,7 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, Line, Measured, Why, agreed};
 use serde_json::json;
 
-use super::options::{HALF, Sizes, duration, memory, one_of};
+use super::options::{HALF, duration, memory, one_of, sizes_of_boards};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
@@ -31,8 +32,8 @@ slowest took.";
 #[command(after_long_help = EXAMPLE)]
 pub(super) struct CompareArgs {
     /// Board size, or sizes as in 8..16, both ends included; 0 to 32
-    #[arg(value_name = "N", value_parser = Sizes::of_boards)]
-    boards: Sizes,
+    #[arg(value_name = "N", value_parser = sizes_of_boards)]
+    boards: RangeInclusive<u32>,
     /// What to compare [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = one_of(Algorithm::ALL.map(|it| (it.name(), it, it.about()))))]
     algorithms: Vec<Algorithm>,
@@ -72,7 +73,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if !args.json {
         output::print(HEAD)?;
     }
-    for n in args.boards.each() {
+    for n in args.boards.clone() {
         let board = contest.board(n)?;
         agreed(&board)?.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
@@ -82,11 +83,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The names above the table.
 const HEAD: &str = " N  algorithm                      total      seconds   range            \
                     nodes  nodes/solution";
 
-/// A line of the table.
 fn row(line: &Line) -> String {
     let dash = || "-".to_string();
     let (n, algorithm) = (line.n, line.algorithm.name());
@@ -107,7 +106,6 @@ fn row(line: &Line) -> String {
     )
 }
 
-/// A line as a JSON object.
 fn json(line: &Line) -> String {
     let measured = line.outcome.ok();
     let found = measured.map(|measured| measured.found);
@@ -130,7 +128,6 @@ fn is_default(line: &Line) -> bool {
     MethodChoice::suggested(Problem::Total { n: line.n }).name() == line.algorithm.name()
 }
 
-/// The reason why a board was not counted.
 fn reason(why: Why) -> &'static str {
     match why {
         Why::Unsuited => "no such cut",

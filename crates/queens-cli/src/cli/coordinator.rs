@@ -10,7 +10,7 @@ use farm::Config;
 use super::access::AccessArgs;
 use super::options::in_units;
 use super::signal::asked_to_stop;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::os::notify_systemd;
 use ledger::{CheckedLedger, Ledger};
 use service::coordinator::{Credentials, EventLoop, Limits, Listener, lease_key, note_keys, serve};
@@ -69,32 +69,18 @@ pub(super) struct CoordinatorArgs {
     access: AccessArgs,
 }
 
-impl CoordinatorArgs {
-    /// The addresses to listen on.
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
-        let mut addresses = Vec::new();
-        for listen in &self.listen {
-            addresses.push(resolve(listen).await?);
-        }
-        Ok(addresses)
-    }
-
-    fn check(&self) -> Result<(), Failure> {
-        if self.lease_ttl_ms < 2 * self.lease_ms {
-            return Err(Failure::Usage(format!(
-                "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
-                 --lease-ttl-ms at least twice --lease-ms",
-                self.lease_ms, self.lease_ttl_ms
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// Serves until it is asked to stop.
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
-    let addresses = args.addresses().await?;
-    args.check()?;
+    let mut addresses = Vec::new();
+    for listen in &args.listen {
+        addresses.push(resolve(listen).await?);
+    }
+    if args.lease_ttl_ms < 2 * args.lease_ms {
+        return usage(format!(
+            "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
+             --lease-ttl-ms at least twice --lease-ms",
+            args.lease_ms, args.lease_ttl_ms
+        ));
+    }
     let keys = KeyFolder::beside(&args.ledger);
     let access = args.access.clone().open(&addresses, keys.clone(), &args.ledger)?;
     // Signals are caught from here on, because a reader of the log line "serves" may send one.

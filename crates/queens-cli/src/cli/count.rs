@@ -1,11 +1,12 @@
 //! `queens count`.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
-use clap::{ArgMatches, Args};
+use clap::Args;
 use count::{Answering, Counting, Variant};
 use executor::provenance;
 use farm::Slice;
@@ -14,20 +15,20 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods;
-use super::options::{CountingArgs, MethodArgs, Sizes, duration};
-use super::plain_search::{self, Search};
+use super::options::{CountingArgs, MethodArgs, duration, sizes};
+use super::plain_search::Search;
 use super::plan::published;
 use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
 use super::shard::{Shard, with_shard};
 use super::show;
-use super::signal::{Stop, Stops};
+use super::signal::stops;
 use super::tools::PROGRAM;
 use crate::answer::{self, check_total};
-use crate::failure::Failure;
-use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
-use crate::{output, stderr};
-use service::local::{LocalCount, LocalResult};
+use crate::failure::{Failure, usage};
+use crate::progress::{Progress, ProgressArgs, Took};
+use crate::{os, output, stderr};
+use service::local::{LocalCount, LocalError, LocalResult};
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct CountArgs {
@@ -35,7 +36,8 @@ pub(super) struct CountArgs {
     ///
     /// With given queens or --blocked squares to 10000, but from 65 on by a plain search on one
     /// thread; with --ranks to 64.
-    n: Sizes,
+    #[arg(value_parser = sizes)]
+    n: RangeInclusive<u32>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -84,11 +86,6 @@ pub(super) struct CountArgs {
     json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
-    #[arg(skip)]
-    log_is_json: bool,
-    /// Whether several threads were asked for explicitly.
-    #[arg(skip)]
-    wants_threads: bool,
     /// Print a table on standard error
     ///
     /// With `--problem fundamental` it is the census by symmetry, with `states` and `forced` the
@@ -99,12 +96,9 @@ pub(super) struct CountArgs {
 
 /// The result of a count.
 pub(super) struct Counted {
-    pub(super) problem: &'static str,
-    pub(super) n: u32,
-    pub(super) method: String,
+    /// The JSON object, besides what the other fields say.
+    pub(super) object: Value,
     pub(super) total: u128,
-    /// Further fields of JSON.
-    pub(super) fields: Value,
     /// The table that --stats prints.
     pub(super) table: String,
     pub(super) threads: usize,
@@ -113,57 +107,37 @@ pub(super) struct Counted {
 
 impl Counted {
     /// Prints it, and returns what it took.
-    fn print(self, args: &CountArgs) -> Result<Took, Failure> {
-        let Counted { problem, n, method, total, threads, took, .. } = self;
+    fn print(self, args: &CountArgs, n: u32) -> Result<Took, Failure> {
+        let Counted { object, total, table, threads, took } = self;
         if args.stats {
-            stderr::print(self.table);
+            stderr::print(table);
         }
-        let mut json = json!({"problem": problem, "n": n, "method": method});
-        for (name, value) in self.fields.as_object().into_iter().flatten() {
-            json[name] = value.clone();
-        }
-        json["total"] = total.to_string().into();
-        json["seconds"] = took.seconds.into();
-        json["threads"] = threads.into();
-        args.print(n, total.to_string(), json)?;
+        let total = total.to_string();
+        let numbers = json!({"total": total, "seconds": took.seconds, "threads": threads});
+        args.print(n, total, show::with(object, numbers))?;
         Ok(took)
     }
 }
 
-/// The methods that may be used for this count: a ledger may be of any, if none was asked for.
-fn tested_methods(
-    problem: Problem,
-    method: Option<MethodChoice>,
-    has_ledger: bool,
-) -> Vec<MethodChoice> {
-    match method {
-        Some(method) => vec![method],
-        None if has_ledger => MethodChoice::all().collect(),
-        None => vec![MethodChoice::suggested(problem)],
-    }
-}
-
 impl CountArgs {
-    /// Notes whether several threads were asked for explicitly.
-    pub(super) fn note_typed(&mut self, matches: &ArgMatches) {
-        self.wants_threads = self.counting.room.wants_threads(matches);
-    }
-
     /// The problem on a board of size `n`.
     fn asked(&self, n: u32) -> Result<Problem, Failure> {
         match self.problem.problem(n)? {
             Problem::Total { n } if self.fundamental => Ok(Problem::Fundamental { n }),
-            Problem::Completions(_) if self.fundamental => Err(Failure::Usage(
-                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board"
-                    .into(),
-            )),
+            Problem::Completions(_) if self.fundamental => usage(
+                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board",
+            ),
             problem => Ok(problem),
         }
     }
 
+    fn are_many(&self) -> bool {
+        self.n.start() < self.n.end()
+    }
+
     /// Prints the result of the board of size `n` as JSON or as text, which names the board if there are several.
     fn print(&self, n: u32, text: String, json: impl Display) -> Result<(), Failure> {
-        match (self.json, self.n.are_many()) {
+        match (self.json, self.are_many()) {
             (true, _) => output::print(json),
             (false, true) => output::print(format_args!("{n} {text}")),
             (false, false) => output::print(text),
@@ -172,10 +146,8 @@ impl CountArgs {
 
     /// Prints a text about the count on standard error, except with --quiet.
     fn report(&self, text: impl Display) {
-        match (self.progress.is_wanted(), self.log_is_json) {
-            (false, _) => {}
-            (true, false) => stderr::print(format_args!("{text}\n")),
-            (true, true) => tracing::info!(target: LOG_TARGET, "{text}"),
+        if !self.progress.quiet {
+            stderr::print(format_args!("{text}\n"));
         }
     }
 
@@ -199,28 +171,30 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
         return count_by_column(args, n).await.map(Some);
     }
     let Some(method) = args.method_args.local()? else { return Ok(None) };
-    if args.wants_threads {
-        return Err(method.refuses("one thread", "--threads"));
-    }
     if args.ledger.is_some() {
         return Err(method.refuses("no ledger", "--ledger and --shard"));
     }
     let (problem, memory) = (args.asked(n)?, args.counting.room.memory);
     let is_plain = args.method_args.no_mirror;
     let counted = spawn_blocking(move || local_methods::run(method, problem, memory, is_plain));
-    counted.await.map_err(anyhow::Error::from)??.print(args).map(Some)
+    counted.await.map_err(anyhow::Error::from)??.print(args, n).map(Some)
 }
 
 /// Counts what no method cuts into tasks.
 async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
     let is_other = args.stats || args.fundamental || args.by_column;
-    if args.wants_threads || keeps || args.method_args.is_given() || is_other {
-        return Err(plain_search::refuses_options());
+    if keeps || args.method_args.is_given() || is_other {
+        return usage(
+            "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
+             counted by one plain search: leave out --method, --rows, --width, --no-mirror, \
+             --ledger, --shard, --stats, --fundamental and --by-column",
+        );
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
-    search.count(args.progress.is_wanted()).await?.print(args)
+    let n = search.n;
+    search.count(!args.progress.quiet).await?.print(args, n)
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
@@ -259,35 +233,30 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 }
 
 /// Counts one board, or several, the smallest first.
-pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
-    args.log_is_json = log_is_json;
-    let mut stops = Stops::new(args.time_limit, args.ledger.is_none());
-    if args.n.are_many() && args.ledger.is_some() {
-        return Err(Failure::Usage(
-            "a ledger is for one board: leave out --ledger and --shard, or give one size".into(),
-        ));
+pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
+    let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
+    let mut stops = stops(args.time_limit, has_reader);
+    if args.are_many() && args.ledger.is_some() {
+        return usage(
+            "a ledger is for one board: leave out --ledger and --shard, or give one size",
+        );
     }
     let mut all: Option<Took> = None;
-    for n in args.n.each() {
-        let counted = count(args.clone(), n, &mut stops).await;
-        let took = counted.map_err(|failure| of_stop(failure, stops.first))?;
+    for n in args.n.clone() {
+        let is_over = || args.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
+        let limit = |text| format!("--time-limit is over: {text}");
+        let took = count(args.clone(), n, &mut stops).await.map_err(|failure| match failure {
+            Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
+            Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
+            Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
+            failure => failure,
+        })?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
     }
     if let Some(took) = all {
         args.report(&took);
     }
     Ok(())
-}
-
-/// The failure of a count that was stopped by something other than a signal.
-fn of_stop(failure: Failure, stop: Option<Stop>) -> Failure {
-    let limit = |text| format!("--time-limit is over: {text}");
-    match (stop, failure) {
-        (Some(Stop::TimeLimit), Failure::Interrupted(text)) => Failure::Interrupted(limit(text)),
-        (Some(Stop::TimeLimit), Failure::Stopped(text)) => Failure::Stopped(limit(text)),
-        (Some(Stop::Unread), Failure::Interrupted(_)) => Failure::Unread,
-        (_, failure) => failure,
-    }
 }
 
 async fn count(
@@ -312,11 +281,8 @@ async fn count(
     let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {
-        return Err(Failure::Usage(
-            "--stats needs --fundamental, or --method states or forced".into(),
-        ));
+        return usage("--stats needs --fundamental, or --method states or forced");
     }
-    let keeps = ledger.is_some();
     let goes_on = ledger.as_deref().is_some_and(Path::exists);
     let method = args.method_args.choice()?;
     if let Problem::Completions(_) = problem
@@ -325,42 +291,45 @@ async fn count(
         args.warn_of_no_end(n, problem.open_rows().len());
     }
     let devices = args.counting.tested_devices(problem.n())?;
+    let methods: Vec<MethodChoice> = match method {
+        Some(method) => vec![method],
+        // A ledger may be of any.
+        None if ledger.is_some() => MethodChoice::all().collect(),
+        None => vec![MethodChoice::suggested(problem)],
+    };
     let count = LocalCount {
         problem,
         method,
         threads: args.counting.room.threads(),
-        backend: args.counting.tested_backend(tested_methods(problem, method, keeps))?,
+        backend: args.counting.tested_backend(methods)?,
         devices: devices.clone(),
         memory: args.counting.room.memory,
         build: provenance(PROGRAM, &devices),
         slice: slice.unwrap_or(Slice::ALL),
-        ledger,
+        ledger: ledger.clone(),
     };
     let backend = count.backend.name();
     // An answer up to symmetry needs a search besides the count.
     let answering = spawn_blocking(move || Answering::new(problem, counts_orbits));
-    let mut progress = Progress::new(args.progress.is_wanted(), false);
+    let mut progress = Progress::new(!args.progress.quiet, false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();
     let LocalResult { job, seconds, threads } = result?;
     let plan = job.spec.plan;
     let backend = if devices.count(plan) { Variant::DEVICE } else { backend };
-    let published =
-        published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted);
-    let before =
-        if counts_orbits { format!("{} before symmetry, ", job.counted) } else { String::new() };
-    let published = published.map(|(_, source)| format!("; {before}as published ({source})"));
-    let took = Took {
-        seconds,
-        counted: (!goes_on).then_some(job.counted),
-        how: format!(
-            "{} by {backend}, {threads} thread{}{}",
-            plan.method.name(),
-            show::plural(threads.get() as u64, "s"),
-            published.unwrap_or_default()
-        ),
-    };
+    let mut how = format!(
+        "{} by {backend}, {threads} thread{}",
+        plan.method.name(),
+        show::plural(threads.get() as u64, "s")
+    );
+    if let Some((_, source)) =
+        published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted)
+    {
+        let before = if counts_orbits { "before symmetry " } else { "" };
+        how += &format!("; {before}as published ({source})");
+    }
+    let took = Took { seconds, counted: (!goes_on).then_some(job.counted), how };
     if !job.spec.slice.is_all() {
         // Its sum is not printed alone, because it is not a total.
         let text = format!(
@@ -372,28 +341,11 @@ async fn count(
     let answer = tokio::select! {
         found = answering => found.map_err(anyhow::Error::from)??.answer(job.counted)?,
         Some(()) = stops.next() => {
-            let text = format!(
-                "stopped: there are {} placements, and the search for those that rotations leave as they are \
-                 was not finished",
-                job.counted
-            );
-            return Err(if keeps {
-                Failure::Stopped(format!("{text}; the same command goes on from there"))
-            } else {
-                Failure::Interrupted(text)
-            });
+            return Err(LocalError::Stopped { percent: Some(100.0), ledger }.into());
         }
     };
-    let mut fields = Value::from(answer::fields(&answer));
-    if let Some((parameter, value)) = plan.method.parameter() {
-        fields[parameter] = value.into();
-    }
-    if let Some(given) = show::given(&problem) {
-        fields["given"] = given.into();
-    }
-    fields["tasks"] = plan.tasks.into();
-    fields["backend"] = backend.into();
-    let (problem, method) = (plan.problem.name(), plan.method.name().into());
+    let mut object = show::with(show::plan(&plan), answer::fields(&answer).into());
+    object["backend"] = backend.into();
     let (total, table) = (answer.count(), answer::table(&answer));
-    Counted { problem, n, method, total, fields, table, threads: threads.get(), took }.print(&args)
+    Counted { object, total, table, threads: threads.get(), took }.print(&args, n)
 }

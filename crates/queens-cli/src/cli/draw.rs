@@ -1,14 +1,15 @@
 //! `queens draw`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
 use solve::draw::{self, Diagram};
 
 use super::queens_input::{self, QueensArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -21,7 +22,6 @@ Examples:
   queens draw --by-file 7 4 2 8 6 1 3 5
   queens list 12 --limit 1 --format fen | queens draw --board - --out first.svg";
 
-/// Draws a board with queens.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DrawArgs {
@@ -53,6 +53,7 @@ pub(super) struct DrawArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormatName {
     /// For a terminal
+    #[value(alias = "txt")]
     Text,
     /// For print and browsers
     Svg,
@@ -74,42 +75,35 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
 
 impl DrawArgs {
     fn format(&self) -> Result<FormatName, Failure> {
-        let extension =
-            self.out.as_deref().and_then(Path::extension).and_then(|word| word.to_str());
-        match (self.format, &self.out, extension.map(str::to_ascii_lowercase).as_deref()) {
-            (Some(format), _, _) => Ok(format),
-            (None, None, _) | (None, _, Some("txt")) => Ok(FormatName::Text),
-            (None, _, Some("svg")) => Ok(FormatName::Svg),
-            (None, Some(path), _) => Err(Failure::Usage(format!(
-                "{} has neither the extension txt nor svg: give --format",
-                path.display()
-            ))),
-        }
+        let (None, Some(out)) = (self.format, &self.out) else {
+            return Ok(self.format.unwrap_or(FormatName::Text));
+        };
+        let extension = out.extension().and_then(OsStr::to_str).unwrap_or_default();
+        FormatName::from_str(extension, true).or_else(|_| {
+            usage(format!("{} has neither the extension txt nor svg: give --format", out.display()))
+        })
     }
 
     fn diagram(&self) -> Result<Diagram, Failure> {
         let (text, source) = self.queens.text()?;
-        let read = if self.by_file { queens_input::read_ranks } else { queens_input::read };
-        let (said, queens) = read(&text, &source)?;
+        let (said, queens) = queens_input::read(&text, &source, self.by_file)?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size
         {
-            let reason = format!("the board is of size {said}: leave out --size {size}");
-            return Err(Failure::Usage(reason));
+            return usage(format!("the board is of size {said}: leave out --size {size}"));
         }
         let n = said.or(self.size).unwrap_or(queens.len() as u32);
         if !(1..=200).contains(&n) {
-            let reason = format!("a board of size {n} cannot be drawn: give one from 1 to 200");
-            return Err(Failure::Usage(reason));
+            return usage(format!("a board of size {n} cannot be drawn: give one from 1 to 200"));
         }
         let off = |square: &&Square| square.column >= n || square.row >= n;
         if let Some(&square) = queens.iter().find(off) {
             let error = SquaresError::OffBoard { square, n };
-            return Err(Failure::Usage(format!("{error}; --size draws a larger one")));
+            return usage(format!("{error}; --size draws a larger one"));
         }
         match check_queens(n, &queens) {
             Err(error) if !self.attacks => {
-                Err(Failure::Usage(format!("{error}; --attacks draws them nonetheless")))
+                usage(format!("{error}; --attacks draws them nonetheless"))
             }
             _ => {
                 let each_once: BTreeSet<Square> = queens.into_iter().collect();

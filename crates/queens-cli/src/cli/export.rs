@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::{Checked, Exported, NewFile};
-use farm::{JobId, JobState, Refusal, RestoredJob};
+use farm::{JobId, JobState, Refusal};
 use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 use wire::v1;
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,11 +25,8 @@ pub(super) struct ExportArgs {
     /// is asked]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
@@ -40,7 +37,7 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
             Exported { header, name }
         }
     };
-    if args.json {
+    if args.client.json {
         return output::print(json!({
             "bundle": args.bundle.display().to_string(),
             "name": name.to_string(),
@@ -63,25 +60,21 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let job = JobId(args.job);
     let at_ledger = |fault: LedgerFault| fault.at(Some(ledger));
     let evidence = Evidence::open(ledger).map_err(at_ledger)?;
-    let known = evidence.jobs().iter().find(|known| known.id == job);
-    let known = known.ok_or(Refusal::NoSuchJob(job))?;
-    if known.state == JobState::Done {
-        check_done(known, ledger)?;
+    let found = evidence.jobs().iter().find(|found| found.id == job);
+    let found = found.ok_or(Refusal::NoSuchJob(job))?;
+    // Facts may have been added since the ledger called it done.
+    if found.state == JobState::Done
+        && let Some(reason) =
+            known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
+    {
+        return Err(Failure::total_suspended(found.spec.plan, &reason, Some(ledger)));
     }
     let exported =
-        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
+        evidence::export(found, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
         // The ledger is open already: it is the bundle that cannot be written.
-        LedgerFault::File(error) => unwritten(&args.bundle, &error),
+        LedgerFault::File(error) => Failure::output(args.bundle.display(), error),
         fault => at_ledger(fault).into(),
-    })
-}
-
-/// Checks the total of a job that a ledger calls done: facts may have been added since.
-fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
-    let reason = known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
-    reason.map_or(Ok(()), |reason| {
-        Err(Failure::total_suspended(job.spec.plan, &reason, Some(ledger)))
     })
 }
 
@@ -92,9 +85,9 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Failure::Incompatible(format!(
             "what the coordinator sent is no compressed text ({error}); ask for it again"
         )),
-        _ => unwritten(bundle, &error),
+        _ => Failure::output(bundle.display(), error),
     };
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
     let pieces = client.service.export(v1::JobRequest { job: args.job }).await;
     client.receive(pieces, |data| text.write_all(data).map_err(failed)).await?;
@@ -103,8 +96,4 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
     let checked = checked.map_err(|error| Failure::bundle(bundle, format_args!("{error:#}")))?;
     file.keep().map_err(failed)?;
     Ok(checked)
-}
-
-fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
-    Failure::output(bundle.display(), error)
 }

@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use super::arguments;
 use super::client::CoordinatorArgs;
 use super::log::LogArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 const EXIT_CODES: &str = include_str!("../../../../docs/EXIT-CODES.md");
@@ -42,13 +42,13 @@ fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
     command.build();
     let mut command = &mut command;
     for name in named {
-        let unknown = || {
-            Failure::Usage(format!(
+        let Some(named) = command.find_subcommand_mut(name) else {
+            return usage(format!(
                 "there is no help on {name}; `queens help all` lists the commands, and the pages are connection, \
                  logs and exit-codes"
-            ))
+            ));
         };
-        command = command.find_subcommand_mut(name).ok_or_else(unknown)?;
+        command = named;
     }
     output::written(match named {
         [] => command.print_help(),

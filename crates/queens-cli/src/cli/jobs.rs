@@ -1,8 +1,8 @@
 //! The commands that talk to a coordinator about jobs.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
-use anyhow::Context;
 use board::MethodChoice;
 use clap::{Args, Subcommand};
 use farm::{AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
@@ -15,8 +15,8 @@ use wire::v1::change::Change;
 use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs};
-use super::client::{Client, CoordinatorArgs, view};
-use super::options::{MethodArgs, Sizes, scope, share};
+use super::client::{Client, ClientArgs};
+use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
@@ -30,7 +30,8 @@ pub(super) struct SubmitArgs {
     /// Board size, 0 to 32, or sizes as in 18..22
     ///
     /// With given queens to 64.
-    n: Sizes,
+    #[arg(value_parser = sizes)]
+    n: RangeInclusive<u32>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -66,13 +67,10 @@ pub(super) struct SubmitArgs {
     /// Of several jobs, each one's number and total are printed.
     #[arg(long)]
     wait: bool,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -96,11 +94,8 @@ pub(super) struct JobsArgs {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = READINESS,
           value_parser = [LIVENESS, READINESS], conflicts_with_all = ["jobs", "all", "limit"])]
     health: Option<String>,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -129,11 +124,8 @@ pub(super) struct JobArgs {
     /// Numbers of jobs
     #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<u64>,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -148,33 +140,26 @@ pub(super) struct PriorityArgs {
 #[derive(Debug, Args)]
 pub(super) struct WatchArgs {
     /// Numbers of jobs [default: the whole farm, on a terminal]
-    #[arg(value_name = "JOB")]
+    ///
+    /// With --json, an object is printed at every change.
+    #[arg(value_name = "JOB", required_if_eq("json", "true"))]
     jobs: Vec<u64>,
-    /// Print JSON, one object a line, at every change
-    #[arg(long, requires = "jobs")]
-    json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
-
-/// Reads a name for a job.
-fn name(text: &str) -> anyhow::Result<String> {
-    let name = wire::key(Some(text.into())).ok().flatten();
-    name.context("a name is made of 1 to 128 visible ASCII characters, and of no spaces")
+    client: ClientArgs,
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are made before anything is submitted.
-    let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
-    let mut client = Client::connect(&args.coordinator).await?;
+    let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let mut jobs = Vec::new();
     for job in submit_all(&mut client, requests).await? {
         if args.wait {
             let plan = job.spec.plan;
             stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
-        } else if args.json {
+        } else if args.client.json {
             output::mention(show::json(&job))?;
         } else {
             output::mention(job.id)?;
@@ -184,19 +169,16 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     if !args.wait {
         return Ok(());
     }
-    let following = Following {
-        json: args.json,
-        each_change: false,
-        bar: args.progress.is_wanted() && !args.json,
-    };
-    following.all(&mut client, jobs).await
+    follow(&mut client, jobs, args.client.json, false, args.progress).await
 }
 
 /// Submits all of these jobs or, if one of them cannot be, none.
 async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<JobView>, Failure> {
     let are_many = jobs.len() > 1;
     match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
-        Ok(answer) => answer.jobs.into_iter().map(view).collect(),
+        Ok(answer) => {
+            Ok(answer.jobs.into_iter().map(JobView::try_from).collect::<Result<_, _>>()?)
+        }
         Err(Failure::Plan(reason)) if are_many => {
             Err(Failure::Plan(format!("{reason}; no other size was submitted")))
         }
@@ -208,23 +190,19 @@ impl SubmitArgs {
     fn request(&self, n: u32) -> Result<v1::Submit, Failure> {
         let problem = self.problem.problem(n)?;
         let choice = self.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
-        let own = |name: &String| {
-            if self.n.are_many() { format!("{name}-{n}") } else { name.clone() }
-        };
+        let are_many = self.n.start() < self.n.end();
+        let own = |name: &String| if are_many { format!("{name}-{n}") } else { name.clone() };
         let key = self.name.as_ref().map(own);
+        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
+        let across = self.across.clone();
+        let policy = |share_ppm| v1::AuditPolicy { share_ppm, across, by_search: false };
         Ok(v1::Submit {
             problem: Some(problem.into()),
             method: Some(choice.into()),
             priority: self.priority,
-            audit: self.audit_policy(),
+            audit: share_ppm.map(policy),
             key,
         })
-    }
-
-    fn audit_policy(&self) -> Option<v1::AuditPolicy> {
-        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = self.across.clone();
-        share_ppm.map(|share_ppm| v1::AuditPolicy { share_ppm, by_search: false, across })
     }
 }
 
@@ -241,12 +219,12 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
 
 /// Asks gRPC's health service of the coordinator.
 async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
-    let endpoint = args.coordinator.endpoint()?;
+    let endpoint = args.client.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);
     let unreachable = |reason: &str| Failure::unreachable(endpoint.url(), reason);
     let answer = client.check(HealthCheckRequest { service }).await;
     match answer.map_err(|status| unreachable(status.message()))?.into_inner().status() {
-        ServingStatus::Serving if args.json => output::print(json!({"status": "serving"})),
+        ServingStatus::Serving if args.client.json => output::print(json!({"status": "serving"})),
         ServingStatus::Serving => output::print("serving"),
         other => {
             let status = other.as_str_name();
@@ -256,7 +234,7 @@ async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
 }
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let (live, _) = client.list(false, usize::MAX).await?;
     let most = if args.all { usize::MAX } else { args.limit };
     let (ended, are_more) = client.list(true, most).await?;
@@ -264,7 +242,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     let listed: BTreeMap<JobId, JobView> =
         live.into_iter().chain(ended).map(|job| (job.id, job)).collect();
     let listed: Vec<JobView> = listed.into_values().collect();
-    if args.json {
+    if args.client.json {
         return listed.iter().try_for_each(|job| output::print(show::json(job)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
@@ -302,14 +280,13 @@ async fn for_each<T>(
     last.map_or(Ok(()), Err)
 }
 
-/// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let first = args.jobs.first().copied();
     for_each(args.jobs, async |id| {
         let answer = client.service.get(v1::JobRequest { job: id }).await;
-        let job = view(client.given(answer)?)?;
-        if args.json {
+        let job = JobView::try_from(client.given(answer)?)?;
+        if args.client.json {
             return output::print(show::json(&job));
         }
         let between = if Some(id) == first { "" } else { "\n" };
@@ -319,26 +296,12 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     if args.jobs.is_empty() {
         return top::run(&mut client).await;
     }
     let jobs = args.jobs.into_iter().map(|job| (JobId(job), None)).collect();
-    let following = Following {
-        json: args.json,
-        each_change: true,
-        bar: args.progress.is_wanted() && !args.json,
-    };
-    following.all(&mut client, jobs).await
-}
-
-/// Changes jobs, and prints a line about each, which `line` makes of the changed job.
-async fn change(
-    args: JobArgs,
-    change: Change,
-    line: fn(&JobView) -> String,
-) -> Result<(), Failure> {
-    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
+    follow(&mut client, jobs, args.client.json, true, args.progress).await
 }
 
 /// Sends a request about each of several jobs, and prints a line about each answer.
@@ -347,76 +310,59 @@ async fn each(
     ask: impl Fn(u64) -> Asked,
     line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job)).await?;
-        if args.json { output::mention(show::json(&job)) } else { output::mention(line(&job)) }
+        if args.client.json {
+            output::mention(show::json(&job))
+        } else {
+            output::mention(line(&job))
+        }
     })
     .await
 }
 
 impl ChangeCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        match self {
-            ChangeCommand::Audit(args) => audits::audit(args).await,
-            ChangeCommand::Cancel(args) => change(args, Change::Cancel(v1::Cancel {}), state).await,
-            ChangeCommand::Pause(args) => change(args, Change::Pause(v1::Pause {}), state).await,
-            ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
+        let (args, change, line): (_, _, fn(&JobView) -> String) = match self {
+            ChangeCommand::Audit(args) => return audits::audit(args).await,
+            ChangeCommand::Cancel(args) => (args, Change::Cancel(v1::Cancel {}), state),
+            ChangeCommand::Pause(args) => (args, Change::Pause(v1::Pause {}), state),
+            ChangeCommand::Resume(args) => (args, Change::Resume(v1::Resume {}), state),
             ChangeCommand::Priority(PriorityArgs { of, priority }) => {
-                let line =
-                    |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
-                change(of, Change::Priority(priority), line).await
+                (of, Change::Priority(priority), |job| {
+                    format!("job {} has priority {}", job.id, job.spec.priority)
+                })
             }
-        }
+        };
+        each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
     }
 }
 
-/// A line about a job that was removed.
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
-    match total {
-        Some(total) => format!("job {id} is removed: {plan}, {state}, total {total}"),
-        None => format!("job {id} is removed: {plan}, {state}"),
-    }
+    let total = total.map_or(String::new(), |total| format!(", total {total}"));
+    format!("job {id} is removed: {plan}, {state}{total}")
 }
 
 fn state(job: &JobView) -> String {
     format!("job {} is {}", job.id, job.state)
 }
 
-/// The way in which jobs are followed to their ends.
-#[derive(Clone, Copy, Debug)]
-struct Following {
-    /// Print JSON: an object at the end of a job.
+/// Follows jobs to their ends, one after the other, over any number of lost connections. The plans of some are known.
+/// Prints the total of one job, or the number and the total of each of several. With --json, an object is printed at
+/// the end of each, or with `each_change` at every change.
+async fn follow(
+    client: &mut Client,
+    jobs: Vec<(JobId, Option<Plan>)>,
     json: bool,
-    /// With JSON: an object at every change, too.
     each_change: bool,
-    /// Show a bar.
-    bar: bool,
-}
-
-impl Following {
-    /// Follows these jobs, one after the other. The plans of some are known. Prints the total of one job, or the number
-    /// and the total of each of several.
-    async fn all(
-        self,
-        client: &mut Client,
-        jobs: Vec<(JobId, Option<Plan>)>,
-    ) -> Result<(), Failure> {
-        let is_one = jobs.len() == 1;
-        for_each(jobs, async |(job, plan)| self.one(client, job, plan, is_one).await).await
-    }
-
-    /// Follows a job to its end, over any number of lost connections, and prints its total.
-    async fn one(
-        self,
-        client: &mut Client,
-        job: JobId,
-        plan: Option<Plan>,
-        is_one: bool,
-    ) -> Result<(), Failure> {
-        let Following { json, each_change, bar } = self;
-        let mut progress = Progress::new(bar, true);
+    progress: ProgressArgs,
+) -> Result<(), Failure> {
+    let is_one = jobs.len() == 1;
+    let has_bar = !progress.quiet && !json;
+    for_each(jobs, async |(job, plan)| {
+        let mut progress = Progress::new(has_bar, true);
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
@@ -449,34 +395,32 @@ impl Following {
         if let Some(what) = end.audited() {
             tracing::warn!("job {job} is {what}");
         }
-        if end.state != JobState::Done {
-            if json && !each_change {
-                output::print(show::json(&end))?;
-            }
-            return Err(match end.suspended {
-                Some(reason) => Failure::Suspended(format!(
-                    "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
-                     workers, and `queens cancel {job}` gives the job up"
-                )),
-                None => Failure::Incomplete(format!(
-                    "job {job} ended as {}, without a total; `queens submit` counts it anew",
-                    end.state
-                )),
-            });
+        if json && !each_change {
+            output::print(show::json(&end))?;
         }
-        let missing =
-            || Failure::Incomplete(format!("job {job} counts a part: its sum is no total"));
-        let total = end.total.ok_or_else(missing)?;
+        if let Some(reason) = &end.suspended {
+            return Err(Failure::Suspended(format!(
+                "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
+                 workers, and `queens cancel {job}` gives the job up"
+            )));
+        }
+        let total = end.total.ok_or_else(|| {
+            Failure::Incomplete(match end.state {
+                JobState::Done => format!("job {job} counts a part: its sum is no total"),
+                state => format!(
+                    "job {job} ended as {state}, without a total; `queens submit` counts it anew"
+                ),
+            })
+        })?;
         match (json, is_one) {
-            // The last view was printed already.
-            (true, _) if each_change => Ok(()),
-            (true, _) => output::print(show::json(&end)),
-            (false, true) => output::print(total),
-            (false, false) => output::print(format_args!("{job} {total}")),
-        }?;
-        if let Some(line) = show::ended(&end).filter(|_| bar) {
+            (true, _) => {}
+            (false, true) => output::print(total)?,
+            (false, false) => output::print(format_args!("{job} {total}"))?,
+        }
+        if let Some(line) = show::ended(&end).filter(|_| has_bar) {
             stderr::print(format_args!("{line}\n"));
         }
         Ok(())
-    }
+    })
+    .await
 }

@@ -1,7 +1,6 @@
 //! `queens list`.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 
 use board::squares::Square;
 use clap::Args;
@@ -27,7 +26,6 @@ Examples:
   queens list 8 --numbered           the 92 with their numbers, and those of the twelve groups
   queens list 13 --problem toroidal --format permutation";
 
-/// Prints placements, one after the other.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArgs {
@@ -85,11 +83,9 @@ fn list_all(args: &ListArgs) -> Result<(), Failure> {
     let mut printer = args.printer()?;
     let mut groups = HashMap::new();
     for placement in args.listed()?.take(args.limit.unwrap_or(usize::MAX)) {
-        if args.numbered {
-            let (least, next) = (placement.canonical(), groups.len() + 1);
-            printer.group = Some(*groups.entry(least).or_insert(next));
-        }
-        printer.print_placement(&placement)?;
+        let next = groups.len() + 1;
+        let group = args.numbered.then(|| *groups.entry(placement.canonical()).or_insert(next));
+        printer.print(&placement, group)?;
     }
     printer.out.end()
 }
@@ -104,7 +100,7 @@ fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
     };
     let placements = if args.orbit { placement.orbit() } else { vec![placement] };
     let mut printer = args.printer()?;
-    placements.iter().try_for_each(|placement| printer.print_placement(placement))?;
+    placements.iter().try_for_each(|placement| printer.print(placement, None))?;
     printer.out.end()
 }
 
@@ -123,14 +119,12 @@ impl ListArgs {
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 
-    /// The printer of placements.
     fn printer(&self) -> Result<Printer, Failure> {
         Ok(Printer {
             out: Lines::new(),
             notation: self.format.notation(self.n, Notation::Squares)?,
             by_file: self.by_file,
             printed: 0,
-            group: None,
         })
     }
 }
@@ -141,35 +135,30 @@ struct Printer {
     notation: Notation,
     by_file: bool,
     printed: u64,
-    /// The number of the next placement's group, if numbers are printed.
-    group: Option<usize>,
 }
 
 impl Printer {
-    fn print_placement(&mut self, placement: &Placement) -> Result<(), Failure> {
-        match self.by_file {
+    /// Prints the next placement, with its number and that of its `group` if there is one.
+    fn print(&mut self, placement: &Placement, group: Option<usize>) -> Result<(), Failure> {
+        let text = match self.by_file {
             // The search has filled files, not ranks.
-            true => self.print(self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION))),
-            false => self.print(self.notation.of(placement)),
-        }
-    }
-
-    fn print(&mut self, text: impl Display) -> Result<(), Failure> {
+            true => self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION)).to_string(),
+            false => self.notation.of(placement).to_string(),
+        };
         let takes_lines = matches!(self.notation, Notation::Board | Notation::Columns);
-        let between = if takes_lines && self.printed > 0 { "\n" } else { "" };
+        if takes_lines && self.printed > 0 {
+            self.out.print("")?;
+        }
         self.printed += 1;
         let number = self.printed;
-        match (self.group, self.notation) {
-            (None, _) => self.out.print(format_args!("{between}{text}")),
-            (Some(group), Notation::Json) => {
-                let object = text.to_string();
-                let fields = object.trim_start_matches('{');
-                self.out.print(format_args!(r#"{{"number":{number},"group":{group},{fields}"#))
+        self.out.print(match group {
+            None => text,
+            Some(group) if self.notation == Notation::Json => {
+                let fields = text.trim_start_matches('{');
+                format!(r#"{{"number":{number},"group":{group},{fields}"#)
             }
-            (Some(group), _) => {
-                let behind = if takes_lines { "\n" } else { " " };
-                self.out.print(format_args!("{between}{number} {group}{behind}{text}"))
-            }
-        }
+            Some(group) if takes_lines => format!("{number} {group}\n{text}"),
+            Some(group) => format!("{number} {group} {text}"),
+        })
     }
 }

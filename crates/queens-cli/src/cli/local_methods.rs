@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 
 use super::count::Counted;
 use super::options::MethodName;
+use super::show;
 use crate::answer::{self, check_total};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::Took;
 
 impl MethodName {
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().into())
     }
 
@@ -24,18 +25,8 @@ impl MethodName {
     pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
     }
-
-    /// The failure for commands that need tasks.
-    pub(super) fn not_on_a_farm(self) -> Failure {
-        Failure::Usage(format!(
-            "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
-             or give rows, prefixes, ring or halves",
-            self.name()
-        ))
-    }
 }
 
-/// The result of a count.
 struct Found {
     /// The sum of all placements, before symmetry.
     total: u128,
@@ -53,19 +44,15 @@ pub(super) fn run(
     is_plain: bool,
 ) -> Result<Counted, Failure> {
     let n = problem.n();
-    let is_total = matches!(problem, Problem::Total { .. });
-    match method {
-        MethodName::Unique if problem.counts_orbits() => {}
-        MethodName::Unique => {
-            return Err(Failure::Usage("--method unique is for --problem fundamental".into()));
+    if method == MethodName::Unique {
+        if !problem.counts_orbits() {
+            return usage("--method unique is for --problem fundamental");
         }
-        _ if is_total => {}
-        _ => {
-            return Err(Failure::Usage(format!(
-                "--method {} counts the total alone: leave out --method, or --problem and given queens",
-                method.name()
-            )));
-        }
+    } else if !matches!(problem, Problem::Total { .. }) {
+        return usage(format!(
+            "--method {} counts the total alone: leave out --method, or --problem and given queens",
+            method.name()
+        ));
     }
     if n > MAX_N {
         return Err(PlanError::BoardTooLarge { n }.into());
@@ -88,8 +75,8 @@ pub(super) fn run(
     let took = Took::by_one_thread(begun, found.total, &method.name());
     check_total(problem, found.total)?;
     let Found { answer: total, fields, table, .. } = found;
-    let (problem, method) = (problem.name(), method.name());
-    Ok(Counted { problem, n, method, total, fields, table, threads: 1, took })
+    let object = json!({"problem": problem.name(), "n": n, "method": method.name()});
+    Ok(Counted { object: show::with(object, fields), total, table, threads: 1, took })
 }
 
 fn by_states(n: u32, memory: u64, is_plain: bool) -> Result<Found, Failure> {

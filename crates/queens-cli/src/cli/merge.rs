@@ -10,6 +10,7 @@ use farm::{IntervalSet, Plan, Slice};
 use ledger::{Absorbed, Joined, LedgerFault, join_ledgers};
 use serde_json::json;
 
+use super::show;
 use crate::answer;
 use crate::failure::Failure;
 use crate::{output, stderr};
@@ -38,27 +39,21 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
     let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
     let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
-    let incomplete = incomplete_parts(&plan, slices, missing);
+    let shards = incomplete_parts(&plan, slices, missing);
+    let shards: Vec<String> = shards.iter().map(Slice::to_string).collect();
     if args.json {
-        let shards = incomplete.iter().map(Slice::to_string);
         let ranges = missing.iter().map(|range| [range.start(), range.end()]);
-        let mut object = json!({
-            "problem": plan.problem.name(),
-            "n": plan.problem.n(),
-            "fingerprint": plan.fingerprint().to_string(),
+        let merged = json!({
             "ledgers": parts.len(),
-            "tasks": plan.tasks,
             "tasks_done": tasks_done,
             "compared": compared,
             "left_out": left_out,
-            "missing_shards": shards.collect::<Vec<_>>(),
+            "missing_shards": shards,
             "missing_ranges": ranges.collect::<Vec<_>>(),
-            "total": total.map(|total| total.to_string()),
+            "total": answer.as_ref().map(|answer| answer.count().to_string()),
         });
-        for (name, number) in answer.iter().flat_map(answer::fields) {
-            object[name] = number;
-        }
-        output::print(object)?;
+        let answer = answer.as_ref().map(answer::fields).into();
+        output::print(show::with(show::with(show::plan(&plan), merged), answer))?;
     } else {
         stderr::print(format_args!(
             "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} ranges were counted twice, with equal \
@@ -79,14 +74,25 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
         (None, Some(suspended)) => {
             Err(Failure::total_suspended(plan, &suspended, Some(&args.into)))
         }
-        (None, None) => Err(Failure::Incomplete(format!(
-            "{} of {} tasks are missing: {}; count them and merge again, or let `queens count` of the same problem with \
-             `--ledger {}` count what is missing",
-            missing.len(),
-            plan.tasks,
-            what_is_missing(&incomplete, missing),
-            args.into.display()
-        ))),
+        (None, None) => {
+            let (what, names) = if shards.is_empty() {
+                ("ranges", missing.iter().map(|range| range.to_string()).collect())
+            } else {
+                ("parts", shards)
+            };
+            let first = names[..names.len().min(NAMED)].join(", ");
+            let more = match names.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            Err(Failure::Incomplete(format!(
+                "{} of {} tasks are missing: the {what} {first}{more}; count them and merge again, or let `queens count` of \
+                 the same problem with `--ledger {}` count what is missing",
+                missing.len(),
+                plan.tasks,
+                args.into.display()
+            )))
+        }
     }
 }
 
@@ -123,23 +129,4 @@ fn incomplete_parts(plan: &Plan, slices: &[Slice], missing: &IntervalSet) -> Vec
         own.iter().any(|range| missing.within(range).next().is_some())
     };
     (1..=of).filter_map(|index| Slice::new(index, of).ok()).filter(lacks_tasks).collect()
-}
-
-/// The names of the first missing parts, or else of the first missing ranges.
-fn what_is_missing(incomplete: &[Slice], missing: &IntervalSet) -> String {
-    let (what, names, all): (_, Vec<String>, _) = match incomplete {
-        [] => {
-            let ranges = missing.iter().take(NAMED).map(|range| range.to_string());
-            ("the ranges", ranges.collect(), missing.iter().count())
-        }
-        parts => {
-            let names = parts.iter().take(NAMED).map(Slice::to_string);
-            ("the parts", names.collect(), parts.len())
-        }
-    };
-    let more = match all - names.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{what} {}{more}", names.join(", "))
 }

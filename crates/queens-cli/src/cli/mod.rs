@@ -30,7 +30,6 @@ mod problem;
 mod queens_input;
 mod reproduce;
 mod rules;
-mod scrub;
 mod shard;
 mod show;
 mod signal;
@@ -40,7 +39,6 @@ mod token;
 mod tools;
 mod top;
 mod trust;
-mod unique_plan;
 mod verified;
 mod verify;
 mod worker;
@@ -104,13 +102,13 @@ enum Command {
     /// Copy a ledger, also of a running farm
     Backup(backup::BackupArgs),
     /// Read whole ledgers and say whether one is damaged
-    Scrub(scrub::ScrubArgs),
+    Scrub(backup::ScrubArgs),
     #[command(flatten)]
     Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it distrusts
-    Workers(trust::WorkersArgs),
+    Workers(client::ClientArgs),
     /// List the owners of jobs, with hours, weights and limits, or change these
     Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
@@ -129,7 +127,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report();
-            failure.into()
+            failure.code().into()
         }
     }
 }
@@ -137,21 +135,18 @@ pub(crate) fn main() -> ExitCode {
 fn started() -> Result<(), Failure> {
     let matches = arguments::read(Cli::command())?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
-    let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    if let (Command::Count(args), Some((_, typed))) = (&mut cli.command, matches.subcommand()) {
-        args.note_typed(typed);
-    }
+    let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
-    cli.command.run(&cli.log)
+    cli.command.run()
 }
 
 impl Command {
-    fn run(self, log: &log::LogArgs) -> Result<(), Failure> {
+    fn run(self) -> Result<(), Failure> {
         match self {
-            Command::Count(args) => on_one_thread(count::run(args, log.is_json())),
+            Command::Count(args) => on_one_thread(count::run(args)),
             Command::List(args) => list::run(&args),
             Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),
@@ -162,7 +157,7 @@ impl Command {
             Command::Reproduce(args) => reproduce::run(&args),
             Command::Coordinator(args) => {
                 os::raise_file_limit();
-                on_all_threads(coordinator::run(args))
+                run(tokio::runtime::Builder::new_multi_thread(), coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
             Command::Autoscale(args) => on_one_thread(autoscale::autoscale(args)),
@@ -172,8 +167,8 @@ impl Command {
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
-            Command::Backup(args) => on_one_thread(backup::run(args)),
-            Command::Scrub(args) => scrub::run(&args),
+            Command::Backup(args) => on_one_thread(backup::backup(args)),
+            Command::Scrub(args) => backup::scrub(&args),
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
@@ -189,10 +184,6 @@ impl Command {
 /// Runs a command whose work is done by counting threads, or that has little work.
 fn on_one_thread(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     run(tokio::runtime::Builder::new_current_thread(), command)
-}
-
-fn on_all_threads(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    run(tokio::runtime::Builder::new_multi_thread(), command)
 }
 
 fn run(

@@ -14,7 +14,7 @@ use bytesize::ByteSize;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::clock;
 
 /// The nodes of one type on the command line: the file that `queens bench --json` wrote on one of
@@ -56,7 +56,7 @@ pub(super) struct NodeType {
     are_devices: bool,
     /// The size of a board, and the seconds that a unit takes for all of it. `None`: a unit is a
     /// thread of this machine.
-    measured: Option<(u32, f64)>,
+    pub(super) measured: Option<(u32, f64)>,
     /// The power of a node.
     watts: Option<f64>,
 }
@@ -93,55 +93,39 @@ impl NodeType {
     }
 
     fn of(file: &Path, nodes: u64, rates: &[Rate], n: u32, method: &str) -> Option<NodeType> {
-        let rates = || {
-            let of_method = rates.iter().filter(|rate| rate.method == method);
-            of_method.filter_map(|rate| Some((rate, rate.board_seconds.filter(|it| *it > 0.0)?)))
-        };
-        let (nearest, _) =
-            rates().min_by_key(|(rate, _)| (rate.n.abs_diff(n), u32::MAX - rate.n))?;
-        let nearest = nearest.n;
-        let rates = || rates().filter(|(rate, _)| rate.n == nearest);
-        let are_devices = rates().any(|(rate, _)| rate.device.is_some());
-        let of_kind = rates().filter(|(rate, _)| rate.device.is_some() == are_devices);
-        // A later line of a backend stands for earlier ones.
-        let by_backend: BTreeMap<&str, (u64, f64)> =
-            of_kind.map(|(rate, seconds)| (&*rate.backend, (rate.threads, seconds))).collect();
-        let units: Vec<(u64, f64)> = match are_devices {
-            true => by_backend.into_values().collect(),
+        let of_method = rates.iter().filter(|rate| rate.method == method);
+        let timed =
+            of_method.filter_map(|rate| Some((rate, rate.board_seconds.filter(|it| *it > 0.0)?)));
+        let mut rates: Vec<(&Rate, f64)> = timed.collect();
+        let sizes = rates.iter().map(|(rate, _)| rate.n);
+        let nearest = sizes.min_by_key(|size| (size.abs_diff(n), u32::MAX - size))?;
+        rates.retain(|(rate, _)| rate.n == nearest);
+        // A later line of a device stands for earlier ones.
+        let of_devices = rates.iter().filter(|(rate, _)| rate.device.is_some());
+        let devices: BTreeMap<&str, f64> =
+            of_devices.map(|(rate, seconds)| (&*rate.backend, *seconds)).collect();
+        let (units, seconds) = if devices.is_empty() {
             // A node counts by its fastest loop.
-            false => {
-                by_backend.into_values().min_by(|a, b| a.1.total_cmp(&b.1)).into_iter().collect()
-            }
+            let (rate, seconds) = rates.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
+            (rate.threads, *seconds)
+        } else {
+            let boards_per_second: f64 = devices.values().map(|seconds| 1.0 / seconds).sum();
+            (devices.len() as u64, devices.len() as f64 / boards_per_second)
         };
-        let number: u64 = units.iter().map(|(number, _)| number).sum();
-        let boards_per_second: f64 =
-            units.iter().map(|(number, seconds)| *number as f64 / seconds).sum();
+        let (are_devices, measured) = (!devices.is_empty(), Some((nearest, seconds)));
         let name = file.file_name()?.to_string_lossy().into_owned();
-        let measured = Some((nearest, number as f64 / boards_per_second));
-        (number > 0).then_some(NodeType {
-            name,
-            nodes,
-            units: number,
-            are_devices,
-            measured,
-            watts: None,
-        })
-    }
-
-    /// The size of the board that was measured, if it was on another machine.
-    pub(super) fn measured_n(&self) -> Option<u32> {
-        self.measured.map(|(n, _)| n)
+        (units > 0).then_some(NodeType { name, nodes, units, are_devices, measured, watts: None })
     }
 }
 
 /// Gives each type the watts of a node, if there are as many.
 pub(super) fn with_watts(types: &mut [NodeType], watts: &[f64]) -> Result<(), Failure> {
     if !watts.is_empty() && watts.len() != types.len() {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "--watts has {} numbers for {} types of nodes; give one for each --on, in their order, and one for --cores",
             watts.len(),
             types.len()
-        )));
+        ));
     }
     types.iter_mut().zip(watts).for_each(|(of, watts)| of.watts = Some(*watts));
     Ok(())
@@ -178,11 +162,7 @@ pub(super) struct Here {
 
 impl OnNodes {
     /// Divides a plan between the nodes, so that all are done at the same time. `board_seconds` are what a
-    /// thread of this machine takes for the boards that were measured elsewhere, by their size.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `board_seconds` lacks a size, or if there are no nodes.
+    /// thread of this machine takes for the boards that were measured elsewhere, by their size. There are nodes.
     pub(super) fn new(
         types: &[NodeType],
         here: Here,

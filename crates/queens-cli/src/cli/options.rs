@@ -2,20 +2,18 @@
 
 use std::num::NonZero;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use board::{MAX_N, MethodChoice};
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
 use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
 use farm::{AuditPolicy, AuditScope};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
@@ -61,23 +59,15 @@ pub(super) enum MethodName {
     Unique,
 }
 
-impl MethodName {
-    /// Whether it makes no tasks, so that a farm cannot use it.
-    fn is_local(self) -> bool {
-        use MethodName::{Forced, ForcedColumns, States, Unique};
-        matches!(self, States | Forced | ForcedColumns | Unique)
-    }
-}
-
 impl MethodArgs {
     /// The method, if it is one that makes no tasks.
     pub(super) fn local(&self) -> Result<Option<MethodName>, Failure> {
-        let Some(method) = self.method.filter(|method| method.is_local()) else { return Ok(None) };
-        self.check(method)?;
-        Ok(Some(method))
+        use MethodName::{Forced, ForcedColumns, States, Unique};
+        let local = self.method.filter(|it| matches!(it, States | Forced | ForcedColumns | Unique));
+        local.map_or(Ok(()), |method| self.check(method))?;
+        Ok(local)
     }
 
-    /// Whether any of the options was given.
     pub(super) fn is_given(&self) -> bool {
         self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
     }
@@ -97,7 +87,13 @@ impl MethodArgs {
             MethodName::Rows | MethodName::Prefixes => MethodChoice::Prefixes { rows },
             MethodName::Ring => MethodChoice::Ring { width },
             MethodName::Halves => MethodChoice::Halves,
-            _ => return Err(method.not_on_a_farm()),
+            _ => {
+                return usage(format!(
+                    "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
+                     or give rows, prefixes, ring or halves",
+                    method.name()
+                ));
+            }
         }))
     }
 
@@ -137,12 +133,6 @@ impl RoomArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
-    }
-
-    /// Whether the command line asks for several threads.
-    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
-        self.threads.is_some_and(|threads| threads.get() > 1)
-            && matches.value_source("threads") == Some(ValueSource::CommandLine)
     }
 }
 
@@ -214,7 +204,6 @@ impl CountingArgs {
     }
 }
 
-/// The choice of a backend.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BackendChoice {
     /// A loop of the processor.
@@ -252,6 +241,14 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
     PossibleValuesParser::new(names.collect::<Vec<_>>()).map(move |text| {
         let found = values.iter().find(|(name, ..)| *name == text);
         found.expect("it is a possible value").1.clone()
+    })
+}
+
+/// Reads a name that every coordinator accepts.
+pub(super) fn name(text: &str) -> anyhow::Result<String> {
+    let name = wire::name("name", text.into());
+    name.map_err(|_| {
+        anyhow!("a name has 1 to {} visible ASCII characters and no space", wire::MAX_TEXT)
     })
 }
 
@@ -322,43 +319,21 @@ pub(super) fn in_units(
     }
 }
 
-/// Board sizes from the first to the last, as in `18..22`, or a single one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
-    first: u32,
-    last: u32,
+/// Reads board sizes from the first to the last, as in `18..22`, or a single one.
+pub(super) fn sizes(text: &str) -> anyhow::Result<RangeInclusive<u32>> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+        bail!("give a size as in 12, or the first and the last as in 8..16");
+    };
+    ensure!(first <= last, "the first size is the smaller one, as in {last}..{first}");
+    Ok(first..=last)
 }
 
-impl Sizes {
-    /// Each size, the smallest first.
-    pub(super) fn each(self) -> RangeInclusive<u32> {
-        self.first..=self.last
-    }
-
-    /// Whether they are several.
-    pub(super) fn are_many(self) -> bool {
-        self.first < self.last
-    }
-
-    /// Reads sizes that a farm can count without given queens.
-    pub(super) fn of_boards(text: &str) -> anyhow::Result<Sizes> {
-        let sizes: Sizes = text.parse()?;
-        ensure!(sizes.last <= MAX_N, "give sizes of at most {MAX_N}");
-        Ok(sizes)
-    }
-}
-
-impl FromStr for Sizes {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Sizes> {
-        let (first, last) = text.split_once("..").unwrap_or((text, text));
-        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-            bail!("give a size as in 12, or the first and the last as in 8..16");
-        };
-        ensure!(first <= last, "the first size is the smaller one, as in {last}..{first}");
-        Ok(Sizes { first, last })
-    }
+/// Reads sizes that a farm can count without given queens.
+pub(super) fn sizes_of_boards(text: &str) -> anyhow::Result<RangeInclusive<u32>> {
+    let sizes = sizes(text)?;
+    ensure!(*sizes.end() <= MAX_N, "give sizes of at most {MAX_N}");
+    Ok(sizes)
 }
 
 /// Half of the memory that this process may use.
@@ -451,10 +426,10 @@ mod tests {
 
     #[test]
     fn sizes_are_one_or_two_ends() {
-        let sizes = |text| Sizes::of_boards(text).map(|Sizes { first, last }| (first, last));
-        assert_eq!(sizes("8").expect("a size"), (8, 8));
-        assert_eq!(sizes("8..16").expect("two sizes"), (8, 16));
-        assert_eq!(sizes("0..32").expect("two sizes"), (0, 32));
+        let sizes = sizes_of_boards;
+        assert_eq!(sizes("8").expect("a size"), 8..=8);
+        assert_eq!(sizes("8..16").expect("two sizes"), 8..=16);
+        assert_eq!(sizes("0..32").expect("two sizes"), 0..=32);
         for wrong in ["", "..", "8..", "..8", "8-9", "8..9..10", "-1", "9..8", "8..33", "33"] {
             assert!(sizes(wrong).is_err(), "{wrong}");
         }

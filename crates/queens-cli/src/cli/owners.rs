@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wire::v1::ask_request::Request as Asked;
 use wire::{WireError, v1};
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
 use super::show;
 use crate::failure::Failure;
 use crate::output;
@@ -25,11 +25,8 @@ pub(super) struct OwnersArgs {
     /// processors; `none` ends the limit
     #[arg(long, value_name = "H", requires = "owner", allow_negative_numbers = true, value_parser = limit)]
     hours: Option<u64>,
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 /// A limit in microseconds.
@@ -44,7 +41,8 @@ fn limit(text: &str) -> anyhow::Result<u64> {
 }
 
 pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
-    let OwnersArgs { owner, weight, hours: limit_us, json, coordinator } = args;
+    let OwnersArgs { owner, weight, hours: limit_us, client: ClientArgs { json, coordinator } } =
+        args;
     let mut client = Client::connect(&coordinator).await?;
     if let Some(owner) = owner.clone().filter(|_| weight.is_some() || limit_us.is_some()) {
         let grant = v1::Grant { owner, weight, limit_us };
@@ -104,10 +102,7 @@ fn object(Shared { owner, leased_share }: &Shared) -> Value {
 }
 
 const COLUMNS: [Column<Shared>; 7] = [
-    ("OWNER", false, |it| match it.owner.owner.as_str() {
-        "" => "unknown".into(),
-        owner => owner.into(),
-    }),
+    ("OWNER", false, |it| show::owner(&it.owner.owner).into()),
     ("JOBS", true, |it| it.owner.live_jobs.to_string()),
     ("CPU-HOURS", true, |it| show::hours(hours(it.owner.processor_us))),
     ("GPU-HOURS", true, |it| show::hours(hours(it.owner.gpu_us))),

@@ -4,9 +4,8 @@ use clap::Args;
 use solve::Notation;
 
 use super::options::one_of;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
-/// How a placement is printed.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
     /// squares, permutation, columns, fen, board
@@ -47,9 +46,9 @@ impl FormatArgs {
     pub(super) fn notation(&self, n: u32, usual: Notation) -> Result<Notation, Failure> {
         match self.format {
             _ if self.json => Ok(Notation::Json),
-            Some(Notation::Board) if n > LARGEST_DRAWN => Err(Failure::Usage(format!(
+            Some(Notation::Board) if n > LARGEST_DRAWN => usage(format!(
                 "a board of size {n} is not drawn: give a size of at most {LARGEST_DRAWN}, or --format columns"
-            ))),
+            )),
             format => Ok(format.unwrap_or(usual)),
         }
     }

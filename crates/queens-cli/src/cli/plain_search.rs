@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::progress::{Progress, Took};
 
 /// The largest board. A search holds a few bytes for each of its rows.
-const LARGEST: u32 = 10_000;
+pub(super) const LARGEST: u32 = 10_000;
 
 /// A problem for one plain search.
 pub(super) struct Search {
@@ -30,24 +30,6 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Refuses boards that are too large and given queens above the filled ranks.
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        let n = self.n;
-        let wrong = match self.ranks {
-            Some(_) if n > Given::MAX_N => {
-                format!("--ranks on a board of {n} files: give at most {}", Given::MAX_N)
-            }
-            Some(ranks) if self.given.iter().any(|queen| queen.row >= ranks) => {
-                format!("a given queen stands above rank {ranks}, the last one by --ranks")
-            }
-            None if n > LARGEST => {
-                format!("a board of size {n}: completions are counted up to size {LARGEST}")
-            }
-            None | Some(_) => return Ok(()),
-        };
-        Err(Failure::Usage(wrong))
-    }
-
     /// Counts by plain backtracking, on one thread.
     pub(super) async fn count(self, wants_progress: bool) -> Result<Counted, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;
@@ -74,29 +56,15 @@ impl Search {
         counted.map_err(anyhow::Error::from)?;
         let total = found.load(Ordering::Relaxed).into();
         let method = if n <= Given::MAX_N { "masks" } else { "arrays" };
-        let mut fields = json!({});
         let squares = |squares: Vec<Square>| {
-            squares.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            let named: Vec<String> = squares.iter().map(ToString::to_string).collect();
+            (!named.is_empty()).then(|| named.join(","))
         };
-        for (name, queens) in [("given", given), ("blocked", blocked)] {
-            if !queens.is_empty() {
-                fields[name] = squares(queens).into();
-            }
-        }
-        if let Some(ranks) = ranks {
-            fields["ranks"] = ranks.into();
-        }
+        let object = json!({
+            "problem": problem, "n": n, "method": method, "given": squares(given),
+            "blocked": squares(blocked), "ranks": ranks,
+        });
         let (took, table) = (Took::by_one_thread(begun, total, method), String::new());
-        Ok(Counted { problem, n, method: method.into(), total, fields, table, threads: 1, took })
+        Ok(Counted { object, total, table, threads: 1, took })
     }
-}
-
-/// The failure for options of the other methods.
-pub(super) fn refuses_options() -> Failure {
-    Failure::Usage(
-        "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, \
-         --ledger, --shard, --stats, --fundamental and --by-column"
-            .into(),
-    )
 }

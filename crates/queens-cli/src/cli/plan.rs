@@ -14,13 +14,11 @@ use super::nodes::{self, Here, NodeType, OnNodes};
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
-use super::{show, task_list, unique_plan};
-use crate::failure::Failure;
+use super::{show, task_list};
+use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{
-    CountingError, Device, DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance,
-};
+use executor::{DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,22 +80,19 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         let is_sampled = args.seconds.is_some_and(|seconds| seconds > 0) || args.seed.is_some();
         let is_on_nodes = !args.on.is_empty() || args.cores.is_some() || !args.watts.is_empty();
         if is_sampled || is_on_nodes || args.tasks {
-            return Err(Failure::Usage(
+            return usage(
                 "--method unique counts on one thread, and no sample is measured: leave out --on, --cores, --watts, \
-                 --tasks, --seconds and --seed"
-                    .into(),
-            ));
+                 --tasks, --seconds and --seed",
+            );
         }
-        return unique_plan::run(args.n, args.json);
+        return task_list::jobs(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
-            return Err(Failure::Usage(
-                "--tasks is for the total: leave out --problem and given queens".into(),
-            ));
+            return usage("--tasks is for the total: leave out --problem and given queens");
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
-        return task_list::run(args.n, choice, args.json);
+        return task_list::tasks(args.n, choice, args.json);
     }
     let choice = args.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
@@ -135,29 +130,19 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     }
     let estimated = args.estimated(effort, index)?;
     let on_nodes = match &estimated {
-        Some(estimated) => args.on_nodes(&types, effort, estimated)?,
-        None => None,
+        Some(estimated) if !types.is_empty() => Some(args.on_nodes(&types, effort, estimated)?),
+        _ => None,
     };
     let devices = args.on_devices(&devices, plan)?;
     if args.json {
-        let mut object = json!({
-            "problem": plan.problem.name(),
-            "n": args.n,
-            "method": method.name(),
-            "fingerprint": plan.fingerprint().to_string(),
-            "tasks": plan.tasks,
+        let further = json!({
             "published": published.map(|(value, _)| value.to_string()),
             "thread_memory_bytes": thread_memory,
             "memory_bytes": memory,
             "threads": threads,
             "devices": devices,
         });
-        if let Some((parameter, value)) = method.parameter() {
-            object[parameter] = value.into();
-        }
-        if let Some(given) = show::given(&problem) {
-            object["given"] = given.into();
-        }
+        let mut object = show::with(show::plan(&plan), further);
         if let Some(estimated) = &estimated {
             note_estimate(&mut object, estimated, effort);
         }
@@ -201,26 +186,20 @@ impl PlanArgs {
         let here = |cores: u32| NodeType::here(format!("{backend} here"), cores.into());
         types.extend(self.cores.map(here));
         if !types.is_empty() && self.seconds() == 0 {
-            return Err(Failure::Usage(
-                "--on and --cores need a sample: give --seconds of 1 or more".into(),
-            ));
+            return usage("--on and --cores need a sample: give --seconds of 1 or more");
         }
         nodes::with_watts(&mut types, &self.watts)?;
         Ok(types)
     }
 
-    /// The estimate for these nodes, if there are any.
     fn on_nodes(
         &self,
         types: &[NodeType],
         effort: Effort,
         estimated: &Estimated,
-    ) -> Result<Option<OnNodes>, Failure> {
-        if types.is_empty() {
-            return Ok(None);
-        }
+    ) -> Result<OnNodes, Failure> {
         let core_seconds = estimated.core_seconds.value;
-        let sizes: BTreeSet<u32> = types.iter().filter_map(NodeType::measured_n).collect();
+        let sizes: BTreeSet<u32> = types.iter().filter_map(|of| Some(of.measured?.0)).collect();
         let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
         let board_seconds = sizes.into_iter().map(of_size).collect::<Result<_, Failure>>()?;
         let here = Here {
@@ -228,7 +207,7 @@ impl PlanArgs {
             longest_task_seconds: estimated.longest_task_seconds,
             thread_memory: effort.memory,
         };
-        Ok(Some(OnNodes::new(types, here, &board_seconds)))
+        Ok(OnNodes::new(types, here, &board_seconds))
     }
 
     /// The seconds that a thread of this machine takes for a board of size `n` by the plan's method,
@@ -262,7 +241,7 @@ impl PlanArgs {
             return Ok(None);
         }
         count::self_test(effort.backend, MethodChoice::all())?;
-        let wanted = self.progress.is_wanted();
+        let wanted = !self.progress.quiet;
         let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(index));
         Ok(estimated.map_err(anyhow::Error::from)?)
     }
@@ -274,29 +253,22 @@ impl PlanArgs {
             return Ok(Vec::new());
         }
         let time = Duration::from_secs(self.seconds()) / 4;
-        let sample = |(device, memory): (&Device, u64)| {
+        let mut times = Vec::new();
+        for (device, memory) in devices.with_memory() {
             let sample = DeviceSample::new(device, n, memory, time)?;
-            let DeviceSample { seconds, share, tasks, .. } = sample;
-            Ok(DeviceJson {
-                device: device.to_string(),
-                seconds: seconds / share,
-                tasks_counted: tasks,
-            })
-        };
-        let samples: Result<Vec<DeviceJson>, CountingError> =
-            devices.with_memory().map(sample).collect();
-        Ok(samples?)
+            let (seconds, tasks_counted) = (sample.seconds / sample.share, sample.tasks);
+            times.push(DeviceJson { device: device.to_string(), seconds, tasks_counted });
+        }
+        Ok(times)
     }
 }
 
-/// Reads the power of a node.
 fn watts(text: &str) -> anyhow::Result<f64> {
     let watts: f64 = text.parse()?;
     anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give the watts of a node, as in 350");
     Ok(watts)
 }
 
-/// The time that one device takes for the plan.
 #[derive(Debug, Serialize)]
 struct DeviceJson {
     device: String,

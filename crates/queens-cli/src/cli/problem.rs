@@ -5,9 +5,9 @@ use board::{Given, Problem};
 use clap::{Args, ValueEnum};
 use solve::{Rules, Start};
 
-use super::plain_search::Search;
+use super::plain_search::{LARGEST, Search};
 use super::queens_input::GivenArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 /// The options that choose what is counted, besides the board's size.
 #[derive(Clone, Debug, Args)]
@@ -45,37 +45,50 @@ impl ProblemArgs {
         blocked: Vec<Square>,
         ranks: Option<u32>,
     ) -> Result<Option<Search>, Failure> {
-        let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let is_restricted = !blocked.is_empty() || ranks.is_some();
         // Methods cut completions of the usual rules, up to 64 columns.
-        let has_cut = match self.problem {
-            None | Some(ProblemName::Completions) => n <= Given::MAX_N,
-            Some(ProblemName::Toroidal | ProblemName::Superqueens) => false,
-            Some(ProblemName::Total | ProblemName::Fundamental) => true,
+        let (problem, rules, has_cut) = match self.problem {
+            None | Some(ProblemName::Completions) => {
+                ("completions", Rules::Plain, n <= Given::MAX_N)
+            }
+            Some(ProblemName::Total) => ("completions", Rules::Plain, true),
+            Some(ProblemName::Fundamental) => ("fundamental", Rules::Plain, true),
+            Some(ProblemName::Toroidal) => ("toroidal", Rules::Torus, false),
+            Some(ProblemName::Superqueens) => ("superqueens", Rules::Superqueens, false),
         };
         if !is_restricted && (has_cut || !self.given.is_given()) {
             return Ok(None);
         }
-        let (problem, rules) = match self.problem {
-            None | Some(ProblemName::Total | ProblemName::Completions) => {
-                ("completions", Rules::Plain)
-            }
-            Some(ProblemName::Toroidal) if ranks.is_some() => {
+        if problem == "fundamental" {
+            return usage(
+                "--problem fundamental has neither blocked squares nor --ranks: leave them out",
+            );
+        }
+        let given = self.given.read_for(n)?.unwrap_or_default();
+        match ranks {
+            Some(_) if rules == Rules::Torus => {
                 return usage("a torus has as many ranks as files: leave out --ranks or --problem");
             }
-            Some(ProblemName::Toroidal) => ("toroidal", Rules::Torus),
-            Some(ProblemName::Superqueens) => ("superqueens", Rules::Superqueens),
-            Some(ProblemName::Fundamental) => {
-                return usage(
-                    "--problem fundamental has neither blocked squares nor --ranks: leave them out",
-                );
+            Some(_) if n > Given::MAX_N => {
+                return usage(format!(
+                    "--ranks on a board of {n} files: give at most {}",
+                    Given::MAX_N
+                ));
             }
-        };
-        let given = self.given.read_for(n)?.unwrap_or_default();
+            Some(ranks) if given.iter().any(|queen| queen.row >= ranks) => {
+                return usage(format!(
+                    "a given queen stands above rank {ranks}, the last one by --ranks"
+                ));
+            }
+            None if n > LARGEST => {
+                return usage(format!(
+                    "a board of size {n}: completions are counted up to size {LARGEST}"
+                ));
+            }
+            _ => {}
+        }
         let start = Start::with_rules(n, rules, &given)?.blocking(&blocked)?;
-        let search = Search { problem, n, start, given, blocked, ranks };
-        search.check()?;
-        Ok(Some(search))
+        Ok(Some(Search { problem, n, start, given, blocked, ranks }))
     }
 
     /// The problem on a board of size `n`.
@@ -86,11 +99,10 @@ impl ProblemArgs {
             (None, None) => ProblemName::Total,
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,
             (Some(_), Some(_)) => {
-                return Err(Failure::Usage(
+                return usage(
                     "queens are given for --problem completions alone: leave out --problem, or \
-                     --given and --board"
-                        .into(),
-                ));
+                     --given and --board",
+                );
             }
         };
         Ok(match name {

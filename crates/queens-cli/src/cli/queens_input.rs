@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use anyhow::{anyhow, bail};
 use board::squares::{Square, parse_squares};
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 /// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve` prints, take 0.83 GiB.
 const MOST_BYTES: u64 = 1 << 30;
@@ -17,7 +18,6 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The size of the board, if the text has it, and the queens on it.
 pub(super) type Queens = (Option<u32>, Vec<Square>);
 
-/// The options for given queens.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
     /// Queens that stand already, as in a1,c2
@@ -34,7 +34,6 @@ pub(crate) struct GivenArgs {
 }
 
 impl GivenArgs {
-    /// Whether queens are given.
     pub(super) fn is_given(&self) -> bool {
         self.given.is_some() || self.board.is_some()
     }
@@ -43,24 +42,24 @@ impl GivenArgs {
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         if let Some(path) = &self.board {
             let (text, name) = text_of(path)?;
-            return read(&text, &name).map(Some);
+            return read(&text, &name, false).map(Some);
         }
         match self.given.as_deref().map(parse_squares) {
             None => Ok(None),
-            Some(Ok(squares)) if squares.is_empty() => Err(Failure::Usage(
-                "--given has no square: name at least one, as in a1,c2, or leave it out".into(),
-            )),
+            Some(Ok(squares)) if squares.is_empty() => {
+                usage("--given has no square: name at least one, as in a1,c2, or leave it out")
+            }
             Some(Ok(squares)) => Ok(Some((None, squares))),
-            Some(Err(error)) => Err(Failure::Usage(format!("--given: {error}"))),
+            Some(Err(error)) => usage(format!("--given: {error}")),
         }
     }
 
     /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
     pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.read()? {
-            Some((Some(size), _)) if size != n => Err(Failure::Usage(format!(
-                "the queens are given on a board of size {size}, and N is {n}"
-            ))),
+            Some((Some(size), _)) if size != n => {
+                usage(format!("the queens are given on a board of size {size}, and N is {n}"))
+            }
             given => Ok(given.map(|(_, queens)| queens)),
         }
     }
@@ -120,39 +119,31 @@ struct PlacementJson {
     squares: Vec<String>,
 }
 
-/// Reads at least one queen, in any notation. Errors name `source`.
-pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
-    if let Some(objects) = objects(text) {
-        let usage = |reason: String| Failure::Usage(format!("{source}: {reason}"));
-        let [object] = objects.as_slice() else {
-            return Err(usage(format!("there are {} boards: give one", objects.len())));
-        };
-        let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
-            usage(format!("this JSON is no placement with its n and its squares ({error})"))
-        })?;
-        let squares =
-            parse_squares(&squares.join(" ")).map_err(|error| usage(error.to_string()))?;
-        return Ok((Some(n), squares));
-    }
-    if text.trim().is_empty() {
-        return Err(Failure::Usage(format!(
-            "{source}: there is no queen; name at least one, as in a1"
-        )));
-    }
-    solve::read_queens(text).map_err(|error| Failure::Usage(format!("{source}: {error}")))
+/// Reads at least one queen, in any notation. A permutation is the rank on each file if it is read `by_file`. Errors name
+/// `source`.
+pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Failure> {
+    let queens = match objects(text) {
+        // JSON has the squares, too, whose meaning is the same for both orders.
+        Some(objects) => of_json(&objects),
+        None if by_file => solve::read_ranks(text).map_err(|_| {
+            anyhow!(
+                "--by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
+            )
+        }),
+        None if text.trim().is_empty() => {
+            Err(anyhow!("there is no queen; name at least one, as in a1"))
+        }
+        None => solve::read_queens(text).map_err(anyhow::Error::from),
+    };
+    queens.map_err(|error| Failure::Usage(format!("{source}: {error}")))
 }
 
-/// Reads a permutation as the rank of the queen on each file. Errors name `source`.
-pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
-    // JSON has the squares, too, whose meaning is the same for both orders.
-    if objects(text).is_some() {
-        return read(text, source);
-    }
-    solve::read_ranks(text).map_err(|_| {
-        Failure::Usage(format!(
-            "{source}: --by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
-        ))
-    })
+fn of_json(objects: &[Value]) -> anyhow::Result<Queens> {
+    let [object] = objects else { bail!("there are {} boards: give one", objects.len()) };
+    let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
+        anyhow!("this JSON is no placement with its n and its squares ({error})")
+    })?;
+    Ok((Some(n), parse_squares(&squares.join(" "))?))
 }
 
 /// The text of a file, or of standard input if it is called `-`, and its name in errors.
@@ -167,7 +158,6 @@ fn text_of(path: &Path) -> Result<(String, String), Failure> {
     Ok((text, name))
 }
 
-/// All bytes of an input.
 fn whole(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;

@@ -4,7 +4,7 @@ use clap::Args;
 use literature::reproduce::{HEAD, Outputs, subject, summary};
 use vectors::{Figure, figures};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
@@ -64,10 +64,10 @@ impl ReproduceArgs {
             if !figures().iter().any(|figure| is_of(figure, only)) {
                 let mut subjects: Vec<&str> = figures().iter().map(subject).collect();
                 subjects.dedup();
-                return Err(Failure::Usage(format!(
+                return usage(format!(
                     "there is no figure or subject {only}: give one of {}",
                     subjects.join(", ")
-                )));
+                ));
             }
         }
         let wanted = |figure: &&Figure| {

@@ -1,5 +1,6 @@
 //! The options for the rules of attack and for blocked squares, for commands about whole placements.
 
+use anyhow::{Context, ensure};
 use board::squares::{Square, SquaresError};
 use clap::Args;
 use solve::Rules;
@@ -16,7 +17,6 @@ pub(super) struct RulesArgs {
     pub(super) rules: Rules,
 }
 
-/// The option for squares that stay empty.
 #[derive(Clone, Debug, Args)]
 pub(super) struct BlockedArgs {
     /// Squares on which no queen may stand
@@ -43,41 +43,38 @@ impl RulesArgs {
 }
 
 impl BlockedArgs {
-    /// Whether squares are blocked.
     pub(super) fn is_given(&self) -> bool {
         self.blocked.is_some()
     }
 
     /// The blocked squares of a board of size `n`; empty if there are none.
     pub(super) fn squares(&self, n: u32) -> Result<Vec<Square>, Failure> {
-        let text = self.blocked.as_deref().unwrap_or_default();
-        let usage = |reason: String| Failure::Usage(format!("--blocked: {reason}"));
-        let mut squares = Vec::new();
-        for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
-            let (from, to) = word.split_once('-').unwrap_or((word, word));
-            let end = |name: &str| match name.parse() {
-                Ok(square @ Square { column, row }) if column >= n || row >= n => {
-                    Err(SquaresError::OffBoard { square, n })
-                }
-                parsed => parsed,
-            };
-            let ends = end(from).and_then(|from| Ok((from, end(to)?)));
-            let (from, to) = ends.map_err(|error| usage(error.to_string()))?;
-            squares.extend(line(from, to).ok_or_else(|| {
-                usage(format!("{word} is no row, column or diagonal: give the two ends of one"))
-            })?);
-        }
-        if self.blocked.is_some() && squares.is_empty() {
-            return Err(usage(
-                "there is no square: name at least one, as in a1, or leave it out".into(),
-            ));
-        }
-        Ok(squares)
+        let squares = self.blocked.as_deref().map_or(Ok(Vec::new()), |text| blocked(text, n));
+        squares.map_err(|error| Failure::Usage(format!("--blocked: {error}")))
     }
 }
 
-/// The squares from one to another, if both are on one row, column or diagonal.
-fn line(from: Square, to: Square) -> Option<impl Iterator<Item = Square>> {
+fn blocked(text: &str, n: u32) -> anyhow::Result<Vec<Square>> {
+    let mut squares = Vec::new();
+    for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+        let (from, to) = word.split_once('-').unwrap_or((word, word));
+        let ends: [Square; 2] = [from.parse()?, to.parse()?];
+        if let Some(&square) = ends.iter().find(|it| it.column >= n || it.row >= n) {
+            return Err(SquaresError::OffBoard { square, n }.into());
+        }
+        squares.extend(line(ends).with_context(|| {
+            format!("{word} is no row, column or diagonal: give the two ends of one")
+        })?);
+    }
+    ensure!(
+        !squares.is_empty(),
+        "there is no square: name at least one, as in a1, or leave it out"
+    );
+    Ok(squares)
+}
+
+/// The squares between two ends, with these, if both are on one row, column or diagonal.
+fn line([from, to]: [Square; 2]) -> Option<impl Iterator<Item = Square>> {
     let [across, up] = [(from.column, to.column), (from.row, to.row)]
         .map(|(from, to)| i64::from(to) - i64::from(from));
     let steps = across.abs().max(up.abs());

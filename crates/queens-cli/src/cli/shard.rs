@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::Context;
 use farm::{NoSlice, Slice};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::os::split;
 
 /// The placeholder for the part in the name of a file.
@@ -95,15 +95,11 @@ impl Shard {
                 "--shard auto/{parts} finds tasks of two arrays, {one} and {another}: give --shard INDEX/PARTS"
             ),
         };
-        Err(Failure::Usage(reason))
+        usage(reason)
     }
 }
 
-/// The path with the part in place of `{shard}`, as `3-of-64`.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], if the path wants a part and there is none.
+/// The path with the part in place of `{shard}`, as `3-of-64`. It fails if the path wants a part and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
     let mut pieces = split(path, PLACE).into_iter();
     let mut named = pieces.next().unwrap_or_default();

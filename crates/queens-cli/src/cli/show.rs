@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
-use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
+use farm::{AuditPolicy, JobSpec, JobState, JobView, Plan};
 use serde_json::{Value, json};
 
 use crate::progress::{bar, clock, si};
@@ -14,19 +14,11 @@ use crate::table::{Column, Table, dash};
 /// they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> Value {
     let JobSpec { origin, plan, slice, priority } = &job.spec;
-    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
     let is_part = !slice.is_all();
-    json!({
+    let object = json!({
         "job": job.id.0,
         "owner": origin.owner,
         "name": origin.key,
-        "problem": plan.problem.name(),
-        "n": plan.problem.n(),
-        "given": given(&plan.problem),
-        "method": plan.method.name(),
-        "rows": parameter("rows"),
-        "width": parameter("width"),
-        "fingerprint": plan.fingerprint().to_string(),
         "shard": is_part.then(|| slice.index()),
         "shards": is_part.then(|| slice.of()),
         "shard_tasks": is_part.then(|| job.tasks()),
@@ -35,7 +27,6 @@ pub(super) fn json(job: &JobView) -> Value {
         "waits_for": job.waits_for,
         "total": job.total.map(|total| total.to_string()),
         "counted": job.counted.to_string(),
-        "tasks": plan.tasks,
         "tasks_done": job.tasks_done,
         "percent": job.percent(),
         "workers": job.workers,
@@ -59,12 +50,31 @@ pub(super) fn json(job: &JobView) -> Value {
         "ended_at_ms": job.times.ended_at_ms,
         "processor_hours": job.hours.processor(),
         "gpu_hours": job.hours.gpu(),
+    });
+    with(object, self::plan(plan))
+}
+
+/// What is counted, as the fields of all objects about a plan.
+pub(super) fn plan(plan: &Plan) -> Value {
+    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
+    json!({
+        "problem": plan.problem.name(),
+        "n": plan.problem.n(),
+        "given": plan.problem.given().map(ToString::to_string),
+        "method": plan.method.name(),
+        "rows": parameter("rows"),
+        "width": parameter("width"),
+        "fingerprint": plan.fingerprint().to_string(),
+        "tasks": plan.tasks,
     })
 }
 
-/// The squares of the given queens, for problems that have such.
-pub(super) fn given(problem: &Problem) -> Option<String> {
-    problem.given().map(ToString::to_string)
+/// An object with the fields of both.
+pub(super) fn with(mut object: Value, further: Value) -> Value {
+    if let (Value::Object(fields), Value::Object(further)) = (&mut object, further) {
+        fields.extend(further);
+    }
+    object
 }
 
 /// A rate for JSON. `None` if it is 0, which means that it is not known.
@@ -88,10 +98,7 @@ fn audits(job: &JobView) -> Option<String> {
         0 => String::new(),
         wanted => format!(", {wanted} to be counted again by another machine or owner"),
     };
-    Some(format!(
-        "audit     {share}% of the ranges: {} counted twice alike{waiting}",
-        job.audits_agreed
-    ))
+    Some(format!("{share}% of the ranges: {} counted twice alike{waiting}", job.audits_agreed))
 }
 
 /// The ending of a plural, if the number is not 1.
@@ -99,16 +106,9 @@ pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 
-/// The owner of the job. The job of merged ledgers has none.
-fn owner(job: &JobView) -> &str {
-    match job.spec.origin.owner.as_str() {
-        "" => "unknown",
-        owner => owner,
-    }
-}
-
-fn size(bytes: u64) -> impl std::fmt::Display {
-    ByteSize(bytes).display().iec()
+/// The name of an owner. The job of merged ledgers has none.
+pub(super) fn owner(name: &str) -> &str {
+    if name.is_empty() { "unknown" } else { name }
 }
 
 /// Those of [`COLUMNS`] that a narrow terminal leaves out, the least important first.
@@ -136,16 +136,14 @@ pub(super) fn rate(rate: f64) -> String {
     if rate == 0.0 { "-".into() } else { si(rate) }
 }
 
-/// Hours with two decimal places.
 pub(super) fn hours(hours: f64) -> String {
     format!("{hours:.2}")
 }
 
-/// The columns of a table of jobs.
 const COLUMNS: [Column<JobView>; 18] = [
     ("JOB", true, |job| job.id.to_string()),
     ("STATE", false, state),
-    ("OWNER", false, |job| owner(job).into()),
+    ("OWNER", false, |job| owner(&job.spec.origin.owner).into()),
     ("NAME", false, |job| job.spec.origin.key.clone().unwrap_or_else(dash)),
     ("PRIORITY", true, |job| job.spec.priority.to_string()),
     ("PLAN", false, |job| job.spec.plan.to_string()),
@@ -172,7 +170,6 @@ fn done(job: &JobView) -> String {
     }
 }
 
-/// A table of jobs, without these columns.
 pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.retain(|(name, ..)| !without.contains(name));
@@ -211,7 +208,6 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
     Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
-/// Remarks below the table of jobs.
 pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
     let of = |job: &JobView| {
         let id = job.id;
@@ -220,51 +216,46 @@ pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
     jobs.iter().flat_map(of).collect()
 }
 
-/// The thread time of the job's counts.
-fn thread_hours(job: &JobView) -> String {
-    let processor = format!("{:.2} of processors", job.hours.processor());
-    match job.hours.gpu_us {
-        0 => processor,
-        _ => format!("{processor}, {:.2} of graphics processors", job.hours.gpu()),
-    }
-}
-
 /// One job as text, one property a line.
 pub(super) fn details(job: &JobView) -> String {
-    let mut lines = vec![
-        format!("job       {}", job.id),
-        format!("plan      {}", job.spec.plan),
-        format!("state     {}", state(job)),
-        format!("owner     {}", owner(job)),
-        format!("priority  {}", job.spec.priority),
-        format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
-        format!("workers   {}", job.workers),
+    let JobView { id, spec, times, rate, .. } = job;
+    let symmetry = if spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
+    let time = |at_ms| format!("{} UTC", utc(at_ms));
+    let memory = ByteSize(job.thread_memory).display().iec();
+    let speed =
+        |tasks| format!("{} placements/s, {} tasks/s", si(rate.placements_per_second), si(tasks));
+    let properties = [
+        ("job", Some(id.to_string())),
+        ("plan", Some(spec.plan.to_string())),
+        ("state", Some(state(job))),
+        ("owner", Some(owner(&spec.origin.owner).into())),
+        ("priority", Some(spec.priority.to_string())),
+        (
+            "done",
+            Some(format!("{:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks())),
+        ),
+        ("workers", Some(job.workers.to_string())),
+        ("name", spec.origin.key.clone()),
+        ("submitted", times.submitted_at_ms.map(time)),
+        ("waited", waited(job).map(clock)),
+        ("ended", times.ended_at_ms.map(time)),
+        ("took", took(job).map(brief)),
+        ("hours", Some(format!("{} of processors", hours(job.hours.processor())))),
+        ("gpu hours", (job.hours.gpu_us > 0).then(|| hours(job.hours.gpu()))),
+        ("memory", (job.thread_memory > 0).then(|| format!("{memory} or more a thread"))),
+        ("total", job.total.map(|total| total.to_string())),
+        ("counted", (job.total != Some(job.counted)).then(|| format!("{}{symmetry}", job.counted))),
+        ("speed", known(rate.tasks_per_second).map(speed)),
+        ("left", job.seconds_left().map(clock)),
+        (
+            "part",
+            (!spec.slice.is_all())
+                .then(|| format!("{} of the plan: its sum is no total", spec.slice)),
+        ),
+        ("audit", audits(job)),
     ];
-    lines.extend(job.spec.origin.key.as_ref().map(|key| format!("name      {key}")));
-    lines.extend(job.times.submitted_at_ms.map(|at_ms| format!("submitted {} UTC", utc(at_ms))));
-    lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
-    lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
-    lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
-    lines.push(format!("hours     {}", thread_hours(job)));
-    if job.thread_memory > 0 {
-        lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
-    }
-    lines.extend(job.total.map(|total| format!("total     {total}")));
-    let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
-    if job.total != Some(job.counted) {
-        lines.push(format!("counted   {}{symmetry}", job.counted));
-    }
-    if job.rate.tasks_per_second > 0.0 {
-        let (tasks, placements) = (job.rate.tasks_per_second, job.rate.placements_per_second);
-        lines.push(format!("speed     {} placements/s, {} tasks/s", si(placements), si(tasks)));
-    }
-    if let Some(left) = job.seconds_left() {
-        lines.push(format!("left      {}", clock(left)));
-    }
-    if !job.spec.slice.is_all() {
-        lines.push(format!("part      {} of the plan: its sum is no total", job.spec.slice));
-    }
-    lines.extend(audits(job));
-    lines.extend(job.remarks().into_iter().map(|remark| format!("note      it {remark}")));
-    lines.join("\n")
+    let there = properties.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let notes = job.remarks().into_iter().map(|remark| ("note", format!("it {remark}")));
+    let lines = there.chain(notes).map(|(name, value)| format!("{name:<9} {value}"));
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -1,11 +1,8 @@
 //! Signals that ask the process to stop.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures_util::stream::once;
-use tokio_stream::{Stream, StreamExt};
+use tokio_stream::{Stream, StreamExt, iter};
 
 use crate::os::stop_signals;
 use crate::output;
@@ -19,52 +16,13 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     }
 }
 
-/// The reason why a count is to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// A signal asks for it.
-    Signal,
-    /// Its time is over.
-    TimeLimit,
-    /// Nobody reads its result any more.
-    Unread,
-}
-
-/// Each request to stop, and which came first.
-pub(crate) struct Stops {
-    requests: Pin<Box<dyn Stream<Item = Stop>>>,
-    pub(crate) first: Option<Stop>,
-}
-
-impl Stops {
-    /// Signals, and the end of the time; and of the reader of standard output, if the result is for nobody else.
-    pub(crate) fn new(time_limit: Option<Duration>, is_for_reader: bool) -> Stops {
-        let end_of_time = async move {
-            match time_limit {
-                Some(limit) => tokio::time::sleep(limit).await,
-                None => std::future::pending().await,
-            }
-            Stop::TimeLimit
-        };
-        let unread = async move {
-            match is_for_reader {
-                true => output::unread().await,
-                false => std::future::pending().await,
-            }
-            Stop::Unread
-        };
-        let others = once(end_of_time).merge(once(unread));
-        let requests = Box::pin(stop_signals().map(|()| Stop::Signal).merge(others));
-        Stops { requests, first: None }
-    }
-}
-
-impl Stream for Stops {
-    type Item = ();
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<()>> {
-        let stop = ready!(self.requests.as_mut().poll_next(context));
-        self.first = self.first.or(stop);
-        Poll::Ready(stop.map(|_| ()))
-    }
+/// Requests to stop: signals, the end of the time, and the end of the reader of standard output if the result is for nobody
+/// else.
+pub(crate) fn stops(
+    time_limit: Option<Duration>,
+    is_for_reader: bool,
+) -> impl Stream<Item = ()> + Unpin {
+    let end_of_time = iter(time_limit.map(tokio::time::sleep)).then(|end| end);
+    let unread = iter(is_for_reader.then(output::unread)).then(|unread| unread);
+    Box::pin(stop_signals().merge(end_of_time).merge(unread))
 }

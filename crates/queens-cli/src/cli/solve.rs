@@ -13,7 +13,7 @@ use super::options::{in_units, one_of};
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
@@ -110,11 +110,11 @@ const LARGEST_HELD: u32 = 10_000_000;
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let given = args.given.read()?;
     let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
-    let no_size = || Failure::Usage("squares do not say how large the board is: give N".into());
-    let n = args.n.or(drawn).ok_or_else(no_size)?;
+    let Some(n) = args.n.or(drawn) else {
+        return usage("squares do not say how large the board is: give N");
+    };
     if let Some(drawn) = drawn.filter(|&drawn| drawn != n) {
-        let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
-        return Err(Failure::Usage(reason));
+        return usage(format!("the drawn board has size {drawn}, not {n}: leave out {n}"));
     }
     let usual = if n <= 26 { Notation::Squares } else { Notation::Columns };
     let notation = args.format.notation(n, usual)?;
@@ -122,21 +122,25 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         || args.random_given.is_some()
         || args.blocked.is_given()
         || args.rules.rules == Rules::Superqueens;
-    if !is_searched {
-        args.refuse_options_of_searches()?;
+    let of_searches = [
+        ("--seed", args.seed.is_some() && !args.random),
+        ("--start", args.start.is_some()),
+        ("--stats", args.stats),
+        ("--limit-seconds", args.limit_seconds.is_some()),
+    ];
+    if let Some((option, _)) = of_searches.iter().find(|(_, is_given)| *is_given && !is_searched) {
+        return usage(format!("nothing is searched here: leave out {option}"));
     }
     if args.by_file && args.stats && notation == Notation::Json {
-        return Err(Failure::Usage(
-            "JSON by file has no statistics: leave out --by-file, --stats or --json".into(),
-        ));
+        return usage("JSON by file has no statistics: leave out --by-file, --stats or --json");
     }
     if !is_searched && !args.random {
         return construct(args, n, notation);
     }
     if n > LARGEST_HELD {
-        return Err(Failure::Usage(format!(
+        return usage(format!(
             "a board of size {n} is too large for --random or a search: give at most {LARGEST_HELD}"
-        )));
+        ));
     }
     let seed = args.seed.unwrap_or_else(|| if args.random { rand::random() } else { 0 });
     let mut fields: Vec<(&str, u64)> = Vec::new();
@@ -145,9 +149,9 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         let queens = given.map(|(_, queens)| queens).unwrap_or_default();
         let start = match args.random_given {
             Some(given) if given > n => {
-                return Err(Failure::Usage(format!(
+                return usage(format!(
                     "--random-given {given} on a board of size {n}: give at most {n}"
-                )));
+                ));
             }
             Some(given) => Start::random(n, given, seed.into()).ok_or_else(|| {
                 Failure::NoPlacement(format!(
@@ -166,31 +170,11 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         return print(args, notation, &placement, &fields);
     }
     if args.rules.rules == Rules::Torus {
-        return Err(Failure::Usage(
-            "a placement on a torus has a construction of its own: leave out --random".into(),
-        ));
+        return usage("a placement on a torus has a construction of its own: leave out --random");
     }
     let placement = random_placement(n, seed.into())
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;
     print(args, notation, &placement, &fields)
-}
-
-impl SolveArgs {
-    /// Refuses options that do nothing where nothing is searched.
-    fn refuse_options_of_searches(&self) -> Result<(), Failure> {
-        let unused = [
-            ("--seed", self.seed.is_some() && !self.random),
-            ("--start", self.start.is_some()),
-            ("--stats", self.stats),
-            ("--limit-seconds", self.limit_seconds.is_some()),
-        ];
-        match unused.into_iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => {
-                Err(Failure::Usage(format!("nothing is searched here: leave out {option}")))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 /// Prints a placement by a rule. A large one is not held in memory.

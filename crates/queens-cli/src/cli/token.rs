@@ -1,15 +1,13 @@
 //! `queens token`: the credentials of a coordinator.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 use ledger::{Role, unix_ms};
 use serde_json::{Value, json};
 use wire::v1;
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs, CoordinatorArgs};
 use super::options::in_units;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::clock;
 use crate::table::{Column, Table};
 use crate::{output, stderr};
@@ -25,7 +23,7 @@ enum TokenCommand {
     /// Make a credential, and print its join string, or its secret where the coordinator serves no TLS
     Create(CreateArgs),
     /// List all credentials
-    List(TokenListArgs),
+    List(ClientArgs),
     /// End a credential and the sessions that began with it
     Revoke(RevokeArgs),
 }
@@ -51,20 +49,8 @@ struct CreateArgs {
     /// [default: its own address]
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json")]
     login: Option<Option<String>>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
-
-#[derive(Debug, Args)]
-struct TokenListArgs {
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -89,19 +75,16 @@ pub(super) async fn run(args: TokenArgs) -> Result<(), Failure> {
 }
 
 async fn create(args: CreateArgs) -> Result<(), Failure> {
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let mut client = Client::connect(&args.coordinator).await?;
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let role = match (args.role, args.trusted) {
         (Role::Worker, true) => Role::TrustedWorker,
-        (_, true) => return Err(Failure::Usage("--trusted is for --role worker".into())),
+        (_, true) => return usage("--trusted is for --role worker"),
         (role, false) => role,
     };
     if args.login.is_some() && args.role == Role::Worker {
-        return Err(Failure::Usage(
-            "--login is for roles that see the page: a worker's sees nothing".into(),
-        ));
+        return usage("--login is for roles that see the page: a worker's sees nothing");
     }
-    let lifetime_s = args.days.map(|days| days * DAY.as_secs());
+    let lifetime_s = args.days.map(|days| days * 24 * 60 * 60);
     let request =
         v1::CreateTokenRequest { role: role.name().into(), owner: args.owner, lifetime_s };
     let answer = client.service.create_token(request).await;
@@ -110,11 +93,11 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     let join = client.join_string(&secret)?;
     let own = join.as_ref().map(|join| format!("https://{}", join.address));
     let login = args.login.map(|at| {
-        let at = at.or(own).unwrap_or_else(|| client.url().into());
+        let at = at.or(own).unwrap_or_else(|| client.endpoint.url().into());
         format!("{}/login#{secret}", at.trim_end_matches('/'))
     });
     let join = join.map(|join| join.to_string());
-    if args.json {
+    if args.client.json {
         let mut object = object(&token);
         object["secret"] = secret.into();
         object["join"] = join.into();
@@ -127,7 +110,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     output::print(login.or(join).unwrap_or(secret))
 }
 
-async fn list(args: TokenListArgs) -> Result<(), Failure> {
+async fn list(args: ClientArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_tokens(v1::ListTokensRequest {}).await;
     let tokens = client.given(answer)?.tokens;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use clap::{Args, Command};
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
 use executor::Program;
 
@@ -35,25 +35,17 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
+pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "queens", &mut script);
-    if args.shell == Shell::Bash {
-        let text = String::from_utf8(script).map_err(anyhow::Error::from)?;
-        script = (BASH_FILES.to_owned() + &text.replace(BASH_WORDS, "_queens_files")).into();
-    }
+    clap_complete::generate(args.shell, &mut with_files(command), "queens", &mut script);
     output::write(&script)
 }
 
-/// The line with which the generated script for bash completes names of files. It splits names at spaces.
-const BASH_WORDS: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
-/// A function that does not split them.
-const BASH_FILES: &str = r#"_queens_files() {
-    local name
-    while IFS= read -r name; do
-        COMPREPLY+=("${name}")
-    done < <(compgen -f -- "${cur}")
-    compopt -o filenames 2>/dev/null
+/// The command with options for names of files. The script for bash splits other names at spaces.
+fn with_files(command: Command) -> Command {
+    let for_files = |arg: Arg| match arg.get_value_hint() {
+        ValueHint::AnyPath => arg.value_hint(ValueHint::FilePath),
+        _ => arg,
+    };
+    command.mut_args(for_files).mut_subcommands(with_files)
 }
-
-"#;

@@ -13,39 +13,39 @@ use super::client::Client;
 use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::si;
 use crate::table::Table;
 
 /// The pause between two updates.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Shows the farm until the process is asked to stop.
-///
-/// # Errors
-///
-/// [`Failure::Usage`], if standard output is no terminal; or whatever the coordinator answers.
+/// Shows the farm until the process is asked to stop. Standard output must be a terminal.
 pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     if !std::io::stdout().is_terminal() {
-        return Err(Failure::Usage(
-            "all of the farm is shown on a terminal alone: name jobs to follow, or print them once with `queens jobs`"
-                .into(),
-        ));
+        return usage(
+            "all of the farm is shown on a terminal alone: name jobs to follow, or print them once with `queens jobs`",
+        );
     }
     let terminal = Term::stdout();
     let (mode, quit_typed) = quit();
     let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
-        let (mut drawn, mut before) = (0, size(&terminal));
+        let (mut drawn, mut before) = (0, terminal.size());
         loop {
-            let size = size(&terminal);
-            let jobs = client.list(false, size.0).await?;
+            let size = terminal.size();
+            let jobs = client.list(false, size.0.into()).await?;
             let workers = workers(client).await?;
             if size != before {
                 let _ = terminal.clear_screen();
                 (drawn, before) = (0, size);
             }
-            drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size, key));
+            let text = screen(&jobs, workers.as_deref(), size, key);
+            // Errors are ignored: if the terminal has gone away, a signal follows.
+            let _ = terminal.move_cursor_up(drawn);
+            let _ = terminal.clear_to_end_of_screen();
+            let _ = terminal.write_str(&text);
+            drawn = text.lines().count();
             tokio::time::sleep(PAUSE).await;
         }
     };
@@ -65,28 +65,14 @@ async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure
     }
 }
 
-/// Lines and columns.
-fn size(terminal: &Term) -> (usize, usize) {
-    let (lines, columns) = terminal.size_checked().unwrap_or((24, 80));
-    (lines.into(), columns.into())
-}
-
-/// Draws over the `drawn` lines of the last update, and returns the number of lines now. Errors are ignored: if the terminal
-/// has gone away, a signal follows.
-fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
-    let _ = terminal.move_cursor_up(drawn);
-    let _ = terminal.clear_to_end_of_screen();
-    let _ = terminal.write_str(text);
-    text.lines().count()
-}
-
 /// The text that fits the terminal: first the jobs that have not ended, then the workers.
 fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
-    (lines, columns): (usize, usize),
+    (lines, columns): (u16, u16),
     key: &str,
 ) -> String {
+    let columns: usize = columns.into();
     let mut all = Vec::new();
     let there = workers.map(|workers| {
         let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
@@ -110,7 +96,7 @@ fn screen(
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
-    for line in all.iter().take(lines.saturating_sub(1)) {
+    for line in all.iter().take(lines.saturating_sub(1).into()) {
         let _ = writeln!(text, "{}", line.chars().take(columns).collect::<String>());
     }
     text

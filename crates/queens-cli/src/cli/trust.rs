@@ -8,20 +8,12 @@ use serde_json::json;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, ClientArgs};
+use super::options::name;
 use super::show;
 use crate::failure::Failure;
 use crate::output;
 use crate::table::{Column, Table};
-
-#[derive(Debug, Args)]
-pub(super) struct WorkersArgs {
-    /// Print JSON, one object a line
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
 
 #[derive(Debug, Args)]
 pub(super) struct TrustArgs {
@@ -34,11 +26,8 @@ pub(super) struct TrustArgs {
     /// The reason, for later readers of the ledger
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    client: ClientArgs,
 }
 
 fn party(text: &str) -> anyhow::Result<Party> {
@@ -46,15 +35,14 @@ fn party(text: &str) -> anyhow::Result<Party> {
         Some((owner, machine)) => (owner, Some(machine)),
         None => (text, None),
     };
-    let is_name = |name: &str| !name.is_empty() && wire::is_text(name);
     anyhow::ensure!(
-        is_name(owner) && machine.is_none_or(is_name),
+        name(owner).is_ok() && machine.is_none_or(|machine| name(machine).is_ok()),
         "name an owner, or a machine as OWNER/MACHINE; `queens workers` lists them"
     );
     Ok(Party { owner: owner.into(), machine: machine.map(Into::into) })
 }
 
-pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
+pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
     let v1::ListWorkersResponse { mut workers, distrusted, .. } = client.given(answer)?;
@@ -89,7 +77,6 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     })
 }
 
-/// The columns of a table of workers.
 pub(super) const COLUMNS: [Column<v1::Worker>; 10] = [
     ("WORKER", false, |worker| worker.name.clone()),
     ("OWNER", false, |worker| worker.owner.clone()),
@@ -116,19 +103,17 @@ fn kernel(worker: &v1::Worker) -> &str {
 }
 
 pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    let TrustArgs { party, revoke, reason, json, .. } = args;
+    let mut client = Client::connect(&args.client.coordinator).await?;
+    let TrustArgs { party, revoke, reason, client: ClientArgs { json, .. } } = args;
     let trusted = !revoke;
     let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
     let still = client.ask(Asked::Trust(trust)).await?.distrusted;
-    let still = still.into_iter().map(Party::try_from);
-    let still: Vec<Party> = still.collect::<Result<_, _>>()?;
+    let named = |party| Party::try_from(party).map(|party| party.to_string());
+    let still: Vec<String> = still.into_iter().map(named).collect::<Result<_, _>>()?;
     if json {
-        let still: Vec<String> = still.iter().map(Party::to_string).collect();
-        let is_trusted = trusted && still.is_empty();
         return output::print(json!({
             "party": party.to_string(),
-            "trusted": is_trusted,
+            "trusted": trusted && still.is_empty(),
             "still_distrusted": still,
         }));
     }
@@ -136,7 +121,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
         (true, true) => format!("{party} is trusted again; its workers may be started anew"),
         (true, false) => format!(
             "{party} is reinstated, but what was decided about {} still stands; `queens trust` reinstates each",
-            still.iter().map(Party::to_string).collect::<Vec<_>>().join(", ")
+            still.join(", ")
         ),
         (false, _) => format!(
             "{party} is distrusted: its sessions have ended, and what nobody else has confirmed of its \

@@ -18,7 +18,6 @@ pub(super) struct Verified<'a> {
 }
 
 impl Verified<'_> {
-    /// Lines for people.
     pub(super) fn text(&self) -> String {
         let Checked { header, name, plan, slice, content, .. } = self.checked;
         let Header { state, counted: total, .. } = header;
@@ -38,16 +37,19 @@ impl Verified<'_> {
                 "unfinished: the job is {state}; {total} are counted so far, which is no total"
             ),
         };
+        let (machines, owners) = (self.machines().len(), self.owners().len());
+        let kernels: Vec<String> = self.checked.kernels().iter().map(ToString::to_string).collect();
         let mut lines = vec![
             what,
             format!("bundle    {name}"),
             format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
             format!(
-                "ranges    {} by {} of {} with {}; they cover what they should, without overlaps, and add up",
+                "ranges    {} by {machines} machine{} of {owners} owner{} with {}; they cover what they should, without \
+                 overlaps, and add up",
                 header.lines.ranges,
-                many(self.machines().len(), "machine"),
-                many(self.owners().len(), "owner"),
-                self.kernels().join(", ")
+                plural(machines as u64, "s"),
+                plural(owners as u64, "s"),
+                kernels.join(", ")
             ),
         ];
         lines.push(format!("machines  identified by {}", self.identified()));
@@ -104,7 +106,6 @@ impl Verified<'_> {
         lines.join("\n")
     }
 
-    /// A line about the recount.
     fn recount(&self) -> String {
         let Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, .. } = self.recounted;
         format!(
@@ -166,12 +167,8 @@ impl Verified<'_> {
                 }
                 shares.into_iter().map(|(name, count)| (name, count.to_string())).collect()
             };
-        let mut json = json!({
+        let verified = json!({
             "bundle": name.to_string(),
-            "problem": plan.problem.name(),
-            "n": plan.problem.n(),
-            "method": plan.method.name(),
-            "fingerprint": header.fingerprint,
             "state": header.state,
             "total": self.total().map(|total| total.to_string()),
             "counted": header.counted.to_string(),
@@ -200,6 +197,7 @@ impl Verified<'_> {
             "single_range_missed_at_most": verdict.missed,
             "confidence": self.confidence(),
         });
+        let mut json = show::with(verified, show::plan(plan));
         json["machines_identified_by_name"] = self.identified_by(IdentifiedBy::Name).into();
         json["machines_identified_by_boot"] = self.identified_by(IdentifiedBy::Boot).into();
         json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();
@@ -252,13 +250,8 @@ impl Verified<'_> {
     fn owners(&self) -> BTreeSet<&str> {
         self.machines().into_iter().map(|machine| machine.owner.as_str()).collect()
     }
-
-    fn kernels(&self) -> Vec<String> {
-        self.checked.kernels().iter().map(ToString::to_string).collect()
-    }
 }
 
-/// A line about an audit that was ordered.
 fn policy(policy: &StatedPolicy) -> String {
     let StatedPolicy { share_ppm, by_search, across, asked_at } = *policy;
     format!(
@@ -271,13 +264,6 @@ fn policy(policy: &StatedPolicy) -> String {
         },
         if by_search { " that searches" } else { "" },
     )
-}
-
-fn many(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("one {what}"),
-        _ => format!("{number} {what}s"),
-    }
 }
 
 /// JSON with an escape for each character that is not ASCII.

@@ -25,8 +25,9 @@ pub(super) struct VerifyArgs {
     /// How many random draws are counted again
     ///
     /// Half of them are drawn from the claimed total, half from the tasks.
-    #[arg(long, value_name = "DRAWS", default_value_t = 200)]
-    sample: usize,
+    #[arg(long, value_name = "DRAWS", default_value_t = 200,
+          value_parser = clap::value_parser!(u32).range(..=MOST_DRAWS))]
+    sample: u32,
     /// How long the recount may take
     ///
     /// A bare number is seconds.
@@ -59,7 +60,6 @@ pub(super) struct VerifyArgs {
     backend: Option<Recounter>,
 }
 
-/// What counts ranges again.
 #[derive(Clone, Copy, Debug)]
 enum Recounter {
     /// A loop of the processor.
@@ -68,7 +68,6 @@ enum Recounter {
     Search,
 }
 
-/// Reads the name of a [`Recounter`].
 fn recounter(name: &str) -> anyhow::Result<Recounter> {
     match name {
         "search" => Ok(Recounter::Search),
@@ -99,7 +98,7 @@ fn variant(method: Method, by: Option<Recounter>) -> Option<Variant> {
 }
 
 /// The most draws: they are held in memory.
-const MOST_DRAWS: usize = 1 << 20;
+const MOST_DRAWS: i64 = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let opened = std::fs::File::open(&args.bundle).and_then(|file| file.metadata());
@@ -107,17 +106,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         // It is read several times, and has to end.
         return Err(args.unreadable(&"it is a folder, a pipe or a device"));
     }
-    if args.sample > MOST_DRAWS {
-        return Err(Failure::Usage(format!(
-            "--sample {} is more than {MOST_DRAWS} draws; --all counts everything again",
-            args.sample
-        )));
-    }
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
         None => Seed::Number(args.seed.unwrap_or_else(rand::random)),
     };
-    let draws = if args.all { 0 } else { args.sample };
+    let draws = if args.all { 0 } else { args.sample as usize };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
     let checked = checked.map_err(|error| args.refused(&error))?;
     let variant = variant(checked.plan.method, args.backend).ok_or_else(|| {

@@ -9,7 +9,7 @@ use count::Variant;
 use tokio::sync::watch;
 
 use super::client::CoordinatorArgs;
-use super::options::{CountingArgs, duration, in_units};
+use super::options::{CountingArgs, duration, in_units, name};
 use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;
@@ -49,25 +49,35 @@ pub(super) struct WorkerArgs {
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s", env = "QUEENS_RESEND_MS",
           value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
-    #[command(flatten)]
-    draining: LeaveArgs,
+    /// Leave after so long without work, such as 5m
+    ///
+    /// It counts while there is a coordinator [default: never].
+    #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE", help_heading = DRAINING,
+          value_parser = duration)]
+    exit_when_idle: Option<Duration>,
+    /// Have left after so long, such as 2h
+    ///
+    /// What is not counted by then is handed back [default: in a Slurm job, by the time in
+    /// SLURM_JOB_END_TIME; elsewhere, never].
+    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", help_heading = DRAINING,
+          value_parser = duration)]
+    time_limit: Option<Duration>,
+    /// Leave after so long without a coordinator
+    ///
+    /// The exit code is 5 then [default: never].
+    #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER", help_heading = DRAINING,
+          value_parser = duration)]
+    give_up_after: Option<Duration>,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
 
+/// The heading of the options for when to leave.
+const DRAINING: &str = "Draining";
+
 /// How long after the first signal others belong to it: batch systems and shells send it to the whole group and
 /// to each process.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
-
-/// Reads a name that every coordinator accepts.
-fn name(text: &str) -> anyhow::Result<String> {
-    anyhow::ensure!(
-        !text.is_empty() && wire::is_text(text),
-        "a name has 1 to {} visible ASCII characters and no space",
-        wire::MAX_TEXT
-    );
-    Ok(text.into())
-}
 
 /// The name of a worker in a Slurm job: by the job and the node.
 fn slurm_name() -> Option<String> {
@@ -117,7 +127,16 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,
     };
-    let rules = args.draining.rules();
+    let time_limit = args.time_limit.or_else(slurm_limit);
+    if let Some(limit) = time_limit {
+        let left = Duration::from_secs(limit.as_secs());
+        tracing::info!(left = %humantime::format_duration(left), "this worker's time is limited");
+    }
+    let rules = LeaveRules {
+        when_idle: args.exit_when_idle,
+        time_limit,
+        without_coordinator: args.give_up_after,
+    };
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
         asked.await;
@@ -132,55 +151,9 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The variable with the end of this process's Slurm job, in seconds since 1970.
-const SLURM_END: &str = "SLURM_JOB_END_TIME";
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Draining")]
-struct LeaveArgs {
-    /// Leave after so long without work, such as 5m
-    ///
-    /// It counts while there is a coordinator [default: never].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE",
-          value_parser = duration)]
-    exit_when_idle: Option<Duration>,
-    /// Have left after so long, such as 2h
-    ///
-    /// What is not counted by then is handed back [default: in a Slurm job, by the time in
-    /// SLURM_JOB_END_TIME; elsewhere, never].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT",
-          value_parser = duration)]
-    time_limit: Option<Duration>,
-    /// Leave after so long without a coordinator
-    ///
-    /// The exit code is 5 then [default: never].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER",
-          value_parser = duration)]
-    give_up_after: Option<Duration>,
-}
-
-impl LeaveArgs {
-    fn rules(&self) -> LeaveRules {
-        let LeaveArgs { exit_when_idle, time_limit, give_up_after } = *self;
-        let time_limit = time_limit.or_else(slurm_limit);
-        if let Some(limit) = time_limit {
-            let left = Duration::from_secs(limit.as_secs());
-            tracing::info!(left = %humantime::format_duration(left), "this worker's time is limited");
-        }
-        LeaveRules { when_idle: exit_when_idle, time_limit, without_coordinator: give_up_after }
-    }
-}
-
 /// The time that is left of the Slurm job of this process, if it is in one.
 fn slurm_limit() -> Option<Duration> {
-    let end = std::env::var(SLURM_END).ok()?;
-    let Ok(end_s) = end.parse::<u64>() else {
-        tracing::warn!(
-            value = end,
-            "{SLURM_END} is no number of seconds: no time limit is taken from it"
-        );
-        return None;
-    };
+    let end_s: u64 = std::env::var("SLURM_JOB_END_TIME").ok()?.parse().ok()?;
     let now_ms = u64::try_from(ledger::unix_ms()).unwrap_or(0);
     Some(Duration::from_millis(end_s.saturating_mul(1_000).saturating_sub(now_ms)))
 }

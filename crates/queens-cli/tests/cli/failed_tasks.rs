@@ -34,9 +34,8 @@ fn a_task_that_kills_workers_is_named_and_can_be_resumed() {
     assert!(status.contains("leases no more of 1 task (0)"), "{status}");
     assert!(status.contains("`queens resume 1`"), "{status}");
 
-    // And when a client resumes the job, it is counted.
+    // And when a client resumes the job, it is leased again.
     farm.client(&["resume", "1"]).success();
-    let total = farm.client(&["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(16)));
+    wait_until("a worker to have the task", || job()["workers"] == 1);
     assert_eq!(job()["failed"], 0);
 }
