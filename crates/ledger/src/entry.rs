@@ -25,14 +25,14 @@ pub(super) fn insert(table: &str, own: &[&str]) -> String {
     format!("INSERT INTO {table} ({names}) VALUES ({places})")
 }
 
-/// Executes what [`insert`] made, for a row whose build has the id `build`, with `own` as the values of what follows
-/// [`STORED`].
-pub(super) fn execute<'a>(
+/// Executes what [`insert`] made, for a row whose build has the id `build`, with `own` as the values of the columns `own`.
+pub(super) fn execute(
     insert: &mut Statement<'_>,
     job: JobId,
     row: &Row,
     build: i64,
-    own: impl IntoIterator<Item = &'a dyn ToSql>,
+    at_ms: i64,
+    own: &[&dyn ToSql],
 ) -> Result<(), rusqlite::Error> {
     let Row { range, checked_count, kernel, provenance, lease, busy_us } = row;
     let stored = params![
@@ -50,8 +50,9 @@ pub(super) fn execute<'a>(
         lease.0,
         i64::try_from(*busy_us).unwrap_or(i64::MAX),
         checksum(job, row),
+        at_ms,
     ];
-    for (column, value) in stored.iter().copied().chain(own).enumerate() {
+    for (column, value) in stored.iter().chain(own).enumerate() {
         insert.raw_bind_parameter(column + 1, value)?;
     }
     insert.raw_execute()?;

@@ -59,8 +59,8 @@ impl SqlStore<'_> {
                 self.0.last_insert_rowid()
             }
         };
-        let own = [&at_ms as &dyn ToSql].into_iter().chain(own.iter().copied());
-        Ok(entry::execute(&mut *self.0.prepare_cached(insert)?, job, row, build, own)?)
+        let mut insert = self.0.prepare_cached(insert)?;
+        Ok(entry::execute(&mut insert, job, row, build, at_ms, own)?)
     }
 
     /// The files in the folder of keys with which the ledger was served.

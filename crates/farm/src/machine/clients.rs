@@ -292,11 +292,7 @@ impl Farm {
         Ok(())
     }
 
-    /// The ledger takes other commands between one part of the job and the next.
-    pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
-        if !is_whole {
-            return self.command(Asker::Client(request), LedgerCommand::Remove(job));
-        }
+    pub(super) fn removed(&mut self, request: RequestId, job: JobId) {
         let was = self.removing.remove(&job).expect("the farm has asked for it");
         self.effects.push(Effect::Reply(request, Ok(Answer::Job(was))));
     }

@@ -335,7 +335,8 @@ impl ChangeCommand {
                 })
             }
         };
-        each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
+        each(args, |job| Asked::Change(v1::Change { job, change: Some(change.clone()) }), line)
+            .await
     }
 }
 
