@@ -67,7 +67,12 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             return audit_noted(store, *job);
         }
         LedgerCommand::Doubt(report, _) => {
-            doubt(store, report.job, report.range)?;
+            // It is counted again if it is one row that nobody has checked.
+            let first = first_rows(store, report.job, report.range, 1)?.pop();
+            if first.is_some_and(|it| it.row.range == report.range && it.check == Check::NotChosen)
+            {
+                store.set_wanted(report.job, report.range, true)?;
+            }
             return audit_noted(store, report.job);
         }
         LedgerCommand::Trust { party, trusted, reason } => {
@@ -178,15 +183,6 @@ fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
 fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
-}
-
-/// Marks an accepted range to be counted again, if it is one row that nobody has checked.
-fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
-    let first = first_rows(store, job, range, 1)?.pop();
-    if first.is_some_and(|it| it.row.range == range && it.check == Check::NotChosen) {
-        store.set_wanted(job, range, true)?;
-    }
-    Ok(())
 }
 
 /// Notes a policy, and marks the accepted ranges that wait under it. A job that is done stays so.
