@@ -58,8 +58,18 @@ impl Farm {
                 }
             }
         }
+        // Jobs on their way into the ledger count, too.
+        let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
+        let live: Vec<&Job> = live.chain(self.coming.values()).chain(new.iter().copied()).collect();
+        let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
         for job in &new {
-            self.count_jobs(&job.spec.origin.owner, &new)?;
+            let is_own = |other: &&&Job| other.spec.origin.owner == job.spec.origin.owner;
+            if live.iter().filter(is_own).count() > max_jobs_per_owner {
+                return Err(Refusal::TooManyOfOwner(max_jobs_per_owner));
+            }
+        }
+        if !new.is_empty() && live.len() > max_jobs {
+            return Err(Refusal::TooManyJobs(max_jobs));
         }
         let numbers = jobs.into_iter().map(|job| self.add(job)).collect();
         self.submissions.push((request, numbers));
@@ -99,24 +109,6 @@ impl Farm {
         if origin.key.is_some() {
             self.keys.insert(origin.clone(), id);
         }
-    }
-
-    /// Refuses `new` jobs, if there would be too many of this owner or of all. Jobs on their way into the ledger count.
-    fn count_jobs(&self, owner: &str, new: &[&Job]) -> Result<(), Refusal> {
-        let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
-        let (mut all, mut own) = (0, 0);
-        for job in self.coming.values().chain(live).chain(new.iter().copied()) {
-            all += 1;
-            own += usize::from(job.spec.origin.owner == owner);
-        }
-        let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
-        if own > max_jobs_per_owner {
-            return Err(Refusal::TooManyOfOwner(max_jobs_per_owner));
-        }
-        if all > max_jobs {
-            return Err(Refusal::TooManyJobs(max_jobs));
-        }
-        Ok(())
     }
 
     pub(super) fn job_written(&mut self, id: JobId) {

@@ -58,7 +58,8 @@ impl Farm {
         while let Some(session) = self.sessions.get(&id)
             && session.room() > 0
         {
-            let Some(job) = self.first_job_with_work(id) else {
+            let late = || self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some());
+            let Some(job) = self.first_job_that_waits(id).or_else(late) else {
                 self.refused.insert(id);
                 return;
             };
@@ -109,11 +110,6 @@ impl Farm {
                 self.idle.extend(faster);
             }
         }
-    }
-
-    fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
-        let first = self.first_job_that_waits(id);
-        first.or_else(|| self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some()))
     }
 
     /// The first job of which something waits that this session may be leased.
