@@ -185,17 +185,14 @@ impl Farm {
     }
 
     pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
-        let job = existing(&mut self.jobs, id);
-        let JobChange::State(state) = change else { return self.answer(request, id) };
-        (job.durable_state, job.suspended) = (state, None);
-        if state == JobState::Cancelled {
-            job.times.ended_at_ms = Some(self.unix_ms);
-            job.rest();
+        if let JobChange::State(state) = change {
+            let job = existing(&mut self.jobs, id);
+            (job.durable_state, job.suspended) = (state, None);
+            if state.is_over() {
+                self.rest(id, state);
+            }
         }
         self.answer(request, id);
-        if state == JobState::Cancelled {
-            self.effects.push(Effect::AtRest(id));
-        }
     }
 
     /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit; or
@@ -245,11 +242,11 @@ impl Farm {
         self.rest(id, JobState::Done);
     }
 
-    /// The ledger has a job that is done or suspended, and nothing is going to change that by itself.
+    /// The ledger has a job that is over or suspended, and nothing is going to change that by itself.
     fn rest(&mut self, id: JobId, state: JobState) {
         let job = existing(&mut self.jobs, id);
         (job.state, job.durable_state) = (state, state);
-        if state == JobState::Done {
+        if state.is_over() {
             job.times.ended_at_ms = Some(self.unix_ms);
             job.rest();
         }
