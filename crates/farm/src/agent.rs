@@ -141,7 +141,7 @@ impl Agent {
 
     /// A part of a lease is counted.
     pub fn finished(&mut self, now: Millis, part: Report) {
-        let key = Holding::of_report(&part).whole();
+        let key = Holding { range: part.token.range, ..Holding::of_report(&part) };
         if self.void.contains(&key) {
             return;
         }

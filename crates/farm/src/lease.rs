@@ -71,7 +71,8 @@ impl LeaseTime {
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
-    orphans: BTreeMap<LeaseId, LeaseTime>,
+    /// Their deadlines may have come.
+    pub(crate) orphans: BTreeMap<LeaseId, LeaseTime>,
     /// How many leases of each job each session holds; never 0. Clients ask often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
 }
@@ -133,11 +134,6 @@ impl Leases {
         self.orphans.retain(|_, term| term.deadline > now);
         self.orphans.insert(id, lease.term);
         Some(lease)
-    }
-
-    /// The term of an orphaned lease; its deadline may have come.
-    pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<LeaseTime> {
-        self.orphans.get(&id).copied()
     }
 
     pub(crate) fn of_job(&self, job: JobId) -> Vec<LeaseId> {

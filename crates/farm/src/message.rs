@@ -77,12 +77,6 @@ impl Holding {
     pub fn of_report(&Report { lease, job, fingerprint, range, token, .. }: &Report) -> Holding {
         Holding { lease, job, fingerprint, range, token }
     }
-
-    /// The whole lease that this is a part of.
-    #[must_use]
-    pub fn whole(self) -> Holding {
-        Holding { range: self.token.range, ..self }
-    }
 }
 
 /// A message of the coordinator to a worker.

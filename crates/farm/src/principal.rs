@@ -98,10 +98,7 @@ impl Principal {
     /// Who is taken for one with this principal.
     #[must_use]
     pub fn party(&self, across: AuditScope) -> Party {
-        let machine = match across {
-            AuditScope::Machines => Some(self.machine.clone()),
-            AuditScope::Owners => None,
-        };
+        let machine = (across == AuditScope::Machines).then(|| self.machine.clone());
         Party { owner: self.owner.clone(), machine }
     }
 
@@ -123,16 +120,13 @@ impl Principal {
     /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
     #[must_use]
     pub fn is_apart_from(&self, other: &Principal, across: AuditScope) -> bool {
-        let may_be_one = || {
-            let (one, two) = (self.identified_by(), other.identified_by());
-            self.machine == other.machine
-                || one == IdentifiedBy::Nothing && two != IdentifiedBy::Name
-                || two == IdentifiedBy::Nothing && one != IdentifiedBy::Name
+        let are_two = || {
+            let both = [self.identified_by(), other.identified_by()];
+            let may_be_one =
+                both.contains(&IdentifiedBy::Nothing) && !both.contains(&IdentifiedBy::Name);
+            self.machine != other.machine && !may_be_one
         };
-        match across {
-            AuditScope::Machines => self.owner != other.owner || !may_be_one(),
-            AuditScope::Owners => self.owner != other.owner,
-        }
+        self.owner != other.owner || across == AuditScope::Machines && are_two()
     }
 }
 

@@ -58,8 +58,18 @@ impl Farm {
                 }
             }
         }
+        // Jobs on their way into the ledger count, too.
+        let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
+        let live: Vec<&Job> = live.chain(self.coming.values()).chain(new.iter().copied()).collect();
+        let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
         for job in &new {
-            self.count_jobs(&job.spec.origin.owner, &new)?;
+            let is_own = |other: &&&Job| other.spec.origin.owner == job.spec.origin.owner;
+            if live.iter().filter(is_own).count() > max_jobs_per_owner {
+                return Err(Refusal::TooManyOfOwner(max_jobs_per_owner));
+            }
+        }
+        if !new.is_empty() && live.len() > max_jobs {
+            return Err(Refusal::TooManyJobs(max_jobs));
         }
         let numbers = jobs.into_iter().map(|job| self.add(job)).collect();
         self.submissions.push((request, numbers));
@@ -99,24 +109,6 @@ impl Farm {
         if origin.key.is_some() {
             self.keys.insert(origin.clone(), id);
         }
-    }
-
-    /// Refuses `new` jobs, if there would be too many of this owner or of all. Jobs on their way into the ledger count.
-    fn count_jobs(&self, owner: &str, new: &[&Job]) -> Result<(), Refusal> {
-        let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
-        let (mut all, mut own) = (0, 0);
-        for job in self.coming.values().chain(live).chain(new.iter().copied()) {
-            all += 1;
-            own += usize::from(job.spec.origin.owner == owner);
-        }
-        let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
-        if own > max_jobs_per_owner {
-            return Err(Refusal::TooManyOfOwner(max_jobs_per_owner));
-        }
-        if all > max_jobs {
-            return Err(Refusal::TooManyJobs(max_jobs));
-        }
-        Ok(())
     }
 
     pub(super) fn job_written(&mut self, id: JobId) {
@@ -193,17 +185,14 @@ impl Farm {
     }
 
     pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
-        let job = existing(&mut self.jobs, id);
-        let JobChange::State(state) = change else { return self.answer(request, id) };
-        (job.durable_state, job.suspended) = (state, None);
-        if state == JobState::Cancelled {
-            job.times.ended_at_ms = Some(self.unix_ms);
-            job.rest();
+        if let JobChange::State(state) = change {
+            let job = existing(&mut self.jobs, id);
+            (job.durable_state, job.suspended) = (state, None);
+            if state.is_over() {
+                self.rest(id, state);
+            }
         }
         self.answer(request, id);
-        if state == JobState::Cancelled {
-            self.effects.push(Effect::AtRest(id));
-        }
     }
 
     /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit; or
@@ -253,11 +242,11 @@ impl Farm {
         self.rest(id, JobState::Done);
     }
 
-    /// The ledger has a job that is done or suspended, and nothing is going to change that by itself.
+    /// The ledger has a job that is over or suspended, and nothing is going to change that by itself.
     fn rest(&mut self, id: JobId, state: JobState) {
         let job = existing(&mut self.jobs, id);
         (job.state, job.durable_state) = (state, state);
-        if state == JobState::Done {
+        if state.is_over() {
             job.times.ended_at_ms = Some(self.unix_ms);
             job.rest();
         }

@@ -16,7 +16,6 @@
 //! leasable that was not before.
 
 use super::{Farm, existing};
-use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
@@ -59,7 +58,8 @@ impl Farm {
         while let Some(session) = self.sessions.get(&id)
             && session.room() > 0
         {
-            let Some(job) = self.first_job_with_work(id) else {
+            let late = || self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some());
+            let Some(job) = self.first_job_that_waits(id).or_else(late) else {
                 self.refused.insert(id);
                 return;
             };
@@ -112,11 +112,6 @@ impl Farm {
         }
     }
 
-    fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
-        let first = self.first_job_that_waits(id);
-        first.or_else(|| self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some()))
-    }
-
     /// The first job of which something waits that this session may be leased.
     fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
         let session = &self.sessions[&id];
@@ -145,35 +140,26 @@ impl Farm {
         job.to_overtake(self.now, sooner)
     }
 
-    /// A range that waits for being counted again by this worker. It is leased whole.
+    /// A range that waits for being counted again by this worker. It is leased whole. First of all it is a disputed one
+    /// that the worker may decide and nobody counts again yet: a trusted one may in any case. One that exceeds every
+    /// worker's credit goes to a worker that is idle.
     fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
-        let job = &self.jobs[&id];
+        let (job, principal) = (&self.jobs[&id], session.principal());
         if !session.may_count(job.known.thread_memory) {
             return None;
         }
-        let by_search = job.policy.is_some_and(|policy| policy.by_search);
-        let disputed = || {
-            let range = self.disputed_for(job, session)?;
-            Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
-        };
-        disputed().or_else(|| {
-            let may = |range| !job.timeouts.sets_back(range, session.principal(), self.now);
-            let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
-            Some((range, Recount { unlike, by_search }))
-        })
-    }
-
-    /// A disputed range which this worker may decide and which nobody counts again yet: a trusted one may in any case. One
-    /// that exceeds every worker's credit goes to a worker that is idle.
-    fn disputed_for(&self, job: &Job, session: &Session) -> Option<Range> {
-        let mut open = job.disputes.iter().filter(|(range, dispute)| {
+        let may = |range| !job.timeouts.sets_back(range, principal, self.now);
+        let disputed = job.disputes.iter().find(|&(&range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
-            let fits = session.has_room_for_recount(range.len());
-            let is_others_turn = job.timeouts.sets_back(**range, session.principal(), self.now);
-            let is_heard = session.is_trusted || dispute.hears(session.principal());
-            waits && fits && !is_others_turn && is_heard
+            let is_heard = session.is_trusted || dispute.hears(principal);
+            waits && is_heard && session.has_room_for_recount(range.len()) && may(range)
         });
-        open.next().map(|(&range, _)| range)
+        if let Some((&range, dispute)) = disputed {
+            return Some((range, Recount { unlike: dispute.kernel, by_search: false }));
+        }
+        let by_search = job.policy.is_some_and(|policy| policy.by_search);
+        let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
+        Some((range, Recount { unlike, by_search }))
     }
 
     /// One lease. `false` if the session has enough for now.

@@ -265,7 +265,7 @@ impl Farm {
         let ttl_ms = self.ttl_ms(job);
         let of_count = LeaseTime::of_count(self.now, ttl_ms, ttl_ms);
         let another = LeaseTime { deadline: self.adopts_until, ..of_count };
-        let orphaned = self.leases.orphan_term(lease);
+        let orphaned = self.leases.orphans.get(&lease).copied();
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
 

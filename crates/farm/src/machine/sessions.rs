@@ -92,9 +92,8 @@ impl Farm {
         if let Some(leased) = self.leases.get(lease).filter(whole) {
             let deadline = self.deadline(leased.job);
             self.leases.renew(lease, deadline);
-            if let Some(session) = self.sessions.get_mut(&id) {
-                session.seen.heard_at = self.now;
-            }
+            let session = self.sessions.get_mut(&id).expect("leases end with it");
+            session.seen.heard_at = self.now;
         }
     }
 

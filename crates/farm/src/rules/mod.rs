@@ -67,7 +67,12 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             return audit_noted(store, *job);
         }
         LedgerCommand::Doubt(report, _) => {
-            doubt(store, report.job, report.range)?;
+            // It is counted again if it is one row that nobody has checked.
+            let first = first_rows(store, report.job, report.range, 1)?.pop();
+            if first.is_some_and(|it| it.row.range == report.range && it.check == Check::NotChosen)
+            {
+                store.set_wanted(report.job, report.range, true)?;
+            }
             return audit_noted(store, report.job);
         }
         LedgerCommand::Trust { party, trusted, reason } => {
@@ -142,34 +147,30 @@ fn beside<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Vec<Coun
 }
 
 fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
-    let (job, second) = (report.job, Row::new(report, provenance));
+    let (job, range, second) = (report.job, report.range, Row::new(report, provenance));
     let across = across(store, job)?;
-    let first = first_rows(store, job, report.range, 1)?.pop();
-    if !first.is_some_and(|first| confirms(&first, &second, across)) {
-        let range = report.range;
+    let first = first_rows(store, job, range, 1)?.pop();
+    let confirms = |CountedRange { row: first, check }: CountedRange| {
+        check == Check::Wanted
+            && first.range == range
+            && first.checked_count.result() == second.checked_count.result()
+            && is_second_opinion(
+                (&first.provenance.principal, first.kernel),
+                (&second.provenance.principal, second.kernel),
+                across,
+            )
+    };
+    if !first.is_some_and(confirms) {
         let what =
             format!("was about to confirm {range}, which is no row that this count can confirm");
         return Err(Contradiction::new(job, what).into());
     }
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
-    let first = store.task_counts(job, report.range)?;
+    let first = store.task_counts(job, range)?;
     if !report.task_counts.are_omitted() && report.task_counts != first {
-        store.forget_task_counts(job, report.range)?;
+        store.forget_task_counts(job, range)?;
     }
     store.confirm(job, &second)
-}
-
-/// Whether a second count is what an accepted range waits for.
-fn confirms(first: &CountedRange, second: &Row, across: AuditScope) -> bool {
-    let CountedRange { row: first, check } = first;
-    *check == Check::Wanted
-        && first.range == second.range
-        && first.checked_count.result() == second.checked_count.result()
-        && is_second_opinion(
-            (&first.provenance.principal, first.kernel),
-            (&second.provenance.principal, second.kernel),
-            across,
-        )
 }
 
 /// Between whom a second opinion about a job lies.
@@ -180,15 +181,6 @@ fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
 fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
-}
-
-/// Marks an accepted range to be counted again, if it is one row that nobody has checked.
-fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S> {
-    let first = first_rows(store, job, range, 1)?.pop();
-    if first.is_some_and(|it| it.row.range == range && it.check == Check::NotChosen) {
-        store.set_wanted(job, range, true)?;
-    }
-    Ok(())
 }
 
 /// Notes a policy, and marks the accepted ranges that wait under it. A job that is done stays so.

@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditScope, Distrusted, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range,
-    Report, Withdrawn,
+    Distrusted, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range, Report,
+    Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -69,8 +69,16 @@ fn replace<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) ->
     let (distrusted, across) = (super::distrusted(store)?, across(store, job)?);
     // There is none if a worker that the operator trusts was the first to contradict.
     let dispute = store.open_disputes(job)?.into_iter().find(|dispute| dispute.range == range);
-    let claims = dispute.iter().flat_map(|dispute| &dispute.claims).chain([&stored.row]);
-    let second = second_vote(&right, claims, &distrusted, across).cloned();
+    let mut claims = dispute.iter().flat_map(|dispute| &dispute.claims).chain([&stored.row]);
+    let agrees = |row: &&Row| {
+        let principal = &row.provenance.principal;
+        row.range == range
+            && row.checked_count.result() == right.checked_count.result()
+            && principal.is_apart_from(&right.provenance.principal, across)
+            && !distrusted.includes(principal)
+    };
+    // There is none if all who agree are not trusted, such as one that contradicted itself.
+    let second = claims.rfind(agrees).cloned();
     store.retire(job, range, DisputeState::Settled)?;
     store.close_dispute(job, range)?;
     let counted = CountedRange { row: right, check: Check::Wanted };
@@ -79,24 +87,6 @@ fn replace<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) ->
     // wrong later.
     // Its time is noted with the vote, which stays as evidence.
     second.map_or(Ok(()), |row| store.confirm(job, &Row { busy_us: 0, ..row }))
-}
-
-/// The last vote for the `right` count by another party that is trusted. `None` if all who agree are not
-/// trusted, such as one that contradicted itself.
-fn second_vote<'a>(
-    right: &Row,
-    votes: impl DoubleEndedIterator<Item = &'a Row>,
-    distrusted: &Distrusted,
-    across: AuditScope,
-) -> Option<&'a Row> {
-    let agrees = |row: &&Row| {
-        let principal = &row.provenance.principal;
-        row.range == right.range
-            && row.checked_count.result() == right.checked_count.result()
-            && principal.is_apart_from(&right.provenance.principal, across)
-            && !distrusted.includes(principal)
-    };
-    votes.into_iter().rfind(agrees)
 }
 
 /// What becomes of a row that does not stay as it is.
