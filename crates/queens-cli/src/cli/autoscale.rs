@@ -38,10 +38,10 @@ pub(super) struct AutoscaleArgs {
           value_parser = clap::value_parser!(u32).range(1..))]
     backlog: u32,
     /// A worker leaves after so long without work
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = in_units(1_000, 1..=YEAR_S))]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = in_units(1_000, 1..=u64::MAX))]
     idle: u64,
     /// How long a job may take, more than 2m, such as 4h [default: as the batch system says]
-    #[arg(long, value_name = "DURATION", value_parser = in_units(1_000, 2 * MARGIN_S + 1..=YEAR_S))]
+    #[arg(long, value_name = "DURATION", value_parser = in_units(1_000, 2 * MARGIN_S + 1..=u64::MAX))]
     time_limit: Option<u64>,
     /// Print what would be done now, and do nothing
     #[arg(long)]
@@ -51,7 +51,7 @@ pub(super) struct AutoscaleArgs {
     worker_join_file: Option<PathBuf>,
     /// How long to wait from one look at farm and queue to the next
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s",
-          value_parser = in_units(1_000, 1..=YEAR_S))]
+          value_parser = in_units(1_000, 1..=u64::MAX))]
     every: u64,
     /// Options of sbatch for each job, such as --partition
     #[arg(last = true, value_name = "OPTION")]
@@ -59,8 +59,6 @@ pub(super) struct AutoscaleArgs {
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
-
-const YEAR_S: u64 = 365 * 24 * 60 * 60;
 
 /// The time by which a worker stops before the end of its job.
 const MARGIN_S: u64 = 60;

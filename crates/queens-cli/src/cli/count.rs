@@ -237,9 +237,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
     let mut stops = stops(args.time_limit, has_reader);
     if args.are_many() && args.ledger.is_some() {
-        return usage(
-            "a ledger is for one board: leave out --ledger and --shard, or give one size",
-        );
+        return usage("a ledger is for one board: leave out --ledger, or give one size");
     }
     let mut all: Option<Took> = None;
     for n in args.n.clone() {
@@ -326,8 +324,8 @@ async fn count(
     if let Some((_, source)) =
         published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted)
     {
-        let before = if counts_orbits { "before symmetry " } else { "" };
-        how += &format!("; {before}as published ({source})");
+        let before = if counts_orbits { " before symmetry" } else { "" };
+        how += &format!("; as published{before} ({source})");
     }
     let took = Took { seconds, counted: (!goes_on).then_some(job.counted), how };
     if !job.spec.slice.is_all() {

@@ -32,27 +32,22 @@ pub(super) struct ExportArgs {
 pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
     let Exported { header, name } = match &args.ledger {
         Some(ledger) => from_ledger(&args, ledger)?,
-        None => {
-            let Checked { header, name, .. } = download(&args).await?;
-            Exported { header, name }
-        }
+        None => download(&args).await?,
     };
+    let (file, lines) = (args.bundle.display().to_string(), header.lines);
     if args.client.json {
         return output::print(json!({
-            "bundle": args.bundle.display().to_string(),
+            "bundle": file,
             "name": name.to_string(),
             "state": header.state,
-            "ranges": header.lines.ranges,
-            "audits": header.lines.audits,
-            "disputes": header.lines.disputes,
+            "ranges": lines.ranges,
+            "audits": lines.audits,
+            "disputes": lines.disputes,
         }));
     }
     output::print(format!(
-        "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
-        args.bundle.display(),
-        header.lines.ranges,
-        header.lines.audits,
-        header.lines.disputes
+        "{file}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
+        lines.ranges, lines.audits, lines.disputes
     ))
 }
 
@@ -79,7 +74,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
 }
 
 /// Fetches the bundle of a job from a coordinator, and checks that it does not contradict itself.
-async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
+async fn download(args: &ExportArgs) -> Result<Exported, Failure> {
     let bundle = &args.bundle;
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Failure::Incompatible(format!(
@@ -95,5 +90,5 @@ async fn download(args: &ExportArgs) -> Result<Checked, Failure> {
     let checked = file.check();
     let checked = checked.map_err(|error| Failure::bundle(bundle, format_args!("{error:#}")))?;
     file.keep().map_err(failed)?;
-    Ok(checked)
+    Ok(Exported { header: checked.header, name: checked.name })
 }

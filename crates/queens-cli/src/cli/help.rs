@@ -68,7 +68,6 @@ fn logs() -> String {
     options(LogArgs::augment_args(Command::new("logs")), about)
 }
 
-/// A page about options alone.
 fn options(command: Command, about: String) -> String {
     let command = command.disable_help_flag(true).about(about);
     command.help_template("{about}\n\n{all-args}").render_long_help().to_string()

@@ -61,7 +61,7 @@ impl ProblemArgs {
         }
         if problem == "fundamental" {
             return usage(
-                "--problem fundamental has neither blocked squares nor --ranks: leave them out",
+                "--problem fundamental has neither --blocked nor --ranks: leave them out",
             );
         }
         let given = self.given.read_for(n)?.unwrap_or_default();

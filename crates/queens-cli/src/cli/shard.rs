@@ -37,8 +37,6 @@ const SCHEDULERS: [(&str, &str, u32); 8] = [
     ("CONDOR_PROCESS", "", 0),
 ];
 const SLURM: &str = "SLURM_ARRAY_TASK_ID";
-/// The number of the first task of Slurm's array.
-const SLURM_FIRST: &str = "SLURM_ARRAY_TASK_MIN";
 
 impl FromStr for Shard {
     type Err = anyhow::Error;
@@ -73,8 +71,8 @@ impl Shard {
         let found: Vec<(&str, String, u32)> = found.collect();
         let reason = match found.as_slice() {
             [(name, value, first)] => {
-                let is_from_0 =
-                    *name == SLURM && variable(SLURM_FIRST).is_some_and(|first| first == "0");
+                let is_from_0 = *name == SLURM
+                    && variable("SLURM_ARRAY_TASK_MIN").is_some_and(|first| first == "0");
                 let first = if is_from_0 { 0 } else { *first };
                 let before = value.trim().parse().ok().and_then(|it: u32| it.checked_sub(first));
                 let slice =

@@ -90,7 +90,6 @@ pub(super) fn state(job: &JobView) -> String {
     }
 }
 
-/// The progress of the audit.
 fn audits(job: &JobView) -> Option<String> {
     let policy = job.audit?;
     let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);

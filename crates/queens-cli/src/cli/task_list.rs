@@ -18,9 +18,7 @@ pub(super) fn tasks(n: u32, choice: MethodChoice, json: bool) -> Result<(), Fail
     let method = choice.for_problem(problem);
     let index = PlanIndex::new(problem, method)?;
     if !matches!(TaskKind::of(problem, method), Some(TaskKind::Prefix { .. })) {
-        return usage(
-            "--tasks prints the masks of the methods rows and prefixes: give one of them",
-        );
+        return usage("--tasks prints tasks of rows and prefixes: give one of these methods");
     }
     let mut lines = Lines::new();
     for first in (0..index.len()).step_by(BLOCK as usize) {

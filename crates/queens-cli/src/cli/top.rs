@@ -17,7 +17,6 @@ use crate::failure::{Failure, usage};
 use crate::progress::si;
 use crate::table::Table;
 
-/// The pause between two updates.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows the farm until the process is asked to stop. Standard output must be a terminal.

@@ -80,26 +80,21 @@ impl Verified<'_> {
             clock(content.busy.as_secs_f64()),
             clock(content.second_busy.as_secs_f64()),
         ));
-        let unproven = [
-            (
-                confirmed.unconfirmed,
-                "are said to be counted twice, without a second count by another kernel and somebody whom the farm trusts",
-            ),
-            (confirmed.only_distrusted, "have no count by anybody whom the farm still trusts"),
-        ];
-        let unproven = unproven.into_iter().filter(|(amount, _)| amount.ranges > 0);
-        lines.extend(unproven.map(|(amount, what)| {
-            format!(
-                "unproven  {} ranges ({} of the total) {what}",
-                amount.ranges,
-                self.percent(amount.count)
-            )
-        }));
-        if header.lines.trust > 0 {
-            lines.push(format!(
-                "trust     the farm changed {} times whom it trusts",
-                header.lines.trust
-            ));
+        let unproven = |Amount { ranges, count }: Amount, what| {
+            let share = self.percent(count);
+            (ranges > 0).then(|| format!("unproven  {ranges} ranges ({share} of the total) {what}"))
+        };
+        lines.extend(unproven(
+            confirmed.unconfirmed,
+            "are said to be counted twice, without a second count by another kernel and somebody whom the farm trusts",
+        ));
+        lines.extend(unproven(
+            confirmed.only_distrusted,
+            "have no count by anybody whom the farm still trusts",
+        ));
+        let changes = header.lines.trust;
+        if changes > 0 {
+            lines.push(format!("trust     the farm changed {changes} times whom it trusts"));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
         lines.extend([self.recount(), self.confidence()]);

@@ -52,28 +52,25 @@ pub(super) struct WorkerArgs {
     /// Leave after so long without work, such as 5m
     ///
     /// It counts while there is a coordinator [default: never].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE", help_heading = DRAINING,
+    #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE", help_heading = "Draining",
           value_parser = duration)]
     exit_when_idle: Option<Duration>,
     /// Have left after so long, such as 2h
     ///
     /// What is not counted by then is handed back [default: in a Slurm job, by the time in
     /// SLURM_JOB_END_TIME; elsewhere, never].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", help_heading = DRAINING,
+    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", help_heading = "Draining",
           value_parser = duration)]
     time_limit: Option<Duration>,
     /// Leave after so long without a coordinator
     ///
     /// The exit code is 5 then [default: never].
-    #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER", help_heading = DRAINING,
+    #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER", help_heading = "Draining",
           value_parser = duration)]
     give_up_after: Option<Duration>,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
-
-/// The heading of the options for when to leave.
-const DRAINING: &str = "Draining";
 
 /// How long after the first signal others belong to it: batch systems and shells send it to the whole group and
 /// to each process.

@@ -25,8 +25,8 @@ fn a_count_resumes_after_its_ledger_could_not_grow() {
 
 #[test]
 fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
-    let farm = Farm::new("--lease-ms 1", "--report-ms 0");
-    let coordinator = Process::start(&mut in_files_of(160, &farm.coordinator()), farm.new_log());
+    let farm = Farm::new("", "--report-ms 0");
+    let coordinator = Process::start(&mut in_files_of(160, &busy(&farm)), farm.new_log());
     stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
 }
 
@@ -35,9 +35,9 @@ fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn a_full_file_system_stops_the_farm_and_loses_nothing() {
     let disk = SmallDisk::mount();
-    let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
+    let farm = Farm::new("", "--report-ms 0").with_ledger(disk.path("ledger.db"));
     disk.leave(200);
-    let coordinator = farm.start_coordinator();
+    let coordinator = Process::start(&mut busy(&farm), farm.new_log());
     stopped_coordinator_goes_on(&farm, coordinator, || {}, || disk.empty());
 }
 
@@ -63,8 +63,8 @@ fn a_coordinator_resumes_after_its_disk_failed() {
     }
     // A new ledger needs 15 and 45 of these calls before it is served, and some more for a job.
     for (calls, first) in [("fdatasync,fsync", 18), ("pwrite64", 70)] {
-        let farm = Farm::new("--lease-ms 1", "--report-ms 0");
-        let mut failing = with_io_errors(calls, first, &farm.coordinator());
+        let farm = Farm::new("", "--report-ms 0");
+        let mut failing = with_io_errors(calls, first, &busy(&farm));
         let coordinator = Process::start(&mut failing, farm.new_log());
         let said = stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
         assert!(said.contains("disk I/O error"), "{calls}: {said}");
@@ -79,8 +79,8 @@ fn a_failed_sync_stops_the_farm_and_loses_nothing() {
         println!("left out: a file cannot be mounted as a disk here");
         return;
     };
-    let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
-    let coordinator = farm.start_coordinator();
+    let farm = Farm::new("", "--report-ms 0").with_ledger(disk.path("ledger.db"));
+    let coordinator = Process::start(&mut busy(&farm), farm.new_log());
     // The disk is filled once the job is there, because the file system also writes at times of its
     // own.
     let fill = || disk.backing.leave(16);
@@ -88,6 +88,13 @@ fn a_failed_sync_stops_the_farm_and_loses_nothing() {
         disk.backing.empty();
         disk.remount();
     });
+}
+
+/// A coordinator that writes often, because its leases are short.
+fn busy(farm: &Farm) -> Command {
+    let mut coordinator = farm.coordinator();
+    coordinator.env("QUEENS_LEASE_MS", "1");
+    coordinator
 }
 
 /// Submits a job, uses up the room by `fill`, waits until the coordinator stops, and restarts it

@@ -10,7 +10,7 @@ use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_u
 use crate::support::{Farm, Scratch};
 
 /// A board that takes about a second to count.
-const LONG: u32 = 16;
+const LONG: u32 = 15;
 /// The number of attempts to stop a process in the middle of its work.
 const ATTEMPTS: usize = 10;
 
@@ -109,7 +109,7 @@ fn a_count_stops_at_its_time_limit_and_resumes() {
     let ledger = scratch.path("ledger.db");
     let limited = |limit: &str| run(count(&ledger).args(["--time-limit", limit]));
     limited("soon").usage("--time-limit");
-    let stopped = limited("300ms");
+    let stopped = limited("150ms");
     assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(75), ""), "{}", stopped.stderr);
     assert!(stopped.stderr.contains("--time-limit is over: stopped"), "{}", stopped.stderr);
     assert_eq!(limited("01:00:00").success(), format!("{}\n", vectors::total(LONG)));

@@ -46,18 +46,20 @@ fn drawn(text: &str) -> Vec<String> {
 
 #[test]
 fn the_bar_fits_a_terminal_of_forty_columns() {
-    for (columns, args) in [(40, "count 18 -t 1"), (24, "count 18 -t 1")] {
+    for (columns, args) in
+        [(40, "count 17 -t 1 --method rows"), (24, "count 17 -t 1 --method rows")]
+    {
         let lines = drawn(&on_a_terminal(columns, "xterm", args));
-        let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=18 ")).collect();
+        let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=17 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
         assert!(
             bars.iter().all(|bar| bar.chars().count() <= columns as usize),
             "{columns}: {bars:?}"
         );
-        let total = vectors::total(18).to_string();
+        let total = vectors::total(17).to_string();
         // The line about the cost may need two lines of a narrow terminal.
         let end = lines.iter().position(|line| *line == total).expect("it has a total");
-        let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=18 ");
+        let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=17 ");
         assert!(lines[..end].iter().all(is_ours), "{columns}: {lines:?}");
         assert!(lines[end + 1].starts_with("done in "), "{lines:?}");
     }
@@ -65,8 +67,8 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
 
 #[test]
 fn nothing_is_drawn_if_it_is_unwanted_or_impossible() {
-    let total = vectors::total(17).to_string();
-    for (term, args, lines) in [("dumb", "count 17 -t 1", 2), ("xterm", "count 17 -t 1 --quiet", 1)]
+    let total = vectors::total(16).to_string();
+    for (term, args, lines) in [("dumb", "count 16 -t 1", 2), ("xterm", "count 16 -t 1 --quiet", 1)]
     {
         let text = on_a_terminal(80, term, args);
         assert_eq!(text.lines().next(), Some(total.as_str()), "{term}, {args}");
