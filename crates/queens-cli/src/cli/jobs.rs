@@ -338,7 +338,7 @@ async fn change(
     change: Change,
     line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
-    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
+    each(args, |job| Asked::Change(v1::Change { job, change: Some(change.clone()) }), line).await
 }
 
 /// Sends a request about each of several jobs, and prints a line about each answer.
