@@ -54,7 +54,12 @@ impl Opening<'_> {
             for last in lasts.iter().skip(passed as usize).take(taken as usize) {
                 let sides = [self.first, self.second, third, last];
                 let record = self.sides.preplacement(sides).pack();
-                let weight = self.sides.orbit(sides).expect("it is canonical");
+                // Other images of sides that are no tie are larger.
+                let weight = if self.ties(third) || self.least.contains(last) {
+                    self.sides.orbit(sides).expect("it is canonical")
+                } else {
+                    8
+                };
                 out.push(Task { record, weight });
             }
             skip -= passed;
@@ -66,14 +71,18 @@ impl Opening<'_> {
     /// The last sides that make a canonical preplacement with this third side.
     fn canonical(&self, third: usize) -> Set {
         let mut canonical = self.lasts.and(&self.sides.next[third]);
-        let is_tie = self.tie || self.least.contains(third);
-        let ties = if is_tie { canonical } else { canonical.and(&self.least) };
+        let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
             if self.sides.orbit([self.first, self.second, third, last]).is_none() {
                 canonical.remove(last);
             }
         }
         canonical
+    }
+
+    /// Whether the first three sides are a tie.
+    fn ties(&self, third: usize) -> bool {
+        self.tie || self.least.contains(third)
     }
 }
 

@@ -124,25 +124,46 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn below(&mut self, prefix: Prefix, rows: u32) {
-        let free = prefix.free(self.n);
-        let tasks = match rows {
-            0 => 1,
-            1 => free.count_ones().into(),
-            2 => two_rows(self.n, prefix),
-            _ => u64::MAX,
-        };
-        if self.skip >= tasks {
-            self.skip -= tasks;
-        } else if rows == 0 {
-            self.take -= 1;
-            self.out.push(Task { record: prefix, weight: self.weight });
-        } else {
-            for bit in bits(free) {
-                if self.take == 0 {
-                    return;
+        match rows {
+            0 => self.collect(prefix),
+            1 => self.last_row(prefix),
+            2 if self.skip > 0 && self.skips(two_rows(self.n, prefix)) => {}
+            _ => {
+                for bit in bits(prefix.free(self.n)) {
+                    if self.take == 0 {
+                        return;
+                    }
+                    self.below(prefix.place(self.n, bit), rows - 1);
                 }
-                self.below(prefix.place(self.n, bit), rows - 1);
             }
+        }
+    }
+
+    /// Skips the next `tasks` tasks, if the range starts after all of them; returns whether it did.
+    fn skips(&mut self, tasks: u64) -> bool {
+        let all = self.skip >= tasks;
+        if all {
+            self.skip -= tasks;
+        }
+        all
+    }
+
+    fn last_row(&mut self, prefix: Prefix) {
+        let free = prefix.free(self.n);
+        if self.skip > 0 && self.skips(u64::from(free.count_ones())) {
+            return;
+        }
+        for bit in bits(free) {
+            self.collect(prefix.place(self.n, bit));
+        }
+    }
+
+    fn collect(&mut self, record: Prefix) {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if self.take > 0 {
+            self.take -= 1;
+            self.out.push(Task { record, weight: self.weight });
         }
     }
 }
