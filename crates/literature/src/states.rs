@@ -10,11 +10,12 @@
 //! no free column in any row below are dropped, which makes more states equal. A state also stands
 //! for its mirror image, which halves the number of states.
 
-use std::collections::HashMap;
-
 use board::full_mask;
 use serde::Serialize;
 use thiserror::Error;
+
+/// The size of a state with its multiplicity, in bytes.
+const ENTRY: u64 = size_of::<Entry>() as u64;
 
 /// The total and the work of each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +57,11 @@ pub struct StatesError {
 /// The words of a state: left, down, right.
 type State = [u32; 3];
 
-/// States, each with the number of ways that lead to it.
-type States = HashMap<State, u64>;
+#[derive(Clone, Copy)]
+struct Entry {
+    state: State,
+    times: u64,
+}
 
 /// Counts the placements of `n` queens, N from 0 to 32, in at most `memory` bytes.
 ///
@@ -84,12 +88,12 @@ fn counted(
     kept: impl Fn(State, u32, u32) -> State,
 ) -> Result<StatesCount, StatesError> {
     let all = full_mask(n);
-    let mut states = States::from([([0; 3], 1)]);
+    let mut states = vec![Entry { state: [0; 3], times: 1 }];
     let mut rows = Vec::new();
     for row in 1..=n {
-        let before = bytes(states.capacity());
-        let (mut next, mut arrived, mut most) = (States::new(), 0, before);
-        for (&[left, down, right], &times) in &states {
+        let before = states.capacity() as u64 * ENTRY;
+        let (mut next, mut arrived, mut bytes) = (Vec::new(), 0, before);
+        for &Entry { state: [left, down, right], times } in &states {
             let mut free = all & !(left | down | right);
             while free != 0 {
                 let queen = free & free.wrapping_neg();
@@ -98,32 +102,25 @@ fn counted(
                 let left = (left | queen) << 1 & all;
                 let right = (right | queen) >> 1;
                 let state = kept([left, down, right], n, n - row);
-                let room = next.capacity();
-                if next.len() == room && !next.contains_key(&state) {
-                    // A map is in memory twice while it grows.
-                    let wanted = (2 * room).max(1);
-                    most = before + bytes(room) + bytes(wanted);
-                    if most > memory {
-                        return Err(StatesError { n, row, needed: most, given: memory });
+                if let Some(room) = room_to_take(&mut next) {
+                    // A vector is in memory twice while it grows.
+                    bytes = before + (next.capacity() + room) as u64 * ENTRY;
+                    if bytes > memory {
+                        return Err(StatesError { n, row, needed: bytes, given: memory });
                     }
-                    next.reserve(wanted - room);
+                    next.reserve_exact(room - next.len());
                 }
-                let known: &mut u64 = next.entry(state).or_default();
-                *known = known.checked_add(times).expect("below 2^64");
+                next.push(Entry { state, times });
                 arrived += 1;
             }
         }
+        merge(&mut next);
         states = next;
         let found = states.len() as u64;
-        rows.push(RowStats { states: found, merged: arrived - found, bytes: most });
+        rows.push(RowStats { states: found, merged: arrived - found, bytes });
     }
-    let total = states.into_values().map(u128::from).sum();
+    let total = states.iter().map(|entry| u128::from(entry.times)).sum();
     Ok(StatesCount { total, rows })
-}
-
-/// The size of a map with room for so many states. An eighth of its places stay free, and each has a byte of its own.
-fn bytes(room: usize) -> u64 {
-    (8 * room as u64).div_ceil(7) * (size_of::<(State, u64)>() as u64 + 1)
 }
 
 /// The state that stands for all states that are equal or mirror images, with `rows` rows left to
@@ -139,4 +136,31 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     let (left, right) = (left & lefts, right & rights);
     let mirror = |mask: u32| mask.reverse_bits() >> (32 - n);
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
+}
+
+/// The room that a list of arriving states needs for another one: twice what it has, if it is full and less than half is
+/// free once equal states are merged.
+fn room_to_take(arrived: &mut Vec<Entry>) -> Option<usize> {
+    let room = arrived.capacity();
+    if arrived.len() < room {
+        return None;
+    }
+    merge(arrived);
+    (arrived.len() > room / 2 || room == 0).then_some((2 * room).max(1024))
+}
+
+fn merge(states: &mut Vec<Entry>) {
+    states.sort_unstable_by_key(|entry| packed(entry.state));
+    states.dedup_by(|entry, kept| {
+        let equal = entry.state == kept.state;
+        if equal {
+            kept.times = kept.times.checked_add(entry.times).expect("below 2^64");
+        }
+        equal
+    });
+}
+
+/// The three words as one number, which is compared faster.
+fn packed([left, down, right]: State) -> u128 {
+    u128::from(left) << 64 | u128::from(down) << 32 | u128::from(right)
 }
