@@ -122,7 +122,8 @@ pub(crate) fn log(path: &Path) -> PathBuf {
     with_suffix(path, "-wal")
 }
 
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The path of the file beside this one whose name ends so, too.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

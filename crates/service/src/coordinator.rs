@@ -25,7 +25,7 @@ mod session;
 pub use credentials::{Credentials, OwnFiles};
 pub use event_loop::{EventLoop, FarmHandle};
 pub use identity::{Identity, LOCAL_OWNER, Right};
-pub use limits::{Connection, Limits, Listener};
+pub use limits::{Limits, Listener};
 pub use own_secrets::{lease_key, note_keys, require_keys, role_token, write_monitor_folder};
 pub use plans::Plans;
 pub(crate) use plans::known;

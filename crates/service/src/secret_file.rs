@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::ServiceError;
-use crate::os::{self, check_mode, check_owner, make_folder};
+use crate::os::{self, check_mode, check_owner};
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -25,9 +25,7 @@ impl KeyFolder {
     /// The folder for the ledger at `ledger`. It is made when the first secret is.
     #[must_use]
     pub fn beside(ledger: &Path) -> KeyFolder {
-        let mut folder = ledger.as_os_str().to_owned();
-        folder.push("-keys");
-        KeyFolder(folder.into())
+        KeyFolder(ledger::with_suffix(ledger, "-keys"))
     }
 
     /// The path of the secret `name`.
@@ -42,7 +40,7 @@ impl KeyFolder {
     ///
     /// [`ServiceError::Secret`], if the folder cannot be made, or if others may read it.
     pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
-        let made = make_folder(&self.0)
+        let made = os::make_folder(&self.0)
             .and_then(|()| fs::metadata(&self.0))
             .and_then(|folder| check_owner(&folder).and_then(|()| check_mode(&folder, &self.0)));
         made.map_err(|error| ServiceError::secret_file(&self.0, error))?;
@@ -130,7 +128,7 @@ fn draft(path: &Path, contents: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
     if let Ok(before) = fs::metadata(&place) {
         // With another group, the mode of before would let others read it.
         let is_given = os::give(file.as_file(), &before);
-        if is_given && os::check_mode(&before, &place).is_ok() {
+        if is_given && check_mode(&before, &place).is_ok() {
             file.as_file().set_permissions(before.permissions())?;
         }
     }

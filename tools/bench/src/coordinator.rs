@@ -39,7 +39,7 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
             (credentials, Some(authority.acceptor()))
         }
     };
-    let (phases, server) = serve(listener.connections(tls), Limits::default()).await;
+    let (phases, server) = serve(listener, tls).await;
     phases.open(credentials, handle).await;
     tokio::select! {
         ended = tokio::spawn(farm.run()) => Ok(ended??),

@@ -108,7 +108,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     // Health is served while the ledger is being read, and everything else afterwards.
     let tls = access.authority.as_ref().map(Authority::acceptor);
     let has_tls = tls.is_some();
-    let (phases, server) = serve(listener.connections(tls), limits).await;
+    let (phases, server) = serve(listener, tls).await;
     let mut server = tokio::spawn(server);
     notify_systemd("STATUS=reading the ledger");
     let ledger = tokio::select! {

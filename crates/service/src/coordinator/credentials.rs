@@ -18,13 +18,12 @@ use axum::middleware::Next;
 use axum::response::Response;
 use farm::AuditScope;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
-use tokio::sync::watch;
 use tonic::server::NamedService as _;
 use tonic::{Extensions, Status};
 use wire::v1::farm_service_server::FarmServiceServer;
 
 use super::FarmHandle;
-use super::identity::{Identity, LOCAL_OWNER};
+use super::identity::{Identity, LOCAL_OWNER, Right};
 use super::limits::{Admission, Rates, asker, requests};
 use super::metrics::Meters;
 use crate::error::CoordinatorGone;
@@ -37,18 +36,17 @@ pub(super) const ADMIN_OWNER: &str = "admin";
 /// The number of the coordinator's own token among the credentials. It is no credential of the ledger.
 const OWN: u64 = 0;
 
-/// All credentials of a coordinator.
+/// All credentials of a coordinator. Clones share them.
 #[derive(Clone)]
 pub struct Credentials {
-    shared: Arc<Shared>,
+    /// Where the coordinator's own token is kept; `None` where access is open.
+    own: Option<Arc<OwnFiles>>,
+    known: Arc<RwLock<Known>>,
 }
 
-struct Shared {
-    /// Where the coordinator's own token is kept; `None` where access is open.
-    own: Option<OwnFiles>,
-    known: RwLock<Known>,
-    changed: watch::Sender<()>,
-}
+/// The credentials of the ledger, those that have ended included, and the coordinator's own token: by the hashes of their
+/// secrets.
+type Known = HashMap<[u8; 32], Credential>;
 
 /// The files with the operator's token, which allows everything.
 #[derive(Default)]
@@ -60,11 +58,7 @@ pub struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Puts a new token into the files.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if one of them cannot be written. Then the call is to be repeated.
+    /// Puts a new token into the files. After an error it is to be called again.
     fn renew(&self) -> Result<Token, ServiceError> {
         let token = Token::random();
         token.replace(&self.token)?;
@@ -75,64 +69,39 @@ impl OwnFiles {
     }
 }
 
-/// The credentials of a ledger, those that have ended included, and the coordinator's own token: by the hashes of their
-/// secrets.
-#[derive(Default)]
-pub(super) struct Known(HashMap<[u8; 32], Credential>);
-
-impl Known {
-    fn add_own(&mut self, token: &Token) {
-        let own = self.next(token, ADMIN_OWNER, Role::Admin, None);
-        self.add(Credential { id: OWN, ..own });
-    }
-
-    fn add(&mut self, credential: Credential) {
-        self.0.insert(credential.hash, credential);
-    }
-
-    pub(super) fn by_hash(&self, hash: &blake3::Hash) -> Option<&Credential> {
-        self.0.get(hash.as_bytes())
-    }
-
-    /// A credential with a number that was never used.
-    pub(super) fn next(
-        &self,
-        token: &Token,
-        owner: &str,
-        role: Role,
-        lifetime: Option<Duration>,
-    ) -> Credential {
-        let now = unix_ms();
-        let lifetime_ms = lifetime.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
-        Credential {
-            id: self.0.values().map(|known| known.id).max().unwrap_or(0) + 1,
-            owner: owner.into(),
-            role,
-            hash: *token.hash().as_bytes(),
-            created_at_ms: now,
-            expires_at_ms: lifetime_ms.map(|ms| now.saturating_add(ms)),
-            revoked_at_ms: None,
-        }
+/// A credential that does not expire, with a number that none of `known` has.
+pub(super) fn new_credential<'a>(
+    known: impl IntoIterator<Item = &'a Credential>,
+    token: &Token,
+    owner: &str,
+    role: Role,
+) -> Credential {
+    Credential {
+        id: known.into_iter().map(|known| known.id).max().unwrap_or(0) + 1,
+        owner: owner.into(),
+        role,
+        hash: *token.hash().as_bytes(),
+        created_at_ms: unix_ms(),
+        expires_at_ms: None,
+        revoked_at_ms: None,
     }
 }
 
-impl FromIterator<Credential> for Known {
-    fn from_iter<I: IntoIterator<Item = Credential>>(credentials: I) -> Known {
-        Known(credentials.into_iter().map(|credential| (credential.hash, credential)).collect())
-    }
+/// The credential that stands for the coordinator's own token.
+fn own_credential(token: &Token) -> Credential {
+    Credential { id: OWN, ..new_credential([], token, ADMIN_OWNER, Role::Admin) }
 }
 
 impl Credentials {
     /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody who can connect is an admin.
     #[must_use]
-    pub fn new(own: Option<(Token, OwnFiles)>, known: Vec<Credential>) -> Credentials {
-        let mut known: Known = known.into_iter().collect();
+    pub fn new(own: Option<(Token, OwnFiles)>, mut known: Vec<Credential>) -> Credentials {
         let own = own.map(|(token, files)| {
-            known.add_own(&token);
-            files
+            known.push(own_credential(&token));
+            Arc::new(files)
         });
-        let (known, changed) = (RwLock::new(known), watch::Sender::new(()));
-        Credentials { shared: Arc::new(Shared { own, known, changed }) }
+        let known = known.into_iter().map(|credential| (credential.hash, credential)).collect();
+        Credentials { own, known: Arc::new(RwLock::new(known)) }
     }
 
     /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing about the secret.
@@ -140,7 +109,7 @@ impl Credentials {
         let hash = secret.map(blake3::hash);
         let known = self.known();
         let of = |owner: &str, role, credential| Identity { owner: owner.into(), role, credential };
-        match hash.and_then(|hash| known.by_hash(&hash)) {
+        match hash.and_then(|hash| known.get(hash.as_bytes())) {
             Some(found) => match status(found) {
                 None => Ok(of(&found.owner, found.role, hash)),
                 Some(why) => Err(Status::unauthenticated(format!("this credential {why}"))),
@@ -164,10 +133,14 @@ impl Credentials {
     ) -> Result<(Token, Credential), CoordinatorGone> {
         let token = Token::random();
         let credential = {
-            let mut known = self.shared.known.write().expect("nobody panics while holding it");
-            let credential = known.next(&token, owner, role, lifetime);
+            let mut known = self.known.write().expect("nobody panics while holding it");
+            let mut credential = new_credential(known.values(), &token, owner, role);
+            credential.expires_at_ms = lifetime.map(|lifetime| {
+                let lifetime_ms = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
+                credential.created_at_ms.saturating_add(lifetime_ms)
+            });
             // Nobody knows the secret before it is durable, so that nobody can use it.
-            known.add(credential.clone());
+            known.insert(credential.hash, credential.clone());
             credential
         };
         farm.change_credential(CredentialChange::Add(credential.clone())).await?;
@@ -188,21 +161,21 @@ impl Credentials {
     ) -> Result<Option<Credential>, ServiceError> {
         let at_ms = unix_ms();
         let revoked = {
-            let mut known = self.shared.known.write().expect("nobody panics while holding it");
-            let found = known.0.values_mut().find(|credential| credential.id == id);
+            let mut known = self.known.write().expect("nobody panics while holding it");
+            let found = known.values_mut().find(|credential| credential.id == id);
             let Some(credential) = found else { return Ok(None) };
             let revoked_at_ms = Some(credential.revoked_at_ms.unwrap_or(at_ms));
             let revoked = Credential { revoked_at_ms, ..credential.clone() };
-            match self.shared.own.as_ref().filter(|_| id == OWN) {
+            match self.own.as_ref().filter(|_| id == OWN) {
                 Some(files) => {
-                    known.add_own(&files.renew()?);
-                    known.0.remove(&revoked.hash);
+                    let renewed = own_credential(&files.renew()?);
+                    known.insert(renewed.hash, renewed);
+                    known.remove(&revoked.hash);
                 }
                 None => *credential = revoked.clone(),
             }
             revoked
         };
-        self.shared.changed.send_replace(());
         if id != OWN {
             farm.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
         }
@@ -212,16 +185,14 @@ impl Credentials {
     /// All credentials, the oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Credential> {
-        let known = self.known();
-        let mut all: Vec<Credential> = known.0.values().cloned().collect();
+        let mut all: Vec<Credential> = self.known().values().cloned().collect();
         all.sort_by_key(|credential| credential.id);
         all
     }
 
     /// Whether somebody has, or had, a credential of this owner.
     pub(super) fn know(&self, owner: &str) -> bool {
-        let known = self.known();
-        known.0.values().any(|credential| credential.owner == owner)
+        self.known().values().any(|credential| credential.owner == owner)
     }
 
     /// The default scope of audits: between owners as soon as two of them may count.
@@ -231,7 +202,7 @@ impl Credentials {
             let is_worker = matches!(credential.role, Role::Worker | Role::TrustedWorker);
             is_worker && status(credential).is_none()
         };
-        let owners = known.0.values().filter(counts).map(|credential| &credential.owner);
+        let owners = known.values().filter(counts).map(|credential| &credential.owner);
         if owners.collect::<BTreeSet<_>>().len() >= 2 {
             AuditScope::Owners
         } else {
@@ -239,16 +210,10 @@ impl Credentials {
         }
     }
 
-    /// Completes when the identity's credential has expired or is revoked, with a status that says so.
-    pub async fn ended(&self, identity: &Identity) -> Status {
-        /// How often expiry is looked at.
-        const INTERVAL: Duration = Duration::from_secs(1);
-        let mut changed = self.shared.changed.subscribe();
+    /// Completes within a second after the identity's credential has expired or was revoked, with a status that says so.
+    pub(super) async fn ended(&self, identity: &Identity) -> Status {
         while self.still_allow(identity) {
-            tokio::select! {
-                _ = changed.changed() => {}
-                () = tokio::time::sleep(INTERVAL) => {}
-            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
         Status::unauthenticated(
             "the credential has expired or was revoked; ask the farm's operator for another one",
@@ -256,18 +221,20 @@ impl Credentials {
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
-        self.shared.known.read().expect("nobody panics while holding it")
+        self.known.read().expect("nobody panics while holding it")
     }
 
     /// Whether access is open, so that a request without a credential is an admin's.
     pub(super) fn are_needless(&self) -> bool {
-        self.shared.own.is_none()
+        self.own.is_none()
     }
 
     /// Whether the identity's credential is still valid.
     pub(super) fn still_allow(&self, identity: &Identity) -> bool {
         let known = self.known();
-        let is_valid = |hash| known.by_hash(&hash).is_some_and(|found| status(found).is_none());
+        let is_valid = |hash: blake3::Hash| {
+            known.get(hash.as_bytes()).is_some_and(|found| status(found).is_none())
+        };
         identity.credential.is_none_or(is_valid)
     }
 }
@@ -330,7 +297,7 @@ pub(super) fn admission(extensions: &Extensions) -> &Admission {
 /// rate limits it, so that all workers of an owner may come back at once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
-    let peer = admission(request.extensions()).peer();
+    let peer = admission(request.extensions()).peer;
     match gate.identify(given.and_then(|given| bearer(given.as_bytes())), peer) {
         Ok(identity) => {
             if is_of_worker(request.uri().path()) {
@@ -358,6 +325,13 @@ pub(super) fn bearer(given: &[u8]) -> Option<&[u8]> {
 /// The identity behind a request that has passed the gate.
 pub(super) fn identity<T>(request: &tonic::Request<T>) -> Identity {
     request.extensions().get::<Identity>().expect("it has passed the gate").clone()
+}
+
+/// The identity behind a request, which must have this right, and what is asked for.
+pub(super) fn allowed<T>(request: tonic::Request<T>, right: Right) -> Result<(Identity, T), Status> {
+    let identity = identity(&request);
+    identity.require(right)?;
+    Ok((identity, request.into_inner()))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use farm::JobId;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ledger::{Draft, Evidence, LedgerFault, unix_ms};
+use ledger::{Draft, Evidence, LedgerFault, unix_ms, with_suffix};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::AsyncReadExt;
 use tokio::sync::{Semaphore, mpsc};
@@ -52,21 +52,13 @@ pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send
 pub(super) struct Client<T>(mpsc::Sender<Result<T, Status>>);
 
 impl<T> Client<T> {
-    /// Waits until the next answer has room.
-    ///
-    /// # Errors
-    ///
-    /// A status, if the client is gone or takes nothing.
-    pub(super) async fn send(&self, answer: T) -> Result<(), Status> {
+    /// Waits until the next answer has room. It fails if the client is gone or takes nothing.
+    async fn send(&self, answer: T) -> Result<(), Status> {
         let sent = self.0.send_timeout(Ok(answer), PATIENCE).await;
         sent.map_err(|_| Status::deadline_exceeded("nobody takes the answers"))
     }
 
     /// Waits until the next answer has room, for as long as the client stays. A person may pause what reads the answers.
-    ///
-    /// # Errors
-    ///
-    /// A status, if the client is gone.
     pub(super) async fn send_patiently(&self, answer: T) -> Result<(), Status> {
         let sent = self.0.send(Ok(answer)).await;
         sent.map_err(|_| Status::cancelled("nobody takes the answers"))
@@ -81,8 +73,6 @@ impl Client<v1::Piece> {
         loop {
             let mut data = Vec::with_capacity(PIECE);
             let read = (&mut file).take(PIECE as u64).read_to_end(&mut data).await;
-            let read =
-                read.inspect_err(|error| tracing::warn!(%error, "a file was not sent to its end"));
             let is_last = read.map_err(internal)? < PIECE;
             hasher.update(&data);
             let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
@@ -132,25 +122,17 @@ pub(super) struct Downloads {
 }
 
 impl Downloads {
-    /// Those of this ledger, if it is in a file; `copied_at` is set after each copy.
     pub(super) fn of(ledger: Option<Arc<Path>>, copied_at: Gauge) -> Downloads {
         let [bundles, bundle, copy] = [PLACES, 1, 1].map(|places| Arc::new(Semaphore::new(places)));
         Downloads { ledger, bundles, bundle, copy, copied_at }
     }
 
     fn ledger(&self) -> Result<Arc<Path>, Status> {
-        self.ledger.clone().ok_or_else(|| {
-            Status::failed_precondition(
-                "this coordinator keeps its ledger in memory, and sends nothing of it",
-            )
-        })
+        let none = || Status::failed_precondition("the ledger is in memory, and nothing of it is sent");
+        self.ledger.clone().ok_or_else(none)
     }
 
-    /// Writes the bundle of a job when its turn has come, and sends it.
-    ///
-    /// # Errors
-    ///
-    /// A status, if there is no ledger or no such job, if too many bundles are on their way, or if a file fails.
+    /// Writes the bundle of a job when its turn has come, and sends it. It fails if too many bundles are on their way.
     pub(super) async fn bundle(self, job: JobId, client: Client<v1::Piece>) -> Result<(), Status> {
         let ledger = self.ledger()?;
         let _place = self.bundles.try_acquire_owned().map_err(|_| {
@@ -182,11 +164,7 @@ impl Downloads {
         client.send_file(written.await.map_err(internal)?.map_err(failed)?).await
     }
 
-    /// Copies the ledger, and sends the copy with its hash.
-    ///
-    /// # Errors
-    ///
-    /// A status, if another copy is being made, if there is no ledger, or if a file fails.
+    /// Copies the ledger, and sends the copy with its hash. It fails if another copy is being made.
     pub(super) async fn copy(self, client: Client<v1::Piece>) -> Result<(), Status> {
         let ledger = self.ledger()?;
         let turn = self.copy.try_acquire_owned().map_err(|_| {
@@ -199,13 +177,9 @@ impl Downloads {
             Status::internal(reason)
         };
         let copied = spawn_blocking(move || {
-            // A file beside the ledger, which is removed in the end.
-            let beside = |end: &str| {
-                let mut name = ledger.as_os_str().to_owned();
-                name.push(end);
-                PathBuf::from(name)
-            };
-            let draft = Draft::begin(beside(".sending"), &beside(".sent"))?;
+            // It is beside the ledger, and is removed in the end.
+            let at = with_suffix(&ledger, ".sending");
+            let draft = Draft::begin(at, &with_suffix(&ledger, ".sent"))?;
             draft.copy_from(&ledger)?;
             Ok((turn, File::open(draft.path())?, draft))
         });
@@ -261,6 +235,7 @@ fn write(
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
     use board::{Method, Problem};
     use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Slice};

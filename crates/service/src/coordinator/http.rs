@@ -111,7 +111,7 @@ async fn harden(request: Request, next: Next) -> Response {
         (header::CACHE_CONTROL, "no-store"),
     ];
     let connection = request.extensions().get::<Admission>();
-    let is_encrypted = connection.is_some_and(Admission::is_encrypted);
+    let is_encrypted = connection.is_some_and(|connection| connection.is_encrypted);
     let root = page::root(request.uri().path());
     let mut answer = next.run(request).await;
     if let Some(fault) = answer.extensions_mut().remove::<Fault>() {

@@ -16,7 +16,7 @@ use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_server::ClientService;
 use wire::{AuditDefaults, WireError, v1};
 
-use super::credentials::identity;
+use super::credentials::{allowed, identity};
 use super::downloads::{Answers, Downloads, answers};
 use super::plans::known;
 use super::{Credentials, FarmHandle, Identity, Plans, Right};
@@ -37,10 +37,6 @@ pub(super) struct JobApi {
 
 impl JobApi {
     /// Has the farm carry out a request, if the identity allows it.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why not.
     pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
         let seed = rand::random::<u64>() >> 1;
         let defaults = AuditDefaults { seed, usual: self.credentials.across() };
@@ -58,11 +54,7 @@ impl JobApi {
         Ok(answer)
     }
 
-    /// One job.
-    ///
-    /// # Errors
-    ///
-    /// A status that says that there is none of this number.
+    /// The job of this number, if there is one.
     pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
         self.farm.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
@@ -147,23 +139,19 @@ impl JobApi {
     }
 }
 
+/// The answer to a call.
+type Reply<T> = Result<Response<T>, Status>;
+
 #[tonic::async_trait]
 impl ClientService for JobApi {
-    async fn ask(
-        &self,
-        request: Request<v1::AskRequest>,
-    ) -> Result<Response<v1::AskResponse>, Status> {
+    async fn ask(&self, request: Request<v1::AskRequest>) -> Reply<v1::AskResponse> {
         let identity = identity(&request);
         let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
         Ok(Response::new(JobApi::ask(self, &identity, asked).await?.into()))
     }
 
-    async fn list(
-        &self,
-        request: Request<v1::ListRequest>,
-    ) -> Result<Response<v1::ListResponse>, Status> {
-        identity(&request).require(Right::See)?;
-        let v1::ListRequest { page_size, after, ended } = request.into_inner();
+    async fn list(&self, request: Request<v1::ListRequest>) -> Reply<v1::ListResponse> {
+        let (_, v1::ListRequest { page_size, after, ended }) = allowed(request, Right::See)?;
         let most = match page_size {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
@@ -185,21 +173,16 @@ impl ClientService for JobApi {
         Ok(Response::new(v1::ListResponse { jobs, more }))
     }
 
-    async fn get(&self, request: Request<v1::JobRequest>) -> Result<Response<v1::Job>, Status> {
-        identity(&request).require(Right::See)?;
-        let job = self.view(JobId(request.into_inner().job)).await?;
-        Ok(Response::new(job.into()))
+    async fn get(&self, request: Request<v1::JobRequest>) -> Reply<v1::Job> {
+        let (_, v1::JobRequest { job }) = allowed(request, Right::See)?;
+        Ok(Response::new(self.view(JobId(job)).await?.into()))
     }
 
     type WatchStream = Answers<v1::Job>;
 
-    async fn watch(
-        &self,
-        request: Request<v1::JobRequest>,
-    ) -> Result<Response<Self::WatchStream>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::See)?;
-        let mut job = self.view(JobId(request.into_inner().job)).await?;
+    async fn watch(&self, request: Request<v1::JobRequest>) -> Reply<Self::WatchStream> {
+        let (identity, v1::JobRequest { job }) = allowed(request, Right::See)?;
+        let mut job = self.view(JobId(job)).await?;
         let jobs = self.clone();
         Ok(answers(identity, self.credentials.clone(), |client| async move {
             loop {
@@ -218,24 +201,18 @@ impl ClientService for JobApi {
 
     type ExportStream = Answers<v1::Piece>;
 
-    async fn export(
-        &self,
-        request: Request<v1::JobRequest>,
-    ) -> Result<Response<Self::ExportStream>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::See)?;
-        let job = JobId(request.into_inner().job);
+    async fn export(&self, request: Request<v1::JobRequest>) -> Reply<Self::ExportStream> {
+        let (identity, v1::JobRequest { job }) = allowed(request, Right::See)?;
         let downloads = self.downloads.clone();
-        Ok(answers(identity, self.credentials.clone(), |client| downloads.bundle(job, client)))
+        let make = |client| downloads.bundle(JobId(job), client);
+        Ok(answers(identity, self.credentials.clone(), make))
     }
 
     async fn create_token(
         &self,
         request: Request<v1::CreateTokenRequest>,
-    ) -> Result<Response<v1::CreateTokenResponse>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Decide)?;
-        let request = request.into_inner();
+    ) -> Reply<v1::CreateTokenResponse> {
+        let (identity, request) = allowed(request, Right::Decide)?;
         let role = Role::named(&request.role).ok_or(WireError::Missing("role"))?;
         let owner = wire::name("owner", request.owner)?;
         if owner.contains('/') {
@@ -255,19 +232,14 @@ impl ClientService for JobApi {
     async fn list_tokens(
         &self,
         request: Request<v1::ListTokensRequest>,
-    ) -> Result<Response<v1::ListTokensResponse>, Status> {
-        identity(&request).require(Right::Decide)?;
+    ) -> Reply<v1::ListTokensResponse> {
+        allowed(request, Right::Decide)?;
         let tokens = self.credentials.list().into_iter().map(reported).collect();
         Ok(Response::new(v1::ListTokensResponse { tokens }))
     }
 
-    async fn revoke_token(
-        &self,
-        request: Request<v1::RevokeTokenRequest>,
-    ) -> Result<Response<v1::Token>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Decide)?;
-        let id = request.into_inner().id;
+    async fn revoke_token(&self, request: Request<v1::RevokeTokenRequest>) -> Reply<v1::Token> {
+        let (identity, v1::RevokeTokenRequest { id }) = allowed(request, Right::Decide)?;
         let revoked = self.credentials.revoke(&self.farm, id).await;
         let revoked = revoked.map_err(|error| Status::unavailable(error.to_string()))?;
         let none =
@@ -280,11 +252,12 @@ impl ClientService for JobApi {
     async fn list_workers(
         &self,
         request: Request<v1::ListWorkersRequest>,
-    ) -> Result<Response<v1::ListWorkersResponse>, Status> {
-        identity(&request).require(Right::See)?;
+    ) -> Reply<v1::ListWorkersResponse> {
+        allowed(request, Right::See)?;
         let seen = self.farm.look(|farm| {
+            let workers: Vec<WorkerView> = farm.worker_views().collect();
             let distrusted: Vec<Party> = farm.distrusted().cloned().collect();
-            (farm.worker_views().collect::<Vec<_>>(), distrusted, farm.leasable_threads())
+            (workers, distrusted, farm.leasable_threads())
         });
         let (workers, distrusted, leasable_threads) = seen.await?;
         let worker = |view: WorkerView| v1::Worker {
@@ -309,8 +282,8 @@ impl ClientService for JobApi {
     async fn list_owners(
         &self,
         request: Request<v1::ListOwnersRequest>,
-    ) -> Result<Response<v1::ListOwnersResponse>, Status> {
-        identity(&request).require(Right::See)?;
+    ) -> Reply<v1::ListOwnersResponse> {
+        allowed(request, Right::See)?;
         let owners = self.farm.look(|farm| farm.owners()).await?;
         let owners = owners.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListOwnersResponse { owners }))
@@ -318,12 +291,8 @@ impl ClientService for JobApi {
 
     type BackupStream = Answers<v1::Piece>;
 
-    async fn backup(
-        &self,
-        request: Request<v1::BackupRequest>,
-    ) -> Result<Response<Self::BackupStream>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Decide)?;
+    async fn backup(&self, request: Request<v1::BackupRequest>) -> Reply<Self::BackupStream> {
+        let (identity, _) = allowed(request, Right::Decide)?;
         tracing::info!(by = identity.owner, "a copy of the ledger is being made");
         let downloads = self.downloads.clone();
         Ok(answers(identity, self.credentials.clone(), |client| downloads.copy(client)))
@@ -349,13 +318,7 @@ fn log(ask: &Wanted, answer: &Answer, by: &str) {
         }
         (Wanted::Grant { .. }, Answer::Owner(OwnerView { owner, share, .. })) => {
             let Share { weight, limit_us } = share;
-            tracing::warn!(
-                owner,
-                by,
-                weight,
-                limit_us,
-                "what the jobs of an owner may take was changed"
-            );
+            tracing::warn!(owner, by, weight, limit_us, "the share of an owner was changed");
         }
         (Wanted::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");

@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
-pub use self::listen::{Connection, Listener};
+pub use self::listen::Listener;
 use super::Identity;
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
@@ -44,8 +44,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of connections that one address may make at once. Each second makes up for some;
-    /// beyond them, further ones are closed.
+    /// Number of connections that one address may make at once; further ones are closed.
     pub visits: u32,
     /// A connection of which no request was admitted ends when so many others have come after it.
     pub strangers: usize,
@@ -101,9 +100,9 @@ pub(super) fn requests() -> Rates<String> {
 
 /// The key by which requests are counted together.
 pub(super) fn asker(identity: &Identity, admission: &Admission) -> String {
-    match identity.credential.is_none() {
-        true => machine(admission.peer()).to_string(),
-        false => identity.owner.clone(),
+    match identity.credential {
+        None => machine(admission.peer).to_string(),
+        Some(_) => identity.owner.clone(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ledger::{CredentialChange, Ledger, LedgerFault, LedgerView, Role};
 
-use super::credentials::{ADMIN_OWNER, Known, status};
+use super::credentials::{ADMIN_OWNER, new_credential, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
 use crate::{KeyFolder, Token, os, secret_file};
@@ -87,10 +87,10 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
     let path = keys.with_folder(role.name())?;
     let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
-    let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
-    match known.by_hash(&token.hash()) {
+    let known = ledger.credentials().map_err(at_ledger)?;
+    match known.iter().find(|credential| credential.hash == *token.hash().as_bytes()) {
         None => {
-            let credential = known.next(&token, owner, role, None);
+            let credential = new_credential(&known, &token, owner, role);
             ledger.change_credential(&CredentialChange::Add(credential)).map_err(at_ledger)?;
         }
         Some(credential) if status(credential).is_some() => {

@@ -1,7 +1,6 @@
 //! What is served on the port, the service of workers, and the phases of a coordinator: its health, and what it answers
 //! meanwhile.
 
-use std::io;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
@@ -12,8 +11,9 @@ use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::any;
 use ledger::Role;
 use tokio::sync::{Notify, mpsc};
+use tokio_rustls::TlsAcceptor;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_stream::{Stream, StreamExt};
 use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
@@ -24,13 +24,13 @@ use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::{LIVENESS, MAX_MESSAGE_BYTES, READINESS, v1};
 
-use super::credentials::{Gate, admit, identity};
+use super::credentials::{Gate, admit, allowed};
 use super::downloads::{Answers, Downloads};
 use super::http::{is_grpc, only_grpc};
 use super::job_api::JobApi;
-use super::limits::{self, Connection, Limits, Places};
+use super::limits::{self, Limits, Listener, Places};
 use super::session::Peer;
-use super::{Credentials, FarmHandle, Plans, Right, host};
+use super::{Credentials, FarmHandle, Right, host};
 use crate::error::{CoordinatorGone, ServiceError};
 
 /// Number of messages of a session that may wait for the network.
@@ -45,12 +45,13 @@ pub struct Phases {
     stop: Arc<Notify>,
 }
 
-/// Serves health at once, and everything else as the phases say. The future completes when the last phase has come and every
-/// stream has ended.
+/// Serves health at once, and everything else as the phases say: over TLS as `tls` says, or in plain text. The future completes
+/// when the last phase has come and every stream has ended.
 pub async fn serve(
-    connections: impl Stream<Item = io::Result<Connection>>,
-    limits: Limits,
+    listener: Listener,
+    tls: Option<TlsAcceptor>,
 ) -> (Phases, impl Future<Output = Result<(), ServiceError>>) {
+    let limits = listener.limits;
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
     let phases = Phases { reporter, late: Late::default(), limits, stop: Arc::default() };
@@ -61,7 +62,7 @@ pub async fn serve(
     let server = async move {
         let stopped = async move { stop.notified().await };
         let server = limits::server().add_routes(routes.into());
-        let served = server.serve_with_incoming_shutdown(connections, stopped).await;
+        let served = server.serve_with_incoming_shutdown(listener.connections(tls), stopped).await;
         served.map_err(|error| anyhow::Error::from(error).into())
     };
     (phases, server)
@@ -98,21 +99,10 @@ impl Phases {
 fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
-    let plans = Arc::<Plans>::default();
     let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
-    let jobs = JobApi {
-        farm: farm.clone(),
-        plans: plans.clone(),
-        credentials: credentials.clone(),
-        downloads,
-    };
+    let jobs = JobApi { farm, plans: Arc::default(), credentials, downloads };
     let pages = super::http::routes(gate.clone(), jobs.clone());
-    let workers = Workers {
-        farm: farm.clone(),
-        plans: plans.clone(),
-        credentials: credentials.clone(),
-        sessions: Places::new(limits.workers_per_owner),
-    };
+    let workers = Workers { jobs: jobs.clone(), sessions: Places::new(limits.workers_per_owner) };
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -124,11 +114,8 @@ fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Rout
 }
 
 /// The service of workers.
-#[derive(Clone)]
 struct Workers {
-    farm: FarmHandle,
-    plans: Arc<Plans>,
-    credentials: Credentials,
+    jobs: JobApi,
     sessions: Places,
 }
 
@@ -140,20 +127,18 @@ impl FarmService for Workers {
         &self,
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Count)?;
+        let (identity, messages) = allowed(request, Right::Count)?;
         let place = self.sessions.take(&identity.owner).ok_or_else(|| {
             let owner = &identity.owner;
             Status::resource_exhausted(format!("{owner} has as many workers as an owner may"))
         })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
-        let messages = request.into_inner().map_while(Result::ok).map(TryInto::try_into);
+        let messages = messages.map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
         let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
-        let credentials = self.credentials.clone();
+        let JobApi { farm, plans, credentials, .. } = self.jobs.clone();
         let ended = Box::pin(async move { credentials.ended(&identity).await });
         let peer = Peer { owner, is_trusted, messages: Box::pin(messages), ended };
-        let (farm, plans) = (self.farm.clone(), self.plans.clone());
         let session = tokio::spawn(async move {
             let _place = place;
             host(farm, plans, peer, out).await
@@ -211,7 +196,7 @@ mod tests {
     use wire::v1::client_service_client::ClientServiceClient;
 
     use super::*;
-    use crate::coordinator::{EventLoop, Limits, Listener};
+    use crate::coordinator::EventLoop;
 
     /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a
     /// client ends.
@@ -232,7 +217,7 @@ mod tests {
         let any = "127.0.0.1:0".parse().expect("it is an address");
         let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
         let url = format!("http://{}", listener.addresses().expect("it is bound")[0]);
-        let (phases, server) = serve(listener.connections(None), Limits::default()).await;
+        let (phases, server) = serve(listener, None).await;
         let mut server = tokio::spawn(server);
         let endpoint = Channel::from_shared(url).expect("it is a URL");
         let channel = endpoint.connect().await.expect("it listens");

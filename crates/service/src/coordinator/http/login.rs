@@ -72,7 +72,7 @@ impl Web {
         match (secret, login) {
             (None, Some(identity)) if credentials.still_allow(&identity) => Ok(identity),
             _ => {
-                let peer = admission(&parts.extensions).peer();
+                let peer = admission(&parts.extensions).peer;
                 Ok(self.gate.identify(secret, peer)?)
             }
         }
@@ -81,7 +81,7 @@ impl Web {
 
 /// The name of the cookie of a login. Browsers let nobody set one of the first name but this farm, over TLS.
 fn cookie_name(parts: &Parts) -> &'static str {
-    if admission(&parts.extensions).is_encrypted() { "__Host-queens" } else { "queens" }
+    if admission(&parts.extensions).is_encrypted { "__Host-queens" } else { "queens" }
 }
 
 /// The secret of the login that a request belongs to.
@@ -131,7 +131,7 @@ fn cookie(parts: &Parts, value: &str, seconds: u64) -> HeaderValue {
 /// Begins a login, if the credential may see the farm.
 pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) -> Response {
     let refused = |status: StatusCode, why: &str| (status, page::login(Some(why))).into_response();
-    let peer = admission(&parts.extensions).peer();
+    let peer = admission(&parts.extensions).peer;
     if !web.attempts.allow(&machine(peer)) {
         let why = "too many have tried to log in from this address; wait a second";
         return refused(StatusCode::TOO_MANY_REQUESTS, why);

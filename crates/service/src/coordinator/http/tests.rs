@@ -66,7 +66,7 @@ async fn serving_ledger(
     let credentials = Credentials::new(own, known());
     let pin = authority.as_ref().map(Authority::pin);
     let tls = authority.map(|authority| authority.acceptor());
-    let (phases, server) = serve(listener.connections(tls), Limits::default()).await;
+    let (phases, server) = serve(listener, tls).await;
     phases.open(credentials.clone(), handle.clone()).await;
     tokio::spawn(server);
     Served { address, pin, credentials, farm: handle }

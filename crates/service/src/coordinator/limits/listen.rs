@@ -18,6 +18,7 @@ use futures_util::stream::select_all;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Timeout, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -36,7 +37,7 @@ const STRANGER: u64 = 2 * CONNECTION_WINDOW as u64;
 #[derive(Debug)]
 pub struct Listener {
     listeners: Vec<TcpListener>,
-    limits: Limits,
+    pub(in crate::coordinator) limits: Limits,
 }
 
 impl Listener {
@@ -65,7 +66,7 @@ impl Listener {
     }
 
     /// Accepts connections for ever, within the limits: over TLS as `tls` says, or in plain text.
-    pub fn connections(
+    pub(in crate::coordinator) fn connections(
         self,
         tls: Option<TlsAcceptor>,
     ) -> impl Stream<Item = io::Result<Connection>> {
@@ -106,27 +107,18 @@ impl Listener {
                 }
                 let (stranger, pushed_out) = oneshot::channel();
                 strangers.push_back(stranger);
-                let too_late = tokio::time::sleep(limits.admission);
-                let admission = Admission {
-                    is_granted: Arc::default(),
-                    peer: peer.ip(),
-                    is_encrypted: tls.is_some(),
-                };
+                let mut end = Box::pin(timeout(limits.admission, pushed_out));
+                let (is_granted, is_encrypted) = (Arc::default(), tls.is_some());
+                let admission = Admission { is_granted, peer: peer.ip(), is_encrypted };
                 let (tls, sender) = (tls.clone(), sender.clone());
                 tokio::spawn(async move {
-                    let mut end = Box::pin(async move {
-                        tokio::select! {
-                            () = too_late => {}
-                            _ = pushed_out => {}
-                        }
-                    });
                     let stream = tokio::select! {
                         stream = open(stream, tls) => stream,
-                        () = &mut end => return,
+                        _ = &mut end => return,
                     };
                     match stream {
                         Ok(stream) => {
-                            let end: End = Some(end);
+                            let end = Some(end);
                             let connection =
                                 Connection { stream, admission, end, read: 0, _permit: permit };
                             let _ = sender.send(Ok(connection)).await;
@@ -166,38 +158,28 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// A connection that ends if none of its requests is admitted in time, or within so many bytes. So
 /// strangers cannot occupy places, whatever they send. Once a request was admitted, HTTP/2 pings
 /// watch the connection.
-pub struct Connection {
+pub(in crate::coordinator) struct Connection {
     stream: Opened,
     admission: Admission,
-    end: End,
+    /// When it ends if it is not admitted; `None` once it is.
+    end: Option<Pin<Box<Timeout<oneshot::Receiver<()>>>>>,
     /// Bytes that were read before it was.
     read: u64,
     _permit: OwnedSemaphorePermit,
 }
 
-/// When a connection ends that is not admitted; `None` once it is.
-type End = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
-
 /// Where a connection comes from, and whether a request of it was admitted. Every request carries
 /// the value of its connection.
 #[derive(Clone, Debug)]
-pub struct Admission {
+pub(in crate::coordinator) struct Admission {
     is_granted: Arc<AtomicBool>,
-    peer: IpAddr,
-    is_encrypted: bool,
+    /// The address at the other end.
+    pub(in crate::coordinator) peer: IpAddr,
+    /// Whether the connection is over TLS.
+    pub(in crate::coordinator) is_encrypted: bool,
 }
 
 impl Admission {
-    /// Whether the connection is over TLS.
-    pub(in crate::coordinator) fn is_encrypted(&self) -> bool {
-        self.is_encrypted
-    }
-
-    /// The address at the other end.
-    pub(in crate::coordinator) fn peer(&self) -> IpAddr {
-        self.peer
-    }
-
     /// Lets the connection stay.
     pub(in crate::coordinator) fn grant(&self) {
         self.is_granted.store(true, Ordering::Relaxed);
