@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use farm::JobId;
+use farm::{JobId, Progress};
 
 /// The most slots of a ring.
 const SLOTS: i64 = 2_160;
@@ -53,8 +53,22 @@ struct Ring {
 }
 
 impl History {
+    /// Notes what was counted of jobs until `unix_ms`, while so many workers were connected. A job of which nothing was counted
+    /// for a week is forgotten.
+    pub fn note(&mut self, unix_ms: i64, progress: &[Progress], workers: usize) {
+        let mut all = Load { placements: 0.0, workers: workers as u64 };
+        for &Progress { job, placements, workers } in progress {
+            all.placements += placements;
+            self.add(Some(job), unix_ms, Load { placements, workers: workers as u64 });
+        }
+        if all != Load::default() {
+            self.add(None, unix_ms, all);
+        }
+        self.forget(unix_ms);
+    }
+
     /// Notes work for a job, or for the farm, until `unix_ms`.
-    pub fn add(&mut self, job: Option<JobId>, unix_ms: i64, load: Load) {
+    fn add(&mut self, job: Option<JobId>, unix_ms: i64, load: Load) {
         let new = || Ring { slot_ms: SHORTEST_MS, loads: VecDeque::new() };
         let ring = self.rings.entry(job).or_insert_with(new);
         ring.push(unix_ms.div_euclid(ring.slot_ms), load);
@@ -67,8 +81,7 @@ impl History {
         }
     }
 
-    /// Forgets jobs of which nothing was counted for a week before `unix_ms`.
-    pub fn forget(&mut self, unix_ms: i64) {
+    fn forget(&mut self, unix_ms: i64) {
         let is_kept = |ring: &Ring| {
             ring.loads.back().is_some_and(|&(slot, _)| slot * ring.slot_ms > unix_ms - KEPT_MS)
         };
@@ -145,6 +158,18 @@ mod tests {
 
     fn sum(past: &Past) -> f64 {
         past.loads.iter().map(|load| load.placements).sum()
+    }
+
+    #[test]
+    fn what_was_done_is_remembered_with_its_workers() {
+        let mut history = History::default();
+        history.note(0, &[], 0);
+        assert_eq!(history.of(None, 10_000, None), None);
+        let of = |job, placements| Progress { job: JobId(job), placements, workers: 3 };
+        history.note(1, &[of(1, 7.0), of(2, 2.0)], 4);
+        let loads = |job| history.of(job, 10_000, None).expect("they are news").loads;
+        assert_eq!(loads(JOB), [Load { placements: 7.0, workers: 3 }]);
+        assert_eq!(loads(None), [Load { placements: 9.0, workers: 4 }]);
     }
 
     #[test]

@@ -35,4 +35,4 @@ pub use jobs::{EndedBefore, Typed, jobs, refused_submission, submission};
 pub use parts::{Page, Part};
 pub use people::{owner, owners, worker};
 pub use snapshot::{CellRecord, Credits, JobDetail, JobRecord, Snapshot};
-pub use workers::{last_page_of_workers, workers};
+pub use workers::workers;

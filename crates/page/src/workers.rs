@@ -19,11 +19,6 @@ const SILENT: Duration = Duration::from_secs(60);
 /// A worker is slow if its threads count less than this part of what is usual for its backend and job.
 const SLOW: f64 = 0.5;
 
-/// The number of the last page, from 0 on.
-pub fn last_page_of_workers(snapshot: &Snapshot) -> usize {
-    snapshot.overview.workers.len().saturating_sub(1) / ON_A_PAGE
-}
-
 /// A worker, and what is remarkable about it.
 pub(crate) struct Marked<'a> {
     pub(crate) detail: &'a WorkerView,
@@ -36,7 +31,7 @@ pub(crate) struct Marked<'a> {
 /// A page of the connected workers, from 0 on. Those that need somebody to look come first.
 pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     let Overview { workers, distrusted, .. } = &snapshot.overview;
-    let (marked, last) = (marked(&snapshot.overview), last_page_of_workers(snapshot));
+    let (marked, last) = (marked(&snapshot.overview), workers.len().saturating_sub(1) / ON_A_PAGE);
     let page = page.min(last);
     let shown = marked.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE);
     let troubled = marked.iter().filter(|worker| !worker.troubles.is_empty()).count();

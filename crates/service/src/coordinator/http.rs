@@ -10,27 +10,24 @@
 //! any further right.
 
 mod acts;
-mod fault;
 mod fields;
 mod login;
 mod pages;
-mod past;
 mod records;
 
-use std::convert::Infallible;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Version, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use tonic::Status;
 use tonic::codegen::http;
+use tonic::{Code, Status};
 use tower_http::csrf::CsrfLayer;
 
-pub(super) use self::fault::Fault;
 use self::login::Logins;
 use self::pages::Show;
 use super::credentials::Gate;
@@ -46,7 +43,7 @@ const MAX_FORM: usize = 16 << 10;
 struct Web {
     jobs: JobApi,
     gate: Gate,
-    show: Show,
+    show: Arc<Show>,
     logins: Logins,
     /// Attempts to log in.
     attempts: Rates<IpAddr>,
@@ -54,7 +51,7 @@ struct Web {
 
 /// All routes. Those of `readers` are only for callers that may see the farm. Must be called within a runtime.
 pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
-    let (show, logins) = (Show::of(jobs.farm.clone()), Logins::default());
+    let (show, logins) = (Arc::new(Show::of(jobs.farm.clone())), Logins::default());
     let web = Web { jobs, gate, show, logins, attempts: limits::logins() };
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
@@ -76,7 +73,7 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
 
 /// All metrics: as OpenMetrics if the request accepts that, and otherwise as plain text, which every reader understands.
 async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Fault> {
-    let text = exposition(&web.jobs.farm).await?;
+    let text = exposition(&web.jobs.farm).await.map_err(Status::from)?;
     let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
     let (kind, text) = if accepted.any(|kinds| kinds.contains("application/openmetrics-text")) {
         ("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
@@ -86,12 +83,16 @@ async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response,
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
+fn no_such_page() -> Status {
+    Status::not_found("there is no such page")
+}
+
 /// The answer to an unknown address.
 async fn nothing(request: Request) -> Response {
     if is_grpc(&request) {
         Status::unimplemented("there is no such service").into_http()
     } else {
-        Fault::not_found("there is no such page").into_response()
+        Fault(no_such_page()).into_response()
     }
 }
 
@@ -114,11 +115,12 @@ async fn harden(request: Request, next: Next) -> Response {
     let is_encrypted = connection.is_some_and(|connection| connection.is_encrypted);
     let root = page::root(request.uri().path());
     let mut answer = next.run(request).await;
-    if let Some(fault) = answer.extensions_mut().remove::<Fault>() {
+    if let Some(Fault(refusal)) = answer.extensions_mut().remove() {
         let html = HeaderValue::from_static("text/html; charset=utf-8");
         answer.headers_mut().insert(header::CONTENT_TYPE, html);
         answer.headers_mut().remove(header::CONTENT_LENGTH);
-        *answer.body_mut() = fault.page(&root);
+        let page = page::fault(answer.status().as_u16(), refusal.message(), &root);
+        *answer.body_mut() = page.into_string().into();
     }
     if is_encrypted {
         let month = HeaderValue::from_static("max-age=2592000");
@@ -132,8 +134,12 @@ async fn harden(request: Request, next: Next) -> Response {
 
 /// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do
 /// so over HTTP/2 without TLS nor claim that a form is gRPC.
-pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
-    Ok(if is_grpc(&request) { next.run(request).await } else { Fault::no_grpc().into_response() })
+pub(super) async fn only_grpc(request: Request, next: Next) -> Response {
+    if is_grpc(&request) {
+        return next.run(request).await;
+    }
+    let text = "this is a gRPC service: it wants HTTP/2 and the content type application/grpc\n";
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response()
 }
 
 /// Whether a request is one of gRPC.
@@ -141,6 +147,44 @@ pub(super) fn is_grpc<B>(request: &http::Request<B>) -> bool {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let names_it = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
     request.version() == Version::HTTP_2 && names_it
+}
+
+/// A refusal: a status and one sentence for people.
+#[derive(Clone, Debug)]
+struct Fault(Status);
+
+impl From<Status> for Fault {
+    fn from(status: Status) -> Fault {
+        Fault(status)
+    }
+}
+
+/// The answer is the sentence. It carries the fault, of which a layer that knows the address makes a page.
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let status = status_code(&self.0);
+        let mut answer = (status, format!("{}\n", self.0.message())).into_response();
+        answer.extensions_mut().insert(self);
+        if status == StatusCode::UNAUTHORIZED {
+            let how = HeaderValue::from_static("Bearer");
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, how);
+        }
+        answer
+    }
+}
+
+/// The HTTP status for a gRPC status.
+fn status_code(status: &Status) -> StatusCode {
+    match status.code() {
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::InvalidArgument => StatusCode::BAD_REQUEST,
+        Code::FailedPrecondition | Code::AlreadyExists => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
 }
 
 #[cfg(test)]

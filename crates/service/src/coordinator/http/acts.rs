@@ -6,23 +6,22 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
 use axum::{Extension, Router};
 use board::MethodChoice;
-use farm::{AuditPolicy, JobId, Problem};
+use farm::{AuditPolicy, Problem};
 use maud::Markup;
 use tonic::Status;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
+use wire::v1::change::Change;
 
-use super::Web;
-use super::fault::{Fault, status_code};
 use super::fields::Fields;
-use super::pages::{Caller, job_id, reader};
-use crate::coordinator::Identity;
+use super::login::Caller;
+use super::pages::job_id;
+use super::{Fault, Web, no_such_page, status_code};
 
 /// The routes of all forms.
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/jobs", post(submit))
-        .route("/jobs/{id}/priority", post(set_priority))
         .route("/jobs/{id}/{action}", post(change))
 }
 
@@ -63,69 +62,58 @@ fn submission(form: &Fields) -> Result<v1::Submit, Status> {
 
 async fn submit(
     State(web): State<Web>,
-    caller: Caller,
+    Extension(caller): Extension<Caller>,
     form: Fields,
 ) -> Result<Redirect, (StatusCode, Markup)> {
     let submit = async |form| {
         let jobs = vec![submission(form)?];
-        let answer = web.jobs.ask(&caller.0, Asked::Submit(v1::Submissions { jobs })).await?;
+        let answer = web.jobs.ask(&caller.identity, Asked::Submit(v1::Submissions { jobs })).await?;
         answer.job().ok_or_else(|| Status::internal("a submission was answered with no job"))
     };
     match submit(&form).await {
         Ok(job) => Ok(Redirect::to(&format!("jobs/{}", job.id))),
         Err(refusal) => {
             let typed = |field: &str| form.text(field);
-            let page = page::refused_submission(&reader(&caller), refusal.message(), &typed);
+            let page = page::refused_submission(&caller.reader(), refusal.message(), &typed);
             Err((status_code(&refusal), page))
         }
     }
 }
 
+/// Changes a job, and shows it. A refused priority is shown in its form.
 async fn change(
     State(web): State<Web>,
     Path((job, action)): Path<(String, String)>,
-    Extension(identity): Extension<Identity>,
-) -> Result<Redirect, Fault> {
-    let change = match action.as_str() {
-        "pause" => v1::change::Change::Pause(v1::Pause {}),
-        "resume" => v1::change::Change::Resume(v1::Resume {}),
-        "cancel" => v1::change::Change::Cancel(v1::Cancel {}),
-        "withdraw" => v1::change::Change::Audit(v1::AuditPolicy::default()),
-        _ => return Err(Fault::not_found("there is no such page")),
-    };
-    Ok(act(&web, &identity, job_id(&job)?, change).await?)
-}
-
-async fn set_priority(
-    State(web): State<Web>,
-    Path(job): Path<String>,
-    caller: Caller,
+    Extension(caller): Extension<Caller>,
     form: Fields,
 ) -> Result<Response, Fault> {
     let malformed = "a priority is a whole number: jobs of higher priority are served first";
     let job = job_id(&job)?;
-    let change = match form.number("priority") {
-        Some(priority) => act(&web, &caller.0, job, v1::change::Change::Priority(priority)).await,
-        None => Err(Status::invalid_argument(malformed)),
+    let change = match action.as_str() {
+        "pause" => Ok(Change::Pause(v1::Pause {})),
+        "resume" => Ok(Change::Resume(v1::Resume {})),
+        "cancel" => Ok(Change::Cancel(v1::Cancel {})),
+        "withdraw" => Ok(Change::Audit(v1::AuditPolicy::default())),
+        "priority" => {
+            let priority = form.number("priority").map(Change::Priority);
+            priority.ok_or_else(|| Status::invalid_argument(malformed))
+        }
+        _ => return Err(Fault(no_such_page())),
     };
-    Ok(change.map_or_else(
-        |refusal| {
+    let answer = match change {
+        Ok(change) => {
+            let change = v1::Change { job: job.0, change: Some(change) };
+            web.jobs.ask(&caller.identity, Asked::Change(change)).await
+        }
+        Err(malformed) => Err(malformed),
+    };
+    match answer {
+        Ok(_) => Ok(Redirect::to(&format!("../{job}")).into_response()),
+        Err(refusal) if action == "priority" => {
             let typed = form.text("priority").unwrap_or_default();
-            let page = page::refused_priority(&reader(&caller), job, refusal.message(), typed);
-            (status_code(&refusal), page).into_response()
-        },
-        IntoResponse::into_response,
-    ))
-}
-
-/// Changes a job, and shows it.
-async fn act(
-    web: &Web,
-    identity: &Identity,
-    JobId(job): JobId,
-    change: v1::change::Change,
-) -> Result<Redirect, Status> {
-    let change = v1::Change { job, change: Some(change) };
-    web.jobs.ask(identity, Asked::Change(change)).await?;
-    Ok(Redirect::to(&format!("../{job}")))
+            let page = page::refused_priority(&caller.reader(), job, refusal.message(), typed);
+            Ok((status_code(&refusal), page).into_response())
+        }
+        Err(refusal) => Err(Fault(refusal)),
+    }
 }

@@ -13,17 +13,12 @@ pub(super) struct Fields(HashMap<String, String>);
 
 impl Fields {
     /// Reads `application/x-www-form-urlencoded`.
-    fn read(text: &str) -> Fields {
+    pub(super) fn read(text: &str) -> Fields {
         let plain = |text: &str| {
             percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
         };
         let fields = text.split('&').map(|field| field.split_once('=').unwrap_or((field, "")));
         Fields(fields.map(|(name, value)| (plain(name), plain(value))).collect())
-    }
-
-    /// The fields behind the question mark of an address.
-    pub(super) fn of_query(query: Option<&str>) -> Fields {
-        Fields::read(query.unwrap_or_default())
     }
 
     /// The text of a field, if there is one with this name.

@@ -8,22 +8,24 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
+use page::Reader;
 use tokio::time::Instant;
+use tonic::{Code, Status};
 
-use super::Web;
-use super::fault::Fault;
 use super::fields::Fields;
+use super::{Fault, Web};
 use crate::Token;
 use crate::coordinator::credentials::{admission, bearer};
 use crate::coordinator::limits::machine;
 use crate::coordinator::{Identity, Right};
 use crate::join_string::{JoinString, JoinStringError};
 
-/// Lets those in who may see the farm.
+/// Lets those in who may see the farm. A handler finds the [`Caller`] in the request's extensions.
 pub(super) async fn admit(
     State(web): State<Web>,
     request: Request,
@@ -31,7 +33,7 @@ pub(super) async fn admit(
 ) -> Result<Response, Fault> {
     let (mut parts, body) = request.into_parts();
     let identity = match web.caller(&parts) {
-        Err(fault) if fault.status == StatusCode::UNAUTHORIZED && wants_a_page(&parts) => {
+        Err(status) if status.code() == Code::Unauthenticated && wants_a_page(&parts) => {
             let login = format!("{}login", page::root(parts.uri.path()));
             return Ok(Redirect::to(&login).into_response());
         }
@@ -39,15 +41,32 @@ pub(super) async fn admit(
     };
     identity.require(Right::See)?;
     let login = login_of(&parts).filter(|login| web.logins.find(login).is_some());
-    let login = Login(login.map(Arc::from));
-    parts.extensions.insert(login);
+    let login = login.map(Arc::from);
+    parts.extensions.insert(Caller { identity: identity.clone(), login });
     web.gate.admit(identity, &mut parts.extensions).await;
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
-/// The secret of the login of a request; `None` if it was let in without one.
-#[derive(Clone, Debug)]
-pub(super) struct Login(pub(super) Option<Arc<str>>);
+/// The sender of a request, who may see the farm.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) identity: Identity,
+    /// The secret of the login; `None` without one.
+    login: Option<Arc<str>>,
+}
+
+impl Caller {
+    /// Who they are to a page.
+    pub(super) fn reader(&self) -> Reader {
+        Reader {
+            owner: self.identity.owner.clone(),
+            role: self.identity.role.name(),
+            logged_in: self.login.is_some(),
+            submits: self.identity.require(Right::Change).is_ok(),
+            decides: self.identity.require(Right::Decide).is_ok(),
+        }
+    }
+}
 
 /// The answer to a request by a name that anybody may have registered.
 const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there only under an address, localhost \
@@ -55,16 +74,16 @@ const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there 
 
 impl Web {
     /// Whether a caller who was let in would be let in now.
-    pub(super) fn still_admits(&self, identity: &Identity, Login(login): &Login) -> bool {
+    pub(super) fn still_admits(&self, Caller { identity, login }: &Caller) -> bool {
         let goes_on = login.as_ref().is_none_or(|login| self.logins.find(login).is_some());
         goes_on && self.gate.credentials.still_allow(identity)
     }
 
     /// The identity of a caller: by `Authorization: Bearer`, or else by the cookie of a login.
-    fn caller(&self, parts: &Parts) -> Result<Identity, Fault> {
+    fn caller(&self, parts: &Parts) -> Result<Identity, Status> {
         let credentials = &self.gate.credentials;
         if credentials.are_needless() && !is_own_name(parts) {
-            return Err(Fault::new(StatusCode::FORBIDDEN, FOREIGN_NAME));
+            return Err(Status::permission_denied(FOREIGN_NAME));
         }
         let secret = parts.headers.get(header::AUTHORIZATION);
         let secret = secret.and_then(|given| bearer(given.as_bytes()));
@@ -73,7 +92,7 @@ impl Web {
             (None, Some(identity)) if credentials.still_allow(&identity) => Ok(identity),
             _ => {
                 let peer = admission(&parts.extensions).peer;
-                Ok(self.gate.identify(secret, peer)?)
+                self.gate.identify(secret, peer)
             }
         }
     }
@@ -102,16 +121,11 @@ fn wants_a_page(parts: &Parts) -> bool {
 /// that of a site that a browser shows, and which its owner has made to lead here.
 fn is_own_name(parts: &Parts) -> bool {
     let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = parts.uri.host().or(named.map(without_port)) else { return false };
+    let named = named.and_then(|host| host.parse::<Authority>().ok());
+    let host = parts.uri.host().or(named.as_ref().map(Authority::host));
+    let Some(host) = host else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
     !host.contains('.') || host.ends_with(".localhost") || address.parse::<IpAddr>().is_ok()
-}
-
-fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-        _ => host,
-    }
 }
 
 /// The page on which a person logs in.

@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, State};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
@@ -17,18 +16,16 @@ use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use ledger::{LedgerView, unix_ms};
 use maud::Markup;
-use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Reader, Snapshot};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use page::{EndedBefore, History, JobDetail, JobRecord, Page, Part, Past, Reader, Snapshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tonic::Status;
 
-use super::Web;
-use super::fault::Fault;
 use super::fields::Fields;
-use super::login::Login;
-use super::past::Past;
+use super::login::Caller;
 use super::records::{Records, of_job};
-use crate::coordinator::{FarmHandle, Identity, Right};
-use crate::error::CoordinatorGone;
+use super::{Fault, Web};
+use crate::coordinator::FarmHandle;
 
 /// The most browsers that look on at a time.
 const VIEWERS: usize = 1_024;
@@ -36,6 +33,8 @@ const VIEWERS: usize = 1_024;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// For how long something that was made is shown.
 const FRESH: Duration = Duration::from_secs(1);
+/// How often the farm is asked how far its jobs have come.
+const REMEMBERED: Duration = Duration::from_secs(2);
 
 /// The routes of all pages, each with the stream of what changes in it.
 pub(super) fn routes() -> Router<Web> {
@@ -62,7 +61,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
 
     /// The page that an address names. Unknown fields of the query are ignored.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Fault> {
-        let fields = Fields::of_query(parts.uri.query());
+        let fields = Fields::read(parts.uri.query().unwrap_or_default());
         let name = |field| fields.text(field).map(str::to_string);
         let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
         Ok(match path[..] {
@@ -70,7 +69,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
             ["workers", ..] => View::Workers(fields.number("page").unwrap_or(0)),
             ["owners", ..] => View::Credits(CreditOf::Owners),
             ["owner" | "worker", ..] => {
-                let owner = name("owner").ok_or_else(nobody)?;
+                let owner = name("owner").ok_or_else(|| Status::not_found("no owner is named"))?;
                 View::Credits(match name("machine").zip(name("worker")) {
                     Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
                     None => CreditOf::Workers(owner),
@@ -81,56 +80,37 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
     }
 }
 
-/// The identity and the login of a caller.
-pub(super) type Caller = (Extension<Identity>, Extension<Login>);
-
-pub(super) fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
-    Reader {
-        owner: identity.owner.clone(),
-        role: identity.role.name(),
-        logged_in: login.0.is_some(),
-        submits: identity.require(Right::Change).is_ok(),
-        decides: identity.require(Right::Decide).is_ok(),
-    }
-}
-
 /// The parts of a page that depend on who reads it.
-fn own_parts(view: &View, shown: &Shown, reader: &Reader) -> Vec<Part> {
-    match (view, &shown.job) {
+fn own_parts(shown: &Shown, reader: &Reader) -> Vec<Part> {
+    match (&shown.view, &shown.job) {
         (View::Jobs(..), _) => vec![page::submission(reader)],
         (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
-        (View::Job(_) | View::Workers(_) | View::Credits(_), _) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
 /// The job of an address.
-pub(super) fn job_id(text: &str) -> Result<JobId, Fault> {
+pub(super) fn job_id(text: &str) -> Result<JobId, Status> {
     text.parse().map(JobId).map_err(|_| no_such_job())
 }
 
-fn no_such_job() -> Fault {
-    Fault::not_found("there is no such job")
+fn no_such_job() -> Status {
+    Status::not_found("there is no such job")
 }
 
-fn nobody() -> Fault {
-    Fault::not_found("nobody of this name has counted anything here")
-}
-
-/// The page of a view.
-async fn page_of(web: &Web, view: &View) -> Result<Arc<Shown>, Fault> {
-    let none = || if matches!(view, View::Credits(_)) { nobody() } else { no_such_job() };
-    web.show.page(view.clone()).await?.ok_or_else(none)
-}
-
-async fn document(State(web): State<Web>, view: View, caller: Caller) -> Result<Markup, Fault> {
-    let shown = page_of(&web, &view).await?;
-    let reader = reader(&caller);
-    let own = own_parts(&view, &shown, &reader);
-    Ok(shown.page.document(&reader, &own))
+async fn document(
+    State(web): State<Web>,
+    view: View,
+    Extension(caller): Extension<Caller>,
+) -> Result<Markup, Fault> {
+    let shown = web.show.page(view).await?;
+    let reader = caller.reader();
+    Ok(shown.page.document(&reader, &own_parts(&shown, &reader)))
 }
 
 /// A page, and the job that it shows.
 struct Shown {
+    view: View,
     page: Page,
     job: Option<JobView>,
 }
@@ -139,7 +119,6 @@ struct Shown {
 struct Viewer {
     web: Web,
     view: View,
-    reader: Reader,
     caller: Caller,
     /// The hash of the latest HTML of each part that was sent to it.
     has: HashMap<&'static str, blake3::Hash>,
@@ -150,15 +129,14 @@ struct Viewer {
 async fn follow(
     State(web): State<Web>,
     view: View,
-    caller: Caller,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
-    page_of(&web, &view).await?;
-    let full = |_| Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
-    let seat = web.show.0.viewers.clone().try_acquire_owned().map_err(full)?;
+    web.show.page(view.clone()).await?;
+    let full = |_| Status::unavailable("too many look on already");
+    let seat = web.show.viewers.clone().try_acquire_owned().map_err(full)?;
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (reader, has) = (reader(&caller), HashMap::new());
-    let viewer = Viewer { web, view, reader, caller, has, ticks, _seat: seat };
+    let viewer = Viewer { web, view, caller, has: HashMap::new(), ticks, _seat: seat };
     let changes = stream::unfold(viewer, async |mut viewer| {
         Some((stream::iter(viewer.changed().await?), viewer))
     });
@@ -170,12 +148,11 @@ impl Viewer {
     /// caller may not see the page any more.
     async fn changed(&mut self) -> Option<Vec<Result<Event, Infallible>>> {
         self.ticks.tick().await;
-        let (Extension(identity), Extension(login)) = &self.caller;
-        if !self.web.still_admits(identity, login) {
+        if !self.web.still_admits(&self.caller) {
             return None;
         }
-        let shown = self.web.show.page(self.view.clone()).await.ok()??;
-        let own = own_parts(&self.view, &shown, &self.reader);
+        let shown = self.web.show.page(self.view.clone()).await.ok()?;
+        let own = own_parts(&shown, &self.caller.reader());
         let is_new = |part: &&Part| {
             let hash = blake3::hash(part.html.as_bytes());
             self.has.insert(part.id, hash) != Some(hash)
@@ -186,131 +163,114 @@ impl Viewer {
 }
 
 /// The farm as readers see it.
-#[derive(Clone)]
-pub(super) struct Show(Arc<Inner>);
-
-struct Inner {
+pub(super) struct Show {
     farm: FarmHandle,
-    past: Past,
+    /// What was counted since the coordinator was started.
+    past: Arc<Mutex<History>>,
     records: Records<JobId, JobRecord>,
     credits: Records<CreditOf, Vec<Credit>>,
     snapshot: Fresh<(), Arc<Snapshot>>,
-    pages: Fresh<View, Option<Arc<Shown>>>,
+    pages: Fresh<View, Arc<Shown>>,
     viewers: Arc<Semaphore>,
 }
 
 impl Show {
     /// Begins to remember how far jobs come. Must be called within a runtime.
     pub(super) fn of(farm: FarmHandle) -> Show {
-        Show(Arc::new(Inner {
-            past: Past::follow(farm.clone()),
+        let past = Arc::default();
+        tokio::spawn(remember(farm.clone(), Arc::clone(&past)));
+        Show {
+            past,
             records: Records::new(farm.ledger_path.clone()),
             credits: Records::new(farm.ledger_path.clone()),
             farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
             viewers: Arc::new(Semaphore::new(VIEWERS)),
-        }))
+        }
     }
 
-    /// The page of a view; `None` if there is no such job, and nobody who has counted.
-    async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
-        let inner = &self.0;
-        let snapshot = inner.snapshot.get((), self.snapshot()).await?;
-        // A request for something unknown gets no page of its own, so that many of them take no memory.
-        let view = match view {
-            View::Workers(page) => View::Workers(page.min(page::last_page_of_workers(&snapshot))),
-            View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
-            View::Jobs(Some(before)) if inner.farm.job(before).await?.is_none() => View::Jobs(None),
-            View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
-        };
-        inner.pages.get(view.clone(), self.render(view, &snapshot)).await
+    /// The page of a view. It fails if there is no such job.
+    async fn page(&self, view: View) -> Result<Arc<Shown>, Status> {
+        self.pages.get(view.clone(), self.render(view)).await
     }
 
-    async fn snapshot(&self) -> Result<Arc<Snapshot>, CoordinatorGone> {
-        let overview = self.0.farm.look(|farm| farm.overview()).await?;
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, Status> {
+        let overview = self.farm.look(|farm| farm.overview()).await?;
         Ok(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
     }
 
-    async fn render(
-        &self,
-        view: View,
-        snapshot: &Snapshot,
-    ) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
-        let (page, job) = match view {
+    async fn render(&self, view: View) -> Result<Arc<Shown>, Status> {
+        let snapshot = &self.snapshot.get((), self.snapshot()).await?;
+        let mut shown_job = None;
+        let page = match &view {
             View::Jobs(before) => {
-                let earlier = match before {
+                let earlier = match *before {
                     None => None,
                     Some(before) => Some(self.ended_before(before).await?),
                 };
-                let past = self.0.past.of(None, snapshot.unix_ms, None);
-                (page::jobs(snapshot, past.as_ref(), earlier.as_ref()), None)
+                page::jobs(snapshot, self.past(None, snapshot, None).as_ref(), earlier.as_ref())
             }
-            View::Workers(page) => (page::workers(snapshot, page), None),
-            View::Job(id) => {
-                let seen = self.0.farm.look(move |farm| farm.job(id).zip(farm.map(id)));
-                let Some((view, map)) = seen.await? else { return Ok(None) };
+            View::Workers(page) => page::workers(snapshot, *page),
+            &View::Job(id) => {
+                let seen = self.farm.look(move |farm| farm.job(id).zip(farm.map(id)));
+                let (view, map) = seen.await?.ok_or_else(no_such_job)?;
                 let cells = map.cells.clone();
-                let record = self.0.records.of(id, move |look, &job| of_job(look, job, &cells));
-                let history = self.0.past.of(Some(id), snapshot.unix_ms, view.times.ended_at_ms);
+                let record = self.records.of(id, move |look, &job| of_job(look, job, &cells));
+                let history = self.past(Some(id), snapshot, view.times.ended_at_ms);
                 let detail = JobDetail { view, map, record, history };
-                (page::job(&detail, snapshot), Some(detail.view))
+                let page = page::job(&detail, snapshot);
+                shown_job = Some(detail.view);
+                page
             }
             View::Credits(of) => {
-                let credits = self.0.credits.of(of.clone(), LedgerView::credits);
-                let may_be = self.0.farm.ledger_path.is_some() && credits.is_none();
-                if !may_be && !is_anybody(snapshot, &of, &credits) {
-                    return Ok(None);
-                }
-                let page = match &of {
+                let credits = self.credits.of(of.clone(), LedgerView::credits);
+                match of {
                     CreditOf::Owners => page::owners(snapshot, &credits),
                     CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits),
                     CreditOf::Jobs(principal, name) => {
                         page::worker(snapshot, principal, name, &credits)
                     }
-                };
-                (page, None)
+                }
             }
         };
-        Ok(Some(Arc::new(Shown { page, job })))
+        Ok(Arc::new(Shown { view, page, job: shown_job }))
+    }
+
+    /// What was counted of a job, or by the farm, up to its end or to now.
+    fn past(&self, job: Option<JobId>, now: &Snapshot, ended_at_ms: Option<i64>) -> Option<Past> {
+        let past = self.past.lock().expect("nobody panics while holding it");
+        past.of(job, now.unix_ms, ended_at_ms)
     }
 
     /// The latest jobs that have ended, before this one.
-    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, CoordinatorGone> {
+    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, Status> {
         let ended = move |farm: &mut Farm| -> Vec<JobView> {
             farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
         };
-        Ok(EndedBefore { before, jobs: self.0.farm.look(ended).await? })
+        Ok(EndedBefore { before, jobs: self.farm.look(ended).await? })
     }
 }
 
-/// Whether those whose counts are wanted are connected, or are known to have counted anything, or
-/// own jobs.
-fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
-    let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
-        let mut provenances = snapshot.overview.workers.iter().map(|worker| &worker.provenance);
-        provenances.any(|provenance| is_it(&provenance.principal, &provenance.worker))
-    };
-    credits.as_ref().is_some_and(|credits| !credits.is_empty())
-        || match of {
-            CreditOf::Owners => true,
-            CreditOf::Workers(owner) => {
-                let mut owners = snapshot.overview.owners.iter();
-                is_connected(&|principal, _| principal.owner == *owner)
-                    || owners.any(|known| known.owner == *owner)
-            }
-            CreditOf::Jobs(of, name) => {
-                is_connected(&|principal, worker| principal == of && worker == name)
-            }
-        }
+/// Remembers how far jobs come, for as long as the event loop lives.
+async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
+    let mut ticks = tokio::time::interval(REMEMBERED);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let seen = farm.look(|farm| (farm.take_progress(), farm.workers()));
+        let Ok((progress, workers)) = seen.await else { return };
+        let mut past = past.lock().expect("nobody panics while holding it");
+        past.note(unix_ms(), &progress, workers);
+    }
 }
 
 /// Values that are made anew when one is asked for that is no longer fresh. Callers that come meanwhile wait for the same one.
-struct Fresh<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+struct Fresh<K, V>(tokio::sync::Mutex<HashMap<K, (Instant, V)>>);
 
 impl<K, V> Default for Fresh<K, V> {
     fn default() -> Self {
-        Fresh(Mutex::default())
+        Fresh(tokio::sync::Mutex::default())
     }
 }
 
@@ -333,26 +293,7 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use farm::{Config, LeaseKey};
-    use ledger::CheckedLedger;
-
     use super::*;
-    use crate::coordinator::EventLoop;
-
-    #[tokio::test]
-    async fn what_nobody_has_is_not_kept() {
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
-        let ledger = ledger.expect("there is memory");
-        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
-        tokio::spawn(farm.run());
-        let show = Show::of(handle);
-        for number in 0..50 {
-            assert!(show.page(View::Workers(number)).await.expect("it runs").is_some());
-            let job = View::Job(JobId(number as u64));
-            assert!(show.page(job).await.expect("it runs").is_none());
-        }
-        assert_eq!(show.0.pages.0.lock().await.len(), 1, "there is one page of workers");
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_value_is_made_once_a_second_however_many_ask() {

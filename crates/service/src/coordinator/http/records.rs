@@ -30,39 +30,33 @@ const KEPT: Duration = Duration::from_secs(600);
 /// The most records that are kept. They are those that were requested last. One takes some hundred KiB, 2 MiB at most.
 const MOST: usize = 64;
 
-/// The records of a ledger by their keys. A ledger in memory has none.
+/// The records of a ledger by their keys. A ledger in memory has none. Clones share them.
+#[derive(Clone)]
 pub(super) struct Records<K, V> {
     ledger: Option<Arc<Path>>,
     known: Arc<Mutex<HashMap<K, Known<V>>>>,
     /// Held by the thread that reads.
-    reading: Arc<Mutex<()>>,
+    reading: Arc<tokio::sync::Mutex<()>>,
 }
 
 struct Known<V> {
     record: Option<Arc<V>>,
     asked: Instant,
-    /// When it may be read again; `None` while it is being read.
-    again: Option<Instant>,
-}
-
-impl<K, V> Clone for Records<K, V> {
-    fn clone(&self) -> Self {
-        let Records { ledger, known, reading } = self;
-        Records { ledger: ledger.clone(), known: known.clone(), reading: reading.clone() }
-    }
+    /// When it may be read again.
+    again: Instant,
 }
 
 impl<K, V> Records<K, V>
 where
     K: Clone + Debug + Eq + Hash + Send + 'static,
-    V: Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
 {
     pub(super) fn new(ledger: Option<Arc<Path>>) -> Records<K, V> {
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
-    /// The latest that was read of `key`. If that is some time ago, it is read again for the next caller. Must be
-    /// called within a runtime.
+    /// The latest that was read of `key`. If that is some time ago and nothing else is being read, it is read again for the
+    /// next caller. Must be called within a runtime.
     pub(super) fn of(
         &self,
         key: K,
@@ -71,27 +65,26 @@ where
         let ledger = self.ledger.clone()?;
         let now = Instant::now();
         let mut known = self.known.lock().expect("nobody panics while holding it");
-        known.retain(|_, known| known.again.is_none() || now.duration_since(known.asked) < KEPT);
+        known.retain(|_, known| now.duration_since(known.asked) < KEPT);
         if known.len() >= MOST && !known.contains_key(&key) {
-            let oldest = known.iter().filter(|(_, known)| known.again.is_some());
-            // A record that is being read is not forgotten. If all are, none is begun.
-            let oldest = oldest.min_by_key(|(_, known)| known.asked);
+            let oldest = known.iter().min_by_key(|(_, known)| known.asked);
             let oldest = oldest.map(|(key, _)| key.clone())?;
             known.remove(&oldest);
         }
-        let new = Known { record: None, asked: now, again: Some(now) };
+        let new = Known { record: None, asked: now, again: now };
         let entry = known.entry(key.clone()).or_insert(new);
         entry.asked = now;
-        if entry.again.is_some_and(|again| again <= now) {
-            entry.again = None;
+        if entry.again <= now
+            && let Ok(reading) = self.reading.clone().try_lock_owned()
+        {
             let records = self.clone();
             tokio::task::spawn_blocking(move || {
-                let _reading = records.reading.lock().expect("nobody panics while holding it");
                 let begun = Instant::now();
                 let record = LedgerView::open(&ledger).and_then(|look| read(&look, &key));
                 let took = begun.elapsed();
                 records.note(&key, record, took);
                 std::thread::sleep(took * REST_OF_ALL);
+                drop(reading);
             });
         }
         entry.record.clone()
@@ -104,7 +97,7 @@ where
             Ok(record) => entry.record = Some(Arc::new(record)),
             Err(fault) => tracing::debug!(?key, %fault, "the ledger cannot be looked at"),
         }
-        entry.again = Some(Instant::now() + LEAST.max(took * REST));
+        entry.again = Instant::now() + LEAST.max(took * REST);
     }
 }
 
@@ -151,24 +144,12 @@ mod tests {
 
     type Jobs = Records<JobId, JobRecord>;
 
-    fn begin(records: &Jobs, job: u64) {
-        records.of(JobId(job), |look, &job| of_job(look, job, &[]));
-    }
-
     /// Asks for a job's record, and waits until it was read.
     async fn ask(records: &Jobs, job: u64) {
-        begin(records, job);
-        let is_read = || {
-            let known = records.known.lock().expect("nobody panics while holding it");
-            known.get(&JobId(job)).is_none_or(|known| known.again.is_some())
-        };
+        records.of(JobId(job), |look, &job| of_job(look, job, &[]));
         // Time passes in any case, so that no two jobs are asked for at once.
-        loop {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            if is_read() {
-                return;
-            }
-        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        drop(records.reading.lock().await);
     }
 
     fn kept(records: &Jobs) -> Vec<u64> {
@@ -201,20 +182,24 @@ mod tests {
         let until_again = |took| {
             records.note(&JobId(1), Ok(JobRecord::default()), took);
             let known = records.known.lock().expect("nobody panics while holding it");
-            known[&JobId(1)].again.expect("it was read").duration_since(Instant::now())
+            known[&JobId(1)].again.duration_since(Instant::now())
         };
         assert_eq!(until_again(Duration::from_millis(1)), Duration::from_secs(5));
         assert_eq!(until_again(Duration::from_secs(4)), Duration::from_secs(200));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_job_is_forgotten_while_it_is_read_and_no_more_are_begun() {
+    async fn one_record_is_read_at_a_time() {
         let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
-        let reading = records.reading.lock().expect("nobody panics while holding it");
-        for job in 0..200 {
-            begin(&records, job);
-        }
-        assert_eq!(kept(&records), (0..64).collect::<Vec<_>>());
+        let is_read = |job| {
+            let known = records.known.lock().expect("nobody panics while holding it");
+            known[&JobId(job)].again > Instant::now()
+        };
+        let reading = records.reading.clone().lock_owned().await;
+        let asked = records.of(JobId(1), |_, _| unreachable!("another one is being read"));
+        assert!(asked.is_none() && !is_read(1));
         drop(reading);
+        ask(&records, 1).await;
+        assert!(is_read(1), "it is tried again");
     }
 }
