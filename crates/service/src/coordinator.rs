@@ -24,10 +24,11 @@ mod session;
 
 pub use credentials::{Credentials, OwnFiles};
 pub use event_loop::{EventLoop, FarmHandle};
-pub use identity::{Identity, LOCAL_OWNER, Right};
+use identity::{Identity, Right};
 pub use limits::{Limits, Listener};
 pub use own_secrets::{lease_key, note_keys, require_keys, role_token, write_monitor_folder};
-pub use plans::Plans;
-pub(crate) use plans::known;
 pub use server::{Phases, serve};
-pub use session::{Peer, host};
+
+pub(crate) use identity::LOCAL_OWNER;
+pub(crate) use plans::{Plans, known};
+pub(crate) use session::{Peer, host};

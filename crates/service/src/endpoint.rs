@@ -92,19 +92,11 @@ impl Endpoint {
     }
 
     /// Connects without the token, which is enough for health checks.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Endpoint::connect`].
     pub async fn channel(&self) -> Result<Channel, ServiceError> {
         self.target()?.channel().await
     }
 
     /// The join string, if that is how the coordinator is named.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`] or [`ServiceError::Unreachable`], if its file cannot be used.
     pub fn join_string(&self) -> Result<Option<JoinString>, ServiceError> {
         match &self.place {
             Place::Url(..) => Ok(None),

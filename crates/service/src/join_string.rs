@@ -37,10 +37,6 @@ impl JoinString {
     pub(crate) const SCHEME: &str = "queens://";
 
     /// Reads it from the file `path`; `None` if there is no such file.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if the file cannot be read, others can read it, or it holds no join string.
     pub fn read(path: &Path) -> Result<Option<JoinString>, ServiceError> {
         let Some(text) = secret_file::read(path)? else { return Ok(None) };
         let join = String::from_utf8_lossy(&text).parse().map_err(|error: JoinStringError| {
@@ -50,10 +46,6 @@ impl JoinString {
     }
 
     /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ServiceError> {
         secret_file::replace(path, format!("{self}\n").as_bytes())
     }
@@ -76,16 +68,12 @@ impl FromStr for JoinString {
             JoinStringError(form.into())
         })?;
         let token = secret.parse();
-        Ok(JoinString {
-            token: token
-                .map_err(|_| fault("its secret is not at least 16 printable characters"))?,
-            address: address
-                .parse()
-                .map_err(|error: HostPortError| JoinStringError(error.to_string()))?,
-            pin: pin
-                .parse()
-                .map_err(|_| fault("what follows # is no hash of 64 hexadecimal digits"))?,
-        })
+        let token = token.map_err(|_| fault("its secret is not at least 16 printable characters"))?;
+        let address = address.parse::<HostPort>();
+        let address = address.map_err(|error| JoinStringError(error.to_string()))?;
+        let pin = pin.parse();
+        let pin = pin.map_err(|_| fault("what follows # is no hash of 64 hexadecimal digits"))?;
+        Ok(JoinString { token, address, pin })
     }
 }
 

@@ -122,10 +122,6 @@ impl LocalCount {
     /// Each item of `stops` is a request to stop. At the first one, a count with a ledger finishes the tasks
     /// that its threads have begun, which takes some seconds at most, and keeps them; at a second one that is
     /// not just another copy of the first, it ends at once. A count without a ledger ends at once.
-    ///
-    /// # Errors
-    ///
-    /// [`LocalError`].
     pub async fn run(
         self,
         interval: Duration,

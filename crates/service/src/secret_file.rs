@@ -35,10 +35,6 @@ impl KeyFolder {
     }
 
     /// The path of the secret `name`, after the folder was made if there was none.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if the folder cannot be made, or if others may read it.
     pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
         let made = os::make_folder(&self.0)
             .and_then(|()| fs::metadata(&self.0))

@@ -46,10 +46,6 @@ impl Authority {
     pub const FILE: &str = "authority.pem";
 
     /// Reads the authority in `keys`, or makes it.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if its file cannot be made or used.
     pub fn read_or_make(keys: &KeyFolder) -> Result<Authority, ServiceError> {
         let path = keys.with_folder(Self::FILE)?;
         let pem = secret_file::read_or_make(&path, || make().into_bytes())?;

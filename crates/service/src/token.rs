@@ -14,10 +14,6 @@ impl Token {
     const MIN_LENGTH: usize = 16;
 
     /// Reads the token from the file `path`.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
         secret_file::bare(&String::from_utf8_lossy(&text)).parse().map_err(|TokenError| {
@@ -28,10 +24,6 @@ impl Token {
 
     /// Reads the token from the file `path`. If there is no such file, makes a new token that only its owner
     /// can read.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Secret`], if the file cannot be made or used.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         secret_file::read_or_make(path, || Token::random().line())?;
         Token::read(path)

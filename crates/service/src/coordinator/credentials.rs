@@ -120,11 +120,7 @@ impl Credentials {
     }
 
     /// Makes a credential. Returns it with its secret, once it is durable.
-    ///
-    /// # Errors
-    ///
-    /// [`CoordinatorGone`], if the coordinator is stopping.
-    pub async fn create(
+    pub(super) async fn create(
         &self,
         farm: &FarmHandle,
         owner: &str,
@@ -149,12 +145,7 @@ impl Credentials {
 
     /// Revokes a credential, and ends the sessions that began with it. Returns it once that is durable;
     /// `None` if there is no such credential. In the place of the coordinator's own token, its files have a new one.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Stopping`], if the coordinator is stopping; [`ServiceError::Secret`], if a file of its own token
-    /// cannot be written.
-    pub async fn revoke(
+    pub(super) async fn revoke(
         &self,
         farm: &FarmHandle,
         id: u64,
@@ -183,8 +174,7 @@ impl Credentials {
     }
 
     /// All credentials, the oldest first.
-    #[must_use]
-    pub fn list(&self) -> Vec<Credential> {
+    pub(super) fn list(&self) -> Vec<Credential> {
         let mut all: Vec<Credential> = self.known().values().cloned().collect();
         all.sort_by_key(|credential| credential.id);
         all

@@ -6,8 +6,7 @@
 //!                                          or the cookie of a login
 //! ```
 //!
-//! A handler finds its caller in the request's extensions, as [`Identity`](super::Identity), and asks it for
-//! any further right.
+//! A handler finds its [`Caller`](login::Caller) in the request's extensions, and asks it for any further right.
 
 mod acts;
 mod fields;

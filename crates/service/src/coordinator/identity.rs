@@ -5,25 +5,25 @@ use ledger::Role;
 use tonic::Status;
 
 /// The owner of all clients where no credential is needed, and of the worker of a count without a server.
-pub const LOCAL_OWNER: &str = "local";
+pub(crate) const LOCAL_OWNER: &str = "local";
 
 /// The greatest priority that somebody who is no admin may give a job, and the least without its sign.
 const MOST_PRIORITY: i32 = 10;
 
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub(super) struct Identity {
     /// The owner of the credential.
-    pub owner: String,
+    pub(super) owner: String,
     /// The role of the credential.
-    pub role: Role,
+    pub(super) role: Role,
     /// BLAKE3 of the credential's secret; `None` for open access.
-    pub credential: Option<blake3::Hash>,
+    pub(super) credential: Option<blake3::Hash>,
 }
 
 /// A right that a request needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Right {
     /// To count.
     Count,
     /// To see jobs.
@@ -36,11 +36,7 @@ pub enum Right {
 
 impl Identity {
     /// Refuses a change of somebody else's job. An admin may change every job.
-    ///
-    /// # Errors
-    ///
-    /// A status that says whose it is.
-    pub fn require_own(&self, job: &JobView) -> Result<(), Status> {
+    pub(super) fn require_own(&self, job: &JobView) -> Result<(), Status> {
         let (id, owner) = (job.id, &job.spec.origin.owner);
         if self.role == Role::Admin || *owner == self.owner {
             return Ok(());
@@ -52,11 +48,7 @@ impl Identity {
     }
 
     /// Refuses a priority that the role does not allow.
-    ///
-    /// # Errors
-    ///
-    /// A status that says which priorities it allows.
-    pub fn require_priority(&self, priority: i32) -> Result<(), Status> {
+    pub(super) fn require_priority(&self, priority: i32) -> Result<(), Status> {
         if self.role == Role::Admin || (-MOST_PRIORITY..=MOST_PRIORITY).contains(&priority) {
             return Ok(());
         }
@@ -66,11 +58,7 @@ impl Identity {
     }
 
     /// Refuses a request for which the role does not suffice.
-    ///
-    /// # Errors
-    ///
-    /// A status that says what would.
-    pub fn require(&self, right: Right) -> Result<(), Status> {
+    pub(super) fn require(&self, right: Right) -> Result<(), Status> {
         let is_worker = matches!(self.role, Role::Worker | Role::TrustedWorker);
         let is_submitter = self.role == Role::Submitter;
         let (suffices, wanted) = match right {

@@ -14,10 +14,6 @@ const LEASES: &str = "leases";
 
 /// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
 /// others: workers and clients would not recognise the coordinator any more.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if they are lost; [`ServiceError::Ledger`], if the ledger cannot be read.
 pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
     let missing = |name: &str| !keys.path(name).exists();
     let mut needed = vec![Authority::FILE];
@@ -42,10 +38,6 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
 }
 
 /// Notes in a ledger the files of the folder of keys with which it is served.
-///
-/// # Errors
-///
-/// [`ServiceError::Ledger`], if it cannot be written.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
     let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LEASES];
     let made: Vec<&str> = all.into_iter().filter(|name| keys.path(name).exists()).collect();
@@ -53,10 +45,6 @@ pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> 
 }
 
 /// The key with which the coordinator of a ledger signs its leases, from the folder of its secrets.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the key cannot be read or made; [`ServiceError::Ledger`], if the ledger cannot be read.
 pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, ServiceError> {
     let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
     if noted.iter().any(|name| name == LEASES) && !keys.path(LEASES).exists() {
@@ -76,11 +64,6 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 
 /// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system
 /// that reads `/metrics`. It is in the folder of secrets, and made when it is first needed. The ledger has its hash.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the secret cannot be read or made, or was revoked;
-/// [`ServiceError::Ledger`], if the ledger cannot be read or written.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
@@ -107,10 +90,6 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
 
 /// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
 /// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
-///
-/// # Errors
-///
-/// [`ServiceError::Secret`], if the folder or a file cannot be written.
 pub fn write_monitor_folder(
     folder: &Path,
     token: &Token,

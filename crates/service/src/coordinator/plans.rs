@@ -23,7 +23,7 @@ const SESSIONS: usize = 2;
 
 /// The indexes of the plans that were used most recently.
 #[derive(Debug)]
-pub struct Plans {
+pub(crate) struct Plans {
     recent: Mutex<Vec<(Problem, Method, Index)>>,
     submissions: Semaphore,
     sessions: Semaphore,
@@ -48,11 +48,7 @@ impl Plans {
 
     /// The plan for a problem, cut by the chosen method, made on this thread. It may take seconds, because it
     /// counts the tasks.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError`], if the problem cannot be cut so.
-    pub fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, PlanError> {
+    pub(crate) fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, PlanError> {
         let method = choice.for_problem(problem);
         let index = PlanIndex::new(problem, method)?;
         let plan = Plan { problem, method, tasks: index.len() };
@@ -61,11 +57,7 @@ impl Plans {
         Ok(plan)
     }
 
-    /// The plan that a client submits, made on another thread.
-    ///
-    /// # Errors
-    ///
-    /// A status, if the problem cannot be cut so, or not in time.
+    /// The plan that a client submits, made on another thread, if it can be made in time.
     pub(super) async fn submitted(
         &self,
         problem: Problem,
@@ -87,11 +79,8 @@ impl Plans {
         })
     }
 
-    /// The index of `plan`, which is made anew if it was not used recently.
-    ///
-    /// # Errors
-    ///
-    /// A status, if this version of the program cannot cut the plan, or cuts it into another number of tasks.
+    /// The index of `plan`, which is made anew if it was not used recently. It fails if this version of the program cannot cut
+    /// the plan, or cuts it into another number of tasks.
     pub(super) async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, Status> {
         let index =
             self.cut_of(plan.problem, plan.method, &self.sessions).await.map_err(|status| {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use board::PlanIndex;
 use bytesize::ByteSize;
 use farm::{
-    Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, LeaseId, SessionId, TasksBlock,
-    Verdict, WorkerMessage,
+    Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, SessionId, TasksBlock, Verdict,
+    WorkerMessage,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -33,24 +33,20 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The worker's end of a session, and who it belongs to.
-pub struct Peer {
+pub(crate) struct Peer {
     /// The owner of the worker's credential.
-    pub owner: String,
+    pub(crate) owner: String,
     /// Whether the operator trusts the credential: a recount by it settles a dispute alone.
-    pub is_trusted: bool,
+    pub(crate) is_trusted: bool,
     /// The worker's messages.
-    pub messages: BoxStream<'static, Result<WorkerMessage, WireError>>,
+    pub(crate) messages: BoxStream<'static, Result<WorkerMessage, WireError>>,
     /// Completes with the reason when the credential is no longer valid.
-    pub ended: BoxFuture<'static, Status>,
+    pub(crate) ended: BoxFuture<'static, Status>,
 }
 
-/// Serves one worker until it leaves or is dismissed. The worker's messages come from `peer`, until
+/// Serves one worker until it leaves, or until it is dismissed with a status. The worker's messages come from `peer`, until
 /// that stream ends; the answers go to `out`.
-///
-/// # Errors
-///
-/// The status that the worker gets, if the session ends before it leaves.
-pub async fn host(
+pub(crate) async fn host(
     farm: FarmHandle,
     plans: Arc<Plans>,
     mut peer: Peer,
@@ -175,21 +171,17 @@ fn dismissed(reason: Dismissal) -> Status {
 }
 
 /// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
-/// acknowledgements and revocations never wait for a long lease.
-///
-/// # Errors
-///
-/// A status, if the worker is dismissed, if it has reported a range that its plan does not have,
-/// or if a plan cannot be cut.
+/// acknowledgements and revocations never wait for a long lease. It fails if the worker is dismissed, if it has reported a
+/// range that its plan does not have, or if a plan cannot be cut.
 async fn send_messages(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<CoordinatorMessage>,
     plans: Arc<Plans>,
 ) -> Result<(), Status> {
-    let mut leased = Leased::default();
+    let mut coming: VecDeque<Coming> = VecDeque::new();
     loop {
         let message = match orders.try_recv() {
-            Err(TryRecvError::Empty) => match leased.next_block() {
+            Err(TryRecvError::Empty) => match next_block(&mut coming) {
                 Some(block) => CoordinatorMessage::Tasks(block),
                 None => match orders.recv().await {
                     Some(order) => order.map_err(dismissed)?,
@@ -202,7 +194,7 @@ async fn send_messages(
         let mut lease = None;
         match &message {
             CoordinatorMessage::Lease(new) => lease = Some(*new),
-            CoordinatorMessage::Revoke(lease) => leased.revoke(*lease),
+            CoordinatorMessage::Revoke(lease) => coming.retain(|it| it.lease.id != *lease),
             CoordinatorMessage::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(Status::invalid_argument(format!(
                     "there is no range {range} in the plan of its job, or its sum disagrees with its residue, or its \
@@ -216,54 +208,38 @@ async fn send_messages(
         }
         // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
         if let Some(lease) = lease {
-            leased.push(lease, plans.index(lease.plan).await?);
+            let index = plans.index(lease.plan).await?;
+            coming.push_back(Coming { lease, next: lease.range.start(), index });
         }
     }
 }
 
-/// Leases whose tasks are still to come, in the order in which they were leased.
-#[derive(Debug, Default)]
-struct Leased(VecDeque<Coming>);
-
 /// A lease whose tasks from the ordinal `next` on are still to come.
-#[derive(Debug)]
 struct Coming {
     lease: Lease,
     next: u64,
     index: Arc<PlanIndex>,
 }
 
-impl Leased {
-    /// All tasks of `lease`, whose plan has this `index`, are to come.
-    fn push(&mut self, lease: Lease, index: Arc<PlanIndex>) {
-        self.0.push_back(Coming { lease, next: lease.range.start(), index });
+/// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to come.
+fn next_block(coming: &mut VecDeque<Coming>) -> Option<TasksBlock> {
+    let Coming { lease: Lease { id: lease, range, .. }, next, index } = coming.front_mut()?;
+    let (lease, start) = (*lease, *next);
+    let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
+    let tasks = index.tasks(start..end).expect("a lease is a range of its plan");
+    *next = end;
+    if end == range.end() {
+        coming.pop_front();
     }
-
-    /// No more tasks of this lease are to come.
-    fn revoke(&mut self, lease: LeaseId) {
-        self.0.retain(|coming| coming.lease.id != lease);
-    }
-
-    /// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to come.
-    fn next_block(&mut self) -> Option<TasksBlock> {
-        let Coming { lease: Lease { id: lease, range, .. }, next, index } = self.0.front_mut()?;
-        let (lease, start) = (*lease, *next);
-        let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
-        let tasks = index.tasks(start..end).expect("a lease is a range of its plan");
-        *next = end;
-        if end == range.end() {
-            self.0.pop_front();
-        }
-        Some(TasksBlock { lease, start, tasks })
-    }
+    Some(TasksBlock { lease, start, tasks })
 }
 
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
     use farm::{
-        Config, Hello, JobId, JobSpec, Known, LeaseKey, LeaseKind, LeaseToken, Origin, Range,
-        Request, Slice,
+        Config, Hello, JobId, JobSpec, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, Origin,
+        Range, Request, Slice,
     };
     use ledger::CheckedLedger;
     use tokio_stream::wrappers::ReceiverStream;

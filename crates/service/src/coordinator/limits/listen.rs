@@ -42,10 +42,6 @@ pub struct Listener {
 
 impl Listener {
     /// Binds all `addresses`.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::Listen`], if one of them cannot be bound.
     pub async fn bind(addresses: &[SocketAddr], limits: Limits) -> Result<Listener, ServiceError> {
         let listeners = addresses.iter().map(|&address| {
             listen(address).map_err(|error| ServiceError::Listen {
