@@ -12,7 +12,7 @@ use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
     AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LeaseKey, Origin, Plan,
-    Problem, Refusal, Request, RestoredJob, Slice,
+    Problem, Refusal, Request, RestoredJob, Slice, Submission,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -254,16 +254,13 @@ impl Prepared {
                 },
                 result = &mut farm => return Err(failure_of(result).into()),
                 result = &mut worker => match result {
-                    Ok(()) if asked.is_some() => {
+                    // It was asked to.
+                    Ok(()) => {
                         let stopped = stopped(&handle, job, ledger).await;
                         handle.stop().await;
                         flatten(farm.await)?;
                         return Err(stopped);
                     }
-                    Ok(()) => {
-                        let error = anyhow!("the counting threads stopped");
-                        return Err(ServiceError::from(error).into());
-                    },
                     Err(failure) => return Err(failure.into()),
                 },
                 Some(()) = stops.next() => match asked {
@@ -309,24 +306,16 @@ async fn begin(
     plan: Plan,
     slice: Slice,
 ) -> Result<JobId, LocalError> {
-    let ask = match known {
-        Some(job) => {
-            let view = farm.job(job).await.map_err(ServiceError::from)?;
-            match view {
-                Some(view) if view.state == JobState::Paused => {
-                    Request::Change(job, Change::Resume)
-                }
-                _ => return Ok(job),
-            }
+    let ask = if let Some(job) = known {
+        let view = farm.job(job).await.map_err(ServiceError::from)?;
+        if view.is_none_or(|view| view.state != JobState::Paused) {
+            return Ok(job);
         }
-        None => {
-            let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
-            Request::Submit(vec![farm::Submission {
-                spec,
-                audit: None,
-                known: known_of(&plan, slice).into(),
-            }])
-        }
+        Request::Change(job, Change::Resume)
+    } else {
+        let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
+        let known = known_of(&plan, slice).into();
+        Request::Submit(vec![Submission { spec, audit: None, known }])
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;
     Ok(answer.job().expect("the answer is a job").id)

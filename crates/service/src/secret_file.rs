@@ -36,10 +36,13 @@ impl KeyFolder {
 
     /// The path of the secret `name`, after the folder was made if there was none.
     pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
-        let made = os::make_folder(&self.0)
-            .and_then(|()| fs::metadata(&self.0))
-            .and_then(|folder| check_owner(&folder).and_then(|()| check_mode(&folder, &self.0)));
-        made.map_err(|error| ServiceError::secret_file(&self.0, error))?;
+        let is_private = || {
+            os::make_folder(&self.0)?;
+            let folder = fs::metadata(&self.0)?;
+            check_owner(&folder)?;
+            check_mode(&folder, &self.0)
+        };
+        is_private().map_err(|error| ServiceError::secret_file(&self.0, error))?;
         Ok(self.path(name))
     }
 }
@@ -69,28 +72,24 @@ pub(crate) fn read_or_make(
 
 /// Reads the secret file at `path`; `None` if there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
-    const MOST_BYTES: u64 = 64 << 10;
-    let file = match File::open(path) {
-        // The second is what a network file system says of a file that was replaced just now.
-        Err(error)
-            if [ErrorKind::NotFound, ErrorKind::StaleNetworkFileHandle].contains(&error.kind()) =>
-        {
-            return Ok(None);
-        }
-        opened => opened.map_err(|error| ServiceError::secret_file(path, error))?,
-    };
-    let mut contents = Vec::new();
-    let read = file
-        .metadata()
-        .and_then(|found| check_mode(&found, path))
-        .and_then(|()| file.take(MOST_BYTES + 1).read_to_end(&mut contents));
-    match read {
+    // The second is what a network file system says of a file that was replaced just now.
+    const ABSENT: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::StaleNetworkFileHandle];
+    match contents(path) {
+        Ok(contents) => Ok(Some(contents)),
+        Err(error) if ABSENT.contains(&error.kind()) => Ok(None),
         Err(error) => Err(ServiceError::secret_file(path, error)),
-        Ok(bytes) if bytes as u64 > MOST_BYTES => {
-            Err(ServiceError::secret_file(path, "it has more than 64 KiB, so that it is no secret"))
-        }
-        Ok(_) => Ok(Some(contents)),
     }
+}
+
+fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    const MOST_BYTES: u64 = 64 << 10;
+    let file = File::open(path)?;
+    check_mode(&file.metadata()?, path)?;
+    let mut contents = Vec::new();
+    if file.take(MOST_BYTES + 1).read_to_end(&mut contents)? as u64 > MOST_BYTES {
+        return Err(io::Error::other("it has more than 64 KiB, so that it is no secret"));
+    }
+    Ok(contents)
 }
 
 /// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these

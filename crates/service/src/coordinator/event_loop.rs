@@ -2,7 +2,7 @@
 //! effects out.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) type Order = Result<CoordinatorMessage, Dismissal>;
 pub struct EventLoop {
     farm: Farm,
     started: Instant,
-    path: Option<PathBuf>,
+    path: Option<Arc<Path>>,
     inputs: mpsc::Receiver<Input>,
     /// Where requests to the ledger go, until the event loop is stopped.
     requests: Option<mpsc::Sender<LedgerRequest>>,
@@ -62,7 +62,7 @@ pub struct EventLoop {
 impl EventLoop {
     /// A farm that goes on where `ledger` was left.
     pub fn new(config: Config, key: LeaseKey, mut ledger: Ledger) -> (EventLoop, FarmHandle) {
-        let path = ledger.path().map(Path::to_path_buf);
+        let path: Option<Arc<Path>> = ledger.path().map(Arc::from);
         let restored = ledger.take_restored();
         let ledger = ledger::spawn(ledger);
         let epoch = restored.epoch;
@@ -73,7 +73,7 @@ impl EventLoop {
             inputs: handle,
             ledger: ledger.requests.downgrade(),
             meters: meters.clone(),
-            ledger_path: path.as_deref().map(Arc::from),
+            ledger_path: path.clone(),
         };
         let farm = EventLoop {
             farm: Farm::restore(config, key, Millis(0), restored),

@@ -58,7 +58,7 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
         .route("/metrics", get(metrics))
         .route_layer(from_fn_with_state(web.clone(), login::admit));
     let anybody: Router<Web> = Router::new()
-        .route("/login", get(login::form).post(login::begin))
+        .route("/login", get(|| async { page::login(None) }).post(login::begin))
         .route("/logout", post(login::end))
         .merge(page::assets())
         .fallback(nothing);

@@ -15,17 +15,16 @@ const LEASES: &str = "leases";
 /// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
 /// others: workers and clients would not recognise the coordinator any more.
 pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
-    let missing = |name: &str| !keys.path(name).exists();
-    let mut needed = vec![Authority::FILE];
-    needed.extend(has_token.then_some(KeyFolder::OWN_TOKEN));
+    let mut lost = vec![Authority::FILE];
+    lost.extend(has_token.then_some(KeyFolder::OWN_TOKEN));
+    lost.retain(|name| !keys.path(name).exists());
     let is_new = ledger.metadata().map_or(true, |file| file.len() == 0);
-    if is_new || !needed.iter().any(|name| missing(name)) {
+    if is_new || lost.is_empty() {
         return Ok(());
     }
     let noted = LedgerView::open(ledger).and_then(|look| look.keys());
     let noted = noted.map_err(|fault| fault.at(Some(ledger)))?;
-    let is_lost = |name: &&String| needed.contains(&name.as_str()) && missing(name);
-    let lost: Vec<&str> = noted.iter().filter(is_lost).map(String::as_str).collect();
+    lost.retain(|lost| noted.iter().any(|name| name == lost));
     if lost.is_empty() {
         return Ok(());
     }

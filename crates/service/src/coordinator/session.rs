@@ -49,21 +49,17 @@ pub(crate) struct Peer {
 pub(crate) async fn host(
     farm: FarmHandle,
     plans: Arc<Plans>,
-    mut peer: Peer,
+    peer: Peer,
     out: mpsc::Sender<CoordinatorMessage>,
 ) -> Result<(), Status> {
-    let result = match greeted(&mut peer.messages).await {
-        Ok(hello) => serve(&farm, plans, peer, hello, out).await,
-        Err(status) => Err(status),
-    };
+    let result = serve(&farm, plans, peer, out).await;
     // What the farm itself has decided is counted by the event loop.
-    let reason = result.as_ref().err().and_then(|status| match status.code() {
-        Code::InvalidArgument | Code::FailedPrecondition => Some("invalid"),
-        Code::DeadlineExceeded => Some("silent"),
-        Code::Unauthenticated => Some("expired"),
-        _ => None,
-    });
-    reason.inspect(|reason| farm.meters.dismissed(reason));
+    match result.as_ref().map_err(Status::code) {
+        Err(Code::InvalidArgument | Code::FailedPrecondition) => farm.meters.dismissed("invalid"),
+        Err(Code::DeadlineExceeded) => farm.meters.dismissed("silent"),
+        Err(Code::Unauthenticated) => farm.meters.dismissed("expired"),
+        _ => {}
+    }
     result
 }
 
@@ -82,20 +78,17 @@ async fn greeted(
     }
 }
 
-/// The session of a worker that has said hello.
 async fn serve(
     farm: &FarmHandle,
     plans: Arc<Plans>,
     peer: Peer,
-    hello: Hello,
     out: mpsc::Sender<CoordinatorMessage>,
 ) -> Result<(), Status> {
     let Peer { owner, is_trusted, mut messages, ended } = peer;
-    let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
-    let memory = ByteSize(hello.memory).display().iec();
-    let (machine, build, backend) =
-        (hello.machine.clone(), hello.build.clone(), hello.backend.clone());
-    let (session, orders) = farm.join(owner.clone(), is_trusted, hello).await?;
+    let hello = greeted(&mut messages).await?;
+    let (session, orders) = farm.join(owner.clone(), is_trusted, hello.clone()).await?;
+    let Hello { worker, machine, build, backend, threads, .. } = hello;
+    let (memory, held) = (ByteSize(hello.memory).display().iec(), hello.holding.len());
     tracing::info!(%session, worker, owner, machine, build, backend, threads, %memory, held, "worker joined");
 
     let result = async {

@@ -12,7 +12,6 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::Markup;
 use page::Reader;
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -126,11 +125,6 @@ fn is_own_name(parts: &Parts) -> bool {
     let Some(host) = host else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
     !host.contains('.') || host.ends_with(".localhost") || address.parse::<IpAddr>().is_ok()
-}
-
-/// The page on which a person logs in.
-pub(super) async fn form() -> Markup {
-    page::login(None)
 }
 
 /// The header that has the browser keep a cookie for some seconds.
