@@ -244,23 +244,18 @@ impl Prepared {
         let end = handle.end(job);
         tokio::pin!(worker, end);
         let mut asked: Option<Instant> = None;
-        let view = loop {
+        let outcome = loop {
             tokio::select! {
                 // If the event loop ends, its result says why; the worker would only lose its connection.
                 biased;
                 view = &mut end => match view {
-                    Ok(view) => break view,
+                    Ok(view) => break Ok(view),
                     Err(_) => return Err(failure_of(farm.await).into()),
                 },
                 result = &mut farm => return Err(failure_of(result).into()),
                 result = &mut worker => match result {
                     // It was asked to.
-                    Ok(()) => {
-                        let stopped = stopped(&handle, job, ledger).await;
-                        handle.stop().await;
-                        flatten(farm.await)?;
-                        return Err(stopped);
-                    }
+                    Ok(()) => break Err(stopped(&handle, job, ledger).await),
                     Err(failure) => return Err(failure.into()),
                 },
                 Some(()) = stops.next() => match asked {
@@ -283,7 +278,7 @@ impl Prepared {
         };
         handle.stop().await;
         flatten(farm.await)?;
-        Ok(view)
+        outcome
     }
 }
 

@@ -24,7 +24,6 @@ use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
 pub use self::listen::Listener;
-use super::Identity;
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -44,7 +43,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of connections that one address may make at once; further ones are closed.
+    /// Number of connections that one address may make at once, because all workers of a site may come
+    /// back at once and from one address. Each second makes up for some; further ones are closed.
     pub visits: u32,
     /// A connection of which no request was admitted ends when so many others have come after it.
     pub strangers: usize,
@@ -81,29 +81,14 @@ pub(super) fn server() -> Server {
         .initial_connection_window_size(CONNECTION_WINDOW)
 }
 
-/// Connections of each address: a thousand a second, whose handshakes take a tenth of a processor, and many at once,
-/// because all workers of a site may come back at once and from one address.
-fn visits(at_once: u32) -> Rates<IpAddr> {
-    Rates::new(1_000, at_once)
-}
-
 /// Attempts of each address to log in to the page.
 pub(super) fn logins() -> Rates<IpAddr> {
     Rates::new(1, 20)
 }
 
-/// Requests of each owner; where no credential is needed, of each address. The many looks of one
-/// request that watches a job are not counted.
+/// Requests of each owner or address. The many looks of one request that watches a job are not counted.
 pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
-}
-
-/// The key by which requests are counted together.
-pub(super) fn asker(identity: &Identity, admission: &Admission) -> String {
-    match identity.credential {
-        None => machine(admission.peer).to_string(),
-        Some(_) => identity.owner.clone(),
-    }
 }
 
 /// The places of each owner's workers. Clones share them.

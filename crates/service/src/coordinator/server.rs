@@ -88,7 +88,8 @@ impl Phases {
     /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services
     /// have the same status.
     async fn report(&self, status: ServingStatus) {
-        for name in ["", READINESS].into_iter().chain(NAMES) {
+        let services = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
+        for name in ["", READINESS].into_iter().chain(services) {
             self.reporter.set_service_status(name, status).await;
         }
         self.reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
@@ -161,9 +162,6 @@ impl From<CoordinatorGone> for Status {
         Status::unavailable(gone.to_string())
     }
 }
-
-/// The gRPC services of whose health may be asked.
-const NAMES: [&str; 2] = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
 
 /// Services and pages that are there once the ledger is read.
 type Late = Arc<OnceLock<Router>>;

@@ -202,8 +202,11 @@ impl Worker {
                 let Some(room) = room else { return broke() };
                 room.send(message);
             }
-            let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
-            let has_room = self.has_room();
+            let wakeup = self.agent.next_wakeup();
+            let wakeup = wakeup.map(|at| self.started + Duration::from_millis(at.0));
+            // A single lease may be larger than what the agent agreed to hold; then the rest of it waits on the coordinator's
+            // side.
+            let has_room = self.executor.waiting_tasks() <= self.most_tasks;
             let order = async {
                 if has_room { link.orders.next().await } else { std::future::pending().await }
             };
@@ -253,10 +256,7 @@ impl Worker {
                 self.executor.drop_lease(lease);
             }
             CoordinatorMessage::Pace(pace) => {
-                tracing::debug!(
-                    report_ms = pace.report_ms(),
-                    "the coordinator says how often to report"
-                );
+                tracing::debug!(report_ms = pace.report_ms(), "how often to report");
                 self.agent.paced(pace);
             }
             CoordinatorMessage::Lease(_) => {}
@@ -305,16 +305,12 @@ impl Worker {
     }
 
     fn finished(&mut self, part: Option<Result<Report, gpu::Error>>) -> Result<(), ServiceError> {
-        let part = match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
-            Ok(part) => part,
+        match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
+            Ok(part) => self.agent.finished(self.now(), part),
+            // What was being counted goes back with the rest.
+            Err(gpu::Error::Device(error)) => self.fail("a device failed", error.into()),
             Err(gpu::Error::Count(error)) => return Err(error.into()),
-            Err(gpu::Error::Device(error)) => {
-                // What was being counted goes back with the rest.
-                self.fail("a device failed", error.into());
-                return Ok(());
-            }
-        };
-        self.agent.finished(self.now(), part);
+        }
         Ok(())
     }
 
@@ -346,12 +342,6 @@ impl Worker {
         self.executor.clear();
     }
 
-    /// Whether more tasks may be read. A single lease may be larger than what the agent agreed to hold; then
-    /// the rest of it waits on the coordinator's side.
-    fn has_room(&self) -> bool {
-        self.executor.waiting_tasks() <= self.most_tasks
-    }
-
     /// Whether there is nothing to count and nothing to report.
     fn is_done(&self) -> bool {
         self.executor.is_idle() && self.parts.is_empty() && self.agent.is_settled()
@@ -359,10 +349,6 @@ impl Worker {
 
     fn now(&self) -> Millis {
         Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
-    }
-
-    fn instant(&self, at: Millis) -> Instant {
-        self.started + Duration::from_millis(at.0)
     }
 }
 

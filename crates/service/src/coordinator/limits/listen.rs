@@ -26,7 +26,7 @@ use tokio_stream::{Stream, StreamExt};
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
-use super::{CONNECTION_WINDOW, Limits, machine, visits};
+use super::{CONNECTION_WINDOW, Limits, Rates, machine};
 use crate::ServiceError;
 
 /// Bytes that a connection may send until one of its requests is admitted: more than fit before
@@ -68,7 +68,8 @@ impl Listener {
     ) -> impl Stream<Item = io::Result<Connection>> {
         let Listener { listeners, limits } = self;
         let permits = Arc::new(Semaphore::new(limits.connections));
-        let visits = visits(limits.visits);
+        // The handshakes of a thousand a second take a tenth of a processor.
+        let visits = Rates::new(1_000, limits.visits);
         let (sender, receiver) = tokio::sync::mpsc::channel(1);
         tokio::spawn(async move {
             // The oldest first. A connection that was not admitted ends when what stands here for it is dropped.
