@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::net::Ipv6Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -11,7 +11,6 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls;
-use tokio_util::either::Either;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{self, Channel, Uri};
@@ -30,8 +29,8 @@ pub struct Endpoint {
 
 #[derive(Clone, Debug)]
 enum Place {
-    /// In plain text, with the file of the token that every request carries.
-    Url(String, Option<PathBuf>),
+    /// In plain text at the URL that is its name, with the file of the token that every request carries.
+    Url(Option<PathBuf>),
     Join(JoinString),
     File(PathBuf),
 }
@@ -44,12 +43,12 @@ impl Endpoint {
     /// the file with the secret that it wants.
     #[must_use]
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
-        let url = if url.contains("://") {
+        let name = if url.contains("://") {
             url.into()
         } else {
             format!("http://{}", with_port(url, PORT))
         };
-        Endpoint { name: url.clone(), place: Place::Url(url, token_file) }
+        Endpoint { name, place: Place::Url(token_file) }
     }
 
     /// The coordinator that a join string names.
@@ -61,7 +60,8 @@ impl Endpoint {
     /// The coordinator that the join string in the file `path` names. The file is read for every connection.
     #[must_use]
     pub fn join_file(path: PathBuf) -> Endpoint {
-        Endpoint { name: address_in(&path), place: Place::File(path) }
+        let name = format!("the address in {}", path.display());
+        Endpoint { name, place: Place::File(path) }
     }
 
     /// The URL, or where it can be found.
@@ -88,7 +88,9 @@ impl Endpoint {
     /// [`ServiceError::Secret`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let target = self.target()?;
-        Ok(InterceptedService::new(target.channel().await?, target.show_token()?))
+        let header = target.token.as_ref().map(|token| token.bearer().parse());
+        let header = ShowToken(header.transpose().map_err(anyhow::Error::from)?);
+        Ok(InterceptedService::new(target.channel().await?, header))
     }
 
     /// Connects without the token, which is enough for health checks.
@@ -104,7 +106,7 @@ impl Endpoint {
             Place::File(path) => match JoinString::read(path)? {
                 Some(join) => Ok(Some(join)),
                 None => Err(ServiceError::Unreachable {
-                    url: address_in(path),
+                    url: self.name.clone(),
                     reason: "the file does not exist; a coordinator that serves writes it".into(),
                 }),
             },
@@ -121,9 +123,11 @@ impl Endpoint {
         if let Some(join) = self.join_string()? {
             return Ok(Target { url: url_of(&join), token: Some(join.token), pin: Some(join.pin) });
         }
-        let Place::Url(url, token_file) = &self.place else { unreachable!("it has a join string") };
-        let token = token_file.as_deref().map(Token::read).transpose()?;
-        Ok(Target { url: url.clone(), token, pin: None })
+        let token = match &self.place {
+            Place::Url(Some(file)) => Some(Token::read(file)?),
+            _ => None,
+        };
+        Ok(Target { url: self.name.clone(), token, pin: None })
     }
 }
 
@@ -146,10 +150,6 @@ fn url_of(join: &JoinString) -> String {
     format!("https://{}", join.address)
 }
 
-fn address_in(file: &Path) -> String {
-    format!("the address in {}", file.display())
-}
-
 /// All that is needed for one connection.
 struct Target {
     url: String,
@@ -160,7 +160,11 @@ struct Target {
 
 impl Target {
     async fn channel(&self) -> Result<Channel, ServiceError> {
-        let connected = self.builder()?.connect_with_connector(dialler(self.pin)).await;
+        let builder = self.builder()?;
+        let connected = match self.pin {
+            Some(pin) => builder.connect_with_connector(dialler(pin)).await,
+            None => builder.connect().await,
+        };
         connected.map_err(|error| self.failure(&error))
     }
 
@@ -178,11 +182,6 @@ impl Target {
             )),
             _ => ServiceError::Unreachable { url, reason: innermost(error) },
         }
-    }
-
-    fn show_token(&self) -> Result<ShowToken, ServiceError> {
-        let header = self.token.as_ref().map(|token| token.bearer().parse());
-        Ok(ShowToken(header.transpose().map_err(anyhow::Error::from)?))
     }
 
     fn builder(&self) -> Result<transport::Endpoint, ServiceError> {
@@ -207,27 +206,22 @@ impl Target {
     }
 }
 
-/// A connection that was dialled.
-type Dialled = TokioIo<Either<TcpStream, Box<TlsStream<TcpStream>>>>;
+/// A connection over TLS.
+type Dialled = TokioIo<TlsStream<TcpStream>>;
 
-/// Dials URIs: in plain text, or over TLS to a server that has the certificate with the hash `pin`.
+/// Dials URIs over TLS to a server that has the certificate with the hash `pin`.
 fn dialler(
-    pin: Option<Pin>,
+    pin: Pin,
 ) -> impl Service<Uri, Response = Dialled, Error = tower::BoxError, Future: Send> + Send {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    let tls = pin.map(|pin| pin.connector(b"h2"));
+    let tls = pin.connector(b"h2");
     service_fn(move |uri| {
-        let (tcp, tls) = (tcp.clone(), tls.clone());
+        let (tcp, (tls, name)) = (tcp.clone(), tls.clone());
         async move {
             let stream = tcp.oneshot(uri).await?.into_inner();
-            Ok(TokioIo::new(match tls {
-                None => Either::Left(stream),
-                Some((tls, name)) => {
-                    Either::Right(Box::new(tls.connect(name, stream).await.map_err(tls_fault)?))
-                }
-            }))
+            Ok(TokioIo::new(tls.connect(name, stream).await.map_err(tls_fault)?))
         }
     })
 }

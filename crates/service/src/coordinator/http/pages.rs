@@ -192,7 +192,7 @@ impl Show {
 
     /// The page of a view. It fails if there is no such job.
     async fn page(&self, view: View) -> Result<Arc<Shown>, Status> {
-        self.pages.get(view.clone(), self.render(view)).await
+        fresh(&self.pages, view.clone(), self.render(view)).await
     }
 
     async fn snapshot(&self) -> Result<Arc<Snapshot>, Status> {
@@ -201,7 +201,7 @@ impl Show {
     }
 
     async fn render(&self, view: View) -> Result<Arc<Shown>, Status> {
-        let snapshot = &self.snapshot.get((), self.snapshot()).await?;
+        let snapshot = &fresh(&self.snapshot, (), self.snapshot()).await?;
         let mut shown_job = None;
         let page = match &view {
             View::Jobs(before) => {
@@ -265,27 +265,24 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
     }
 }
 
-/// Values that are made anew when one is asked for that is no longer fresh. Callers that come meanwhile wait for the same one.
-struct Fresh<K, V>(tokio::sync::Mutex<HashMap<K, (Instant, V)>>);
+/// Values, and when they were made.
+type Fresh<K, V> = tokio::sync::Mutex<HashMap<K, (Instant, V)>>;
 
-impl<K, V> Default for Fresh<K, V> {
-    fn default() -> Self {
-        Fresh(tokio::sync::Mutex::default())
+/// A value, which is made anew if there is none that is fresh. Callers that come meanwhile wait for the same one.
+async fn fresh<K: Eq + Hash, V: Clone, E>(
+    values: &Fresh<K, V>,
+    key: K,
+    make: impl Future<Output = Result<V, E>>,
+) -> Result<V, E> {
+    let mut values = values.lock().await;
+    let now = Instant::now();
+    values.retain(|_, (at, _)| now.duration_since(*at) < FRESH);
+    if let Some((_, value)) = values.get(&key) {
+        return Ok(value.clone());
     }
-}
-
-impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
-    async fn get<E>(&self, key: K, make: impl Future<Output = Result<V, E>>) -> Result<V, E> {
-        let mut made = self.0.lock().await;
-        let now = Instant::now();
-        made.retain(|_, (at, _)| now.duration_since(*at) < FRESH);
-        if let Some((_, value)) = made.get(&key) {
-            return Ok(value.clone());
-        }
-        let value = make.await?;
-        made.insert(key, (now, value.clone()));
-        Ok(value)
-    }
+    let value = make.await?;
+    values.insert(key, (now, value.clone()));
+    Ok(value)
 }
 
 #[cfg(test)]
@@ -297,17 +294,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_value_is_made_once_a_second_however_many_ask() {
-        let (fresh, made) = (Fresh::default(), AtomicU32::new(0));
+        let (values, made) = (Fresh::default(), AtomicU32::new(0));
         let make = || async { Ok::<_, Infallible>(made.fetch_add(1, Ordering::Relaxed)) };
         for second in 0..3 {
             for _ in 0..200 {
-                assert_eq!(fresh.get("page", make()).await, Ok(second));
+                assert_eq!(fresh(&values, "page", make()).await, Ok(second));
                 tokio::time::sleep(FRESH / 400).await;
             }
             tokio::time::sleep(FRESH).await;
         }
-        assert_eq!(fresh.0.lock().await.len(), 1);
-        fresh.get("other", make()).await.expect("it cannot fail");
-        assert_eq!(fresh.0.lock().await.len(), 1, "what nobody looks at is forgotten");
+        assert_eq!(values.lock().await.len(), 1);
+        fresh(&values, "other", make()).await.expect("it cannot fail");
+        assert_eq!(values.lock().await.len(), 1, "what nobody looks at is forgotten");
     }
 }
