@@ -13,7 +13,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use farm::AuditScope;
@@ -290,9 +290,8 @@ pub(super) fn admission(extensions: &Extensions) -> &Admission {
 /// Admits gRPC requests that show a credential, or need none. A worker's session is one request for as long as it lasts, and no
 /// rate limits it, so that all workers of an owner may come back at once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION);
     let peer = admission(request.extensions()).peer;
-    match gate.identify(given.and_then(|given| bearer(given.as_bytes())), peer) {
+    match gate.identify(bearer(request.headers()), peer) {
         Ok(identity) => {
             if is_of_worker(request.uri().path()) {
                 admission(request.extensions()).grant();
@@ -311,9 +310,9 @@ fn is_of_worker(path: &str) -> bool {
     service.is_some_and(|(service, _)| service == FarmServiceServer::<()>::NAME)
 }
 
-/// The secret in the value of an `authorization` header.
-pub(super) fn bearer(given: &[u8]) -> Option<&[u8]> {
-    given.strip_prefix(b"Bearer ")
+/// The secret in an `authorization` header.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    headers.get(header::AUTHORIZATION)?.as_bytes().strip_prefix(b"Bearer ")
 }
 
 /// The identity behind a request that has passed the gate.

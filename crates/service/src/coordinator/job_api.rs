@@ -331,13 +331,9 @@ fn refused(refusal: Refusal) -> Status {
     let text = refusal.to_string();
     match refusal {
         Refusal::NoSuchJob(_) => Status::not_found(text),
-        Refusal::Over(..)
-        | Refusal::NotOver(..)
-        | Refusal::Proof(_)
-        | Refusal::Unsettled(_)
-        | Refusal::Suspended(_) => Status::failed_precondition(text),
         Refusal::TooManyJobs(..) | Refusal::TooManyOfOwner(..) => Status::resource_exhausted(text),
         Refusal::KeyTaken(_) => Status::already_exists(text),
+        _ => Status::failed_precondition(text),
     }
 }
 

@@ -31,17 +31,16 @@ pub(super) async fn admit(
     next: Next,
 ) -> Result<Response, Fault> {
     let (mut parts, body) = request.into_parts();
-    let identity = match web.caller(&parts) {
+    let caller = match web.caller(&parts) {
         Err(status) if status.code() == Code::Unauthenticated && wants_a_page(&parts) => {
             let login = format!("{}login", page::root(parts.uri.path()));
             return Ok(Redirect::to(&login).into_response());
         }
-        identity => identity?,
+        caller => caller?,
     };
+    let identity = caller.identity.clone();
     identity.require(Right::See)?;
-    let login = login_of(&parts).filter(|login| web.logins.find(login).is_some());
-    let login = login.map(Arc::from);
-    parts.extensions.insert(Caller { identity: identity.clone(), login });
+    parts.extensions.insert(caller);
     web.gate.admit(identity, &mut parts.extensions).await;
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
@@ -78,20 +77,20 @@ impl Web {
         goes_on && self.gate.credentials.still_allow(identity)
     }
 
-    /// The identity of a caller: by `Authorization: Bearer`, or else by the cookie of a login.
-    fn caller(&self, parts: &Parts) -> Result<Identity, Status> {
+    /// The sender of a request: by `Authorization: Bearer`, or else by the cookie of a login.
+    fn caller(&self, parts: &Parts) -> Result<Caller, Status> {
         let credentials = &self.gate.credentials;
         if credentials.are_needless() && !is_own_name(parts) {
             return Err(Status::permission_denied(FOREIGN_NAME));
         }
-        let secret = parts.headers.get(header::AUTHORIZATION);
-        let secret = secret.and_then(|given| bearer(given.as_bytes()));
-        let login = login_of(parts).and_then(|login| self.logins.find(login));
-        match (secret, login) {
-            (None, Some(identity)) if credentials.still_allow(&identity) => Ok(identity),
-            _ => {
-                let peer = admission(&parts.extensions).peer;
-                self.gate.identify(secret, peer)
+        let login = login_of(parts);
+        match (bearer(&parts.headers), login.and_then(|login| self.logins.find(login))) {
+            (None, Some(identity)) if credentials.still_allow(&identity) => {
+                Ok(Caller { identity, login: login.map(Arc::from) })
+            }
+            (secret, _) => {
+                let identity = self.gate.identify(secret, admission(&parts.extensions).peer)?;
+                Ok(Caller { identity, login: None })
             }
         }
     }
