@@ -88,7 +88,8 @@ impl Endpoint {
     /// [`ServiceError::Secret`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let target = self.target()?;
-        let header = target.token.as_ref().map(|token| token.bearer().parse());
+        let bearer = |token: &Token| format!("Bearer {}", token.secret()).parse();
+        let header = target.token.as_ref().map(bearer);
         let header = ShowToken(header.transpose().map_err(anyhow::Error::from)?);
         Ok(InterceptedService::new(target.channel().await?, header))
     }

@@ -67,8 +67,8 @@ impl FromStr for JoinString {
                         --coordinator URL if it serves without TLS";
             JoinStringError(form.into())
         })?;
-        let token = secret.parse();
-        let token = token.map_err(|_| fault("its secret is not at least 16 printable characters"))?;
+        let token = Token::new(secret);
+        let token = token.ok_or_else(|| fault("its secret is not at least 16 printable characters"))?;
         let address = address.parse::<HostPort>();
         let address = address.map_err(|error| JoinStringError(error.to_string()))?;
         let pin = pin.parse();

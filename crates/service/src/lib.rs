@@ -22,4 +22,4 @@ pub use error::{CoordinatorGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
 pub use secret_file::KeyFolder;
 pub use tls::Pin;
-pub use token::{Token, TokenError};
+pub use token::Token;

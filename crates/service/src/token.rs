@@ -1,7 +1,6 @@
 //! The token: the secret that a worker or client shows to the coordinator.
 
 use std::path::Path;
-use std::str::FromStr;
 
 use crate::ServiceError;
 use crate::secret_file;
@@ -11,12 +10,10 @@ use crate::secret_file;
 pub struct Token(String);
 
 impl Token {
-    const MIN_LENGTH: usize = 16;
-
     /// Reads the token from the file `path`.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
-        secret_file::bare(&String::from_utf8_lossy(&text)).parse().map_err(|TokenError| {
+        Token::new(secret_file::bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
             let reason = "it must hold one line of at least 16 printable characters";
             ServiceError::secret_file(path, reason)
         })
@@ -38,6 +35,13 @@ impl Token {
         format!("{}\n", self.0).into_bytes()
     }
 
+    /// The token with this secret, which has at least 16 printable characters.
+    #[must_use]
+    pub fn new(secret: &str) -> Option<Token> {
+        let is_token = secret.len() >= 16 && secret.chars().all(|c| c.is_ascii_graphic());
+        is_token.then(|| Token(secret.into()))
+    }
+
     /// A new token.
     #[must_use]
     pub fn random() -> Token {
@@ -55,25 +59,4 @@ impl Token {
     pub fn secret(&self) -> &str {
         &self.0
     }
-
-    /// The value of the `authorization` header.
-    pub fn bearer(&self) -> String {
-        format!("Bearer {}", self.0)
-    }
 }
-
-impl FromStr for Token {
-    type Err = TokenError;
-
-    fn from_str(secret: &str) -> Result<Token, TokenError> {
-        if secret.len() < Self::MIN_LENGTH || !secret.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(TokenError);
-        }
-        Ok(Token(secret.into()))
-    }
-}
-
-/// A text is no token.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("a token has at least 16 printable characters")]
-pub struct TokenError;

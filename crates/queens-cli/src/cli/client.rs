@@ -16,7 +16,7 @@ use wire::{WireError, v1};
 
 use super::arguments::CONNECTION;
 use crate::failure::Failure;
-use service::{Endpoint, JoinString, ServiceError, TokenChannel};
+use service::{Endpoint, JoinString, ServiceError, Token, TokenChannel};
 
 /// The address of the coordinator, and the secrets for both sides.
 #[derive(Debug, Args)]
@@ -207,9 +207,9 @@ impl Client {
 
     /// The join string for another secret at the same coordinator, if this client uses one.
     pub(super) fn join_string(&self, secret: &str) -> Result<Option<JoinString>, Failure> {
-        let unusable = |_| Failure::Incompatible("the coordinator made no usable secret".into());
+        let unusable = || Failure::Incompatible("the coordinator made no usable secret".into());
         let Some(own) = self.endpoint.join_string()? else { return Ok(None) };
-        Ok(Some(JoinString { token: secret.parse().map_err(unusable)?, ..own }))
+        Ok(Some(JoinString { token: Token::new(secret).ok_or_else(unusable)?, ..own }))
     }
 
     /// The coordinator's URL.
