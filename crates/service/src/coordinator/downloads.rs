@@ -111,7 +111,7 @@ where
 /// Writes bundles and copies of the coordinator's ledger.
 #[derive(Clone)]
 pub(super) struct Downloads {
-    ledger: Option<Arc<Path>>,
+    ledger: Arc<Path>,
     /// The places of bundles.
     bundles: Arc<Semaphore>,
     /// The turn to write a bundle.
@@ -122,19 +122,14 @@ pub(super) struct Downloads {
 }
 
 impl Downloads {
-    pub(super) fn of(ledger: Option<Arc<Path>>, copied_at: Gauge) -> Downloads {
+    pub(super) fn of(ledger: Arc<Path>, copied_at: Gauge) -> Downloads {
         let [bundles, bundle, copy] = [PLACES, 1, 1].map(|places| Arc::new(Semaphore::new(places)));
         Downloads { ledger, bundles, bundle, copy, copied_at }
     }
 
-    fn ledger(&self) -> Result<Arc<Path>, Status> {
-        let none = || Status::failed_precondition("the ledger is in memory, and nothing of it is sent");
-        self.ledger.clone().ok_or_else(none)
-    }
-
     /// Writes the bundle of a job when its turn has come, and sends it. It fails if too many bundles are on their way.
     pub(super) async fn bundle(self, job: JobId, client: Client<v1::Piece>) -> Result<(), Status> {
-        let ledger = self.ledger()?;
+        let ledger = self.ledger;
         let _place = self.bundles.try_acquire_owned().map_err(|_| {
             Status::resource_exhausted(format!(
                 "{PLACES} bundles are being exported already; try again when one of them is done"
@@ -166,7 +161,7 @@ impl Downloads {
 
     /// Copies the ledger, and sends the copy with its hash. It fails if another copy is being made.
     pub(super) async fn copy(self, client: Client<v1::Piece>) -> Result<(), Status> {
-        let ledger = self.ledger()?;
+        let ledger = self.ledger;
         let turn = self.copy.try_acquire_owned().map_err(|_| {
             Status::resource_exhausted("another copy is being made; try again when it is there")
         })?;
@@ -292,7 +287,7 @@ mod tests {
     #[tokio::test]
     async fn who_reads_slowly_holds_up_neither_the_log_nor_others() {
         let (_folder, path, ledger) = ledger();
-        let downloads = Downloads::of(Some(path.as_path().into()), Gauge::default());
+        let downloads = Downloads::of(path.as_path().into(), Gauge::default());
 
         // Given clients that take no more than the first answers
         let mut begun = [(); PLACES - 1].map(|()| begin(&downloads));
@@ -343,7 +338,7 @@ mod tests {
         let (_folder, path, ledger) = ledger();
         drop(ledger);
         fs::write(&path, "no ledger").expect("it can be written");
-        let mut bundle = begin(&Downloads::of(Some(path.as_path().into()), Gauge::default()));
+        let mut bundle = begin(&Downloads::of(path.as_path().into(), Gauge::default()));
         let refused = bundle.next().await.expect("it says why").expect_err("it is no ledger");
         assert!(refused.message().starts_with("the ledger cannot be read: "), "{refused}");
     }
@@ -352,7 +347,7 @@ mod tests {
     async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
-        let mut bundle = begin(&Downloads::of(Some(path.as_path().into()), Gauge::default()));
+        let mut bundle = begin(&Downloads::of(path.as_path().into(), Gauge::default()));
         next_is_last(&mut bundle).await;
         // The ledger with its lock and its log. On Windows each file has a name until it is closed.
         assert_eq!(names(), if cfg!(windows) { 5 } else { 4 });

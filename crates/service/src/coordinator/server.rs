@@ -1,6 +1,7 @@
 //! What is served on the port, the service of workers, and the phases of a coordinator: its health, and what it answers
 //! meanwhile.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
@@ -100,7 +101,9 @@ impl Phases {
 fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
-    let downloads = Downloads::of(farm.ledger_path.clone(), meters.copied_at.clone());
+    // Nothing is sent of a ledger in memory, which only tests serve.
+    let ledger = farm.ledger_path.clone().unwrap_or_else(|| Path::new("").into());
+    let downloads = Downloads::of(ledger, meters.copied_at.clone());
     let jobs = JobApi { farm, plans: Arc::default(), credentials, downloads };
     let pages = super::http::routes(gate.clone(), jobs.clone());
     let workers = Workers { jobs: jobs.clone(), sessions: Places::new(limits.workers_per_owner) };
