@@ -68,7 +68,8 @@ impl FromStr for JoinString {
             JoinStringError(form.into())
         })?;
         let token = Token::new(secret);
-        let token = token.ok_or_else(|| fault("its secret is not at least 16 printable characters"))?;
+        let token =
+            token.ok_or_else(|| fault("its secret is not at least 16 printable characters"))?;
         let address = address.parse::<HostPort>();
         let address = address.map_err(|error| JoinStringError(error.to_string()))?;
         let pin = pin.parse();

@@ -321,7 +321,10 @@ pub(super) fn identity<T>(request: &tonic::Request<T>) -> Identity {
 }
 
 /// The identity behind a request, which must have this right, and what is asked for.
-pub(super) fn allowed<T>(request: tonic::Request<T>, right: Right) -> Result<(Identity, T), Status> {
+pub(super) fn allowed<T>(
+    request: tonic::Request<T>,
+    right: Right,
+) -> Result<(Identity, T), Status> {
     let identity = identity(&request);
     identity.require(right)?;
     Ok((identity, request.into_inner()))

@@ -20,9 +20,7 @@ use super::{Fault, Web, no_such_page, status_code};
 
 /// The routes of all forms.
 pub(super) fn routes() -> Router<Web> {
-    Router::new()
-        .route("/jobs", post(submit))
-        .route("/jobs/{id}/{action}", post(change))
+    Router::new().route("/jobs", post(submit)).route("/jobs/{id}/{action}", post(change))
 }
 
 /// The job that the form describes.
@@ -67,7 +65,8 @@ async fn submit(
 ) -> Result<Redirect, (StatusCode, Markup)> {
     let submit = async |form| {
         let jobs = vec![submission(form)?];
-        let answer = web.jobs.ask(&caller.identity, Asked::Submit(v1::Submissions { jobs })).await?;
+        let answer =
+            web.jobs.ask(&caller.identity, Asked::Submit(v1::Submissions { jobs })).await?;
         answer.job().ok_or_else(|| Status::internal("a submission was answered with no job"))
     };
     match submit(&form).await {
