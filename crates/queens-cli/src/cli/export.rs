@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evidence::{Checked, Exported, NewFile};
+use evidence::{Exported, NewFile};
 use farm::{JobId, JobState, Refusal};
 use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};

@@ -45,7 +45,6 @@ const PIECE: usize = 256 << 10;
 /// How long the network may take to accept an answer. Tests on a busy machine take longer.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3_600 } else { 60 });
 
-/// A stream of answers.
 pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// Where the answers to a client go.

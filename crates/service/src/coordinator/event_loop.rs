@@ -44,9 +44,7 @@ pub struct EventLoop {
     inputs: mpsc::Receiver<Input>,
     /// Where requests to the ledger go, until the event loop is stopped.
     requests: Option<mpsc::Sender<LedgerRequest>>,
-    /// The events of the ledger.
     events: mpsc::UnboundedReceiver<LedgerEvent>,
-    /// The ledger's epoch.
     epoch: u64,
     /// Whether the log says that the ledger is an older copy.
     is_older_logged: bool,
@@ -285,9 +283,7 @@ pub struct FarmHandle {
     inputs: mpsc::Sender<Input>,
     /// It is the event loop that keeps the ledger open.
     ledger: mpsc::WeakSender<LedgerRequest>,
-    /// Counters of the service.
     pub(super) meters: Meters,
-    /// The ledger's file, if there is one.
     pub(super) ledger_path: Option<Arc<Path>>,
 }
 

@@ -13,9 +13,7 @@ const MOST_PRIORITY: i32 = 10;
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// The owner of the credential.
     pub(super) owner: String,
-    /// The role of the credential.
     pub(super) role: Role,
     /// BLAKE3 of the credential's secret; `None` for open access.
     pub(super) credential: Option<blake3::Hash>,

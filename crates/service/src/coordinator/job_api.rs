@@ -26,7 +26,6 @@ const MOST_LISTED: usize = 256;
 /// How often the state of a watched job is read.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Grants or refuses requests of clients.
 #[derive(Clone)]
 pub(super) struct JobApi {
     pub(super) farm: FarmHandle,

@@ -48,8 +48,7 @@ pub struct Limits {
     pub visits: u32,
     /// A connection of which no request was admitted ends when so many others have come after it.
     pub strangers: usize,
-    /// How long a connection may take until one of its requests is admitted, its handshake
-    /// included.
+    /// How long a connection may take, its handshake included, until a request of it is admitted.
     pub admission: Duration,
     /// Number of sessions of one owner's workers at the same time; further ones are refused.
     pub workers_per_owner: usize,

@@ -38,7 +38,6 @@ pub(crate) struct Peer {
     pub(crate) owner: String,
     /// Whether the operator trusts the credential: a recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,
-    /// The worker's messages.
     pub(crate) messages: BoxStream<'static, Result<WorkerMessage, WireError>>,
     /// Completes with the reason when the credential is no longer valid.
     pub(crate) ended: BoxFuture<'static, Status>,

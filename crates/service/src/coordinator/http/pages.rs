@@ -195,13 +195,12 @@ impl Show {
         fresh(&self.pages, view.clone(), self.render(view)).await
     }
 
-    async fn snapshot(&self) -> Result<Arc<Snapshot>, Status> {
-        let overview = self.farm.look(|farm| farm.overview()).await?;
-        Ok(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
-    }
-
     async fn render(&self, view: View) -> Result<Arc<Shown>, Status> {
-        let snapshot = &fresh(&self.snapshot, (), self.snapshot()).await?;
+        let snapshot = async {
+            let overview = self.farm.look(|farm| farm.overview()).await?;
+            Ok::<_, Status>(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
+        };
+        let snapshot = &fresh(&self.snapshot, (), snapshot).await?;
         let mut shown_job = None;
         let page = match &view {
             View::Jobs(before) => {
