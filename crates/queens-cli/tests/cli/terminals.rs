@@ -46,9 +46,7 @@ fn drawn(text: &str) -> Vec<String> {
 
 #[test]
 fn the_bar_fits_a_terminal_of_forty_columns() {
-    for (columns, args) in
-        [(40, "count 17 -t 1 --method rows"), (24, "count 17 -t 1 --method rows")]
-    {
+    for (columns, args) in [(40, "count 17 -t 1"), (24, "count 17 -t 1")] {
         let lines = drawn(&on_a_terminal(columns, "xterm", args));
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=17 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
