@@ -74,7 +74,7 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     }
     let header: Header = decode(&first).context("line 1")?;
     let plan = header.plan()?;
-    let slice = header.slice()?;
+    let slice = Slice::new(header.shard, header.shards)?;
     let index = PlanIndex::new(plan.problem, plan.method)?;
     ensure!(
         index.len() == plan.tasks,

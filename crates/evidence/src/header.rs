@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use board::{Method, Problem};
-use farm::{JobState, Plan, Slice};
+use farm::{JobState, Plan};
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::text;
@@ -62,9 +62,5 @@ impl Header {
             self.fingerprint
         );
         Ok(plan)
-    }
-
-    pub(super) fn slice(&self) -> Result<Slice> {
-        Ok(Slice::new(self.shard, self.shards)?)
     }
 }

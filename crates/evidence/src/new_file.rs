@@ -20,7 +20,7 @@ pub struct NewFile {
 
 enum Output {
     Plain(BufWriter<File>),
-    Compressed(BufWriter<GzEncoder<File>>),
+    Compressed(GzEncoder<BufWriter<File>>),
 }
 
 impl NewFile {
@@ -36,11 +36,11 @@ impl NewFile {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(folder)?;
-        let bytes = file.as_file().try_clone()?;
+        let bytes = BufWriter::new(file.as_file().try_clone()?);
         let out = if path.extension().is_some_and(|end| end == "gz") {
-            Output::Compressed(BufWriter::new(GzEncoder::new(bytes, Compression::default())))
+            Output::Compressed(GzEncoder::new(bytes, Compression::default()))
         } else {
-            Output::Plain(BufWriter::new(bytes))
+            Output::Plain(bytes)
         };
         Ok(NewFile { path: path.to_path_buf(), file, out })
     }
@@ -54,12 +54,11 @@ impl NewFile {
 
     /// Ends the file, all of which is then on the disk.
     pub fn complete(self) -> io::Result<WrittenFile> {
-        match self.out {
-            Output::Plain(mut out) => out.flush()?,
-            Output::Compressed(out) => {
-                out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
-            }
-        }
+        let mut bytes = match self.out {
+            Output::Plain(bytes) => bytes,
+            Output::Compressed(encoder) => encoder.finish()?,
+        };
+        bytes.flush()?;
         self.file.as_file().sync_all()?;
         Ok(WrittenFile { path: self.path, file: self.file })
     }

@@ -6,18 +6,15 @@ use std::num::NonZero;
 /// Slurm job of this process allows less.
 pub fn allowed_memory() -> u64 {
     let has = count::machine_memory();
-    slurm_memory(of_environment).map_or(has, |allotted| allotted.min(has))
+    slurm_memory(|name| std::env::var(name).ok()).map_or(has, |allotted| allotted.min(has))
 }
 
 /// The number of processors that this process may use: those of its affinity, or fewer if the quota of a
 /// control group or the Slurm job of this process allows fewer.
 pub fn allowed_processors() -> NonZero<usize> {
     let usable = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    slurm_processors(of_environment).map_or(usable, |allotted| usable.min(allotted))
-}
-
-fn of_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    let allotted = slurm_processors(|name| std::env::var(name).ok());
+    allotted.map_or(usable, |allotted| usable.min(allotted))
 }
 
 /// A number of a Slurm variable; `None` if it is not set, or 0, by which Slurm means everything.

@@ -1,10 +1,9 @@
 //! Counts ranges of a plan on this machine.
 //!
 //! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]), to those of
-//! [`Devices`] too,
-//! names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample ([`Effort`]), reads
-//! what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It deliberately knows nothing
-//! about sessions, ledgers, the network or the command line.
+//! [`Devices`] too, names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample
+//! ([`Effort`]), reads what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It
+//! deliberately knows nothing about sessions, ledgers, the network or the command line.
 #![cfg_attr(unix, forbid(unsafe_code))]
 
 mod allowed;
