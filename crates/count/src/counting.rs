@@ -233,10 +233,12 @@ impl<'a> Counting<'a> {
             done: Mutex::new((done, self.on_progress)),
         };
         let work = || {
-            let kernel = Kernel::with_memory(bytes, self.backend, self.problem, method);
-            let mut kernel =
-                kernel.expect("the backend was tested, and the method cuts the problem");
-            shared.or_stop_others(|| shared.count(&mut kernel))
+            shared.or_stop_others(|| {
+                let kernel = Kernel::with_memory(bytes, self.backend, self.problem, method);
+                let mut kernel =
+                    kernel.expect("the backend was tested, and the method cuts the problem");
+                shared.count(&mut kernel)
+            })
         };
         let answering = thread::scope(|scope| {
             let mut others = Vec::new();

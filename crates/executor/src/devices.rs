@@ -24,7 +24,7 @@ pub const LEAST_WORTHWHILE: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
     devices: Vec<Arc<UsedDevice>>,
-    /// Whether they count boards of every size, and counting ends if a device fails, instead of going on with the processor.
+    /// Whether they were asked for. Then they count boards of every size, and counting ends if one of them fails.
     pub(crate) are_required: bool,
 }
 

@@ -29,8 +29,9 @@ pub(crate) struct Audits {
     pub(crate) finding: bool,
     /// All that waits is here.
     complete: bool,
+    /// Those of them that the farm keeps, until the ledger has their confirmations.
     ranges: BTreeMap<Range, Wanted>,
-    /// Who counted them, and how many each.
+    /// Who counted what is kept, and how many ranges each.
     principals: BTreeMap<Principal, usize>,
     /// Something has come free since it was last looked at.
     is_offered: bool,
@@ -126,7 +127,7 @@ impl Audits {
         std::mem::take(&mut self.is_offered)
     }
 
-    /// Whether another party than this principal's has counted any of what waits. Principals are in the order of their
+    /// Whether another party than this principal's has counted any of what is kept. Principals are in the order of their
     /// owners: if the first and the last are of one owner, all are.
     fn has_others(&self, principal: &Principal, across: AuditScope) -> bool {
         let mut principals = self.principals.keys();
@@ -191,6 +192,7 @@ impl Audits {
     /// One that is free is leased.
     pub(crate) fn assign(&mut self, range: Range, lease: LeaseId) {
         let wanted = self.ranges.get_mut(&range).expect("only what waits is leased");
+        assert_eq!(wanted.place, Place::Free, "nobody else counts {range}");
         (wanted.place, wanted.asked) = (Place::Leased, Some(lease));
     }
 

@@ -436,12 +436,13 @@ impl Job {
     /// of half of the plan's parts was counted.
     pub(crate) fn us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
         const PARTS: u64 = 16;
-        let tasks = self.spec.plan.tasks.div_ceil(PARTS);
+        let all = self.spec.plan.tasks;
+        let tasks = all.div_ceil(PARTS);
         let part = |part: u64| Range::new(part * tasks, (part + 1) * tasks);
         let is_seen = |&range: &Range| self.accepted.intersects(range);
         let seen = (0..PARTS).filter_map(part).filter(is_seen).count() as u64;
         let left = self.free_tasks() + self.leased_tasks;
-        self.costs.us_left(left, workers).filter(|_| 2 * seen >= PARTS)
+        self.costs.us_left(left, workers).filter(|_| 2 * seen >= all.div_ceil(tasks))
     }
 
     /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps

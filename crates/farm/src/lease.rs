@@ -71,7 +71,7 @@ impl LeaseTime {
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
-    /// Their deadlines may have come.
+    /// The orphaned leases. Their deadlines may have come.
     pub(crate) orphans: BTreeMap<LeaseId, LeaseTime>,
     /// How many leases of each job each session holds; never 0. Clients ask often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,

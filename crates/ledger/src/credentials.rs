@@ -61,9 +61,10 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
 
 /// Adds a credential or, if it is there already, notes when it was revoked first.
 pub(super) fn write(db: &Connection, credential: &Credential) -> Result<()> {
-    db.execute(
+    let written = db.execute(
         "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?) \
-         ON CONFLICT (id) DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at)",
+         ON CONFLICT (id) DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at) \
+         WHERE hash = excluded.hash",
         (
             credential.id,
             &credential.owner,
@@ -74,6 +75,10 @@ pub(super) fn write(db: &Connection, credential: &Credential) -> Result<()> {
             credential.revoked_at_ms,
         ),
     )?;
+    if written == 0 {
+        let text = format!("another credential has the number {}", credential.id);
+        return Err(LedgerFault::Content(text));
+    }
     Ok(())
 }
 
@@ -106,6 +111,8 @@ mod tests {
             write(&ledger.db, &all[2]).expect("it is there");
         }
         all[2].revoked_at_ms = Some(78);
+        let taken = Credential { hash: [9; 32], ..all[0].clone() };
+        write(&ledger.db, &taken).expect_err("its number is used");
         assert_eq!(ledger.credentials().expect("they are sound"), all);
     }
 }

@@ -89,9 +89,8 @@ impl From<rusqlite::Error> for LedgerFault {
             | None => LedgerFault::Content(error.to_string()),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerFault::Busy,
             Some(ErrorCode::NotADatabase) => {
-                LedgerFault::Content("it does not begin like a ledger".into())
+                LedgerFault::Content("it is no ledger, or its beginning is damaged".into())
             }
-            Some(ErrorCode::CannotOpen) => std::io::Error::other(error.to_string()).into(),
             Some(_) => LedgerFault::Sqlite(error),
         }
     }

@@ -138,8 +138,8 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
 }
 
-/// The room that a list of arriving states needs for another one: twice what it has, if it is full and less than half is
-/// free once equal states are merged.
+/// Merges equal states of a list that is full. Returns the capacity that it needs to take another one, or `None` if that is
+/// what it has.
 fn room_to_take(arrived: &mut Vec<Entry>) -> Option<usize> {
     let room = arrived.capacity();
     if arrived.len() < room {

@@ -139,9 +139,11 @@ fn audit(job: &JobView) -> String {
 }
 
 fn facts(job: &JobView) -> Markup {
+    let is_orbits = job.spec.plan.problem.counts_orbits();
+    let sum = if is_orbits { "Sum before symmetry" } else { "Sum of the counts" };
     html! {
         dl.facts {
-            @if job.total.is_none() { (fact("Sum of the counts", &grouped(job.counted))) }
+            @if job.total.is_none() { (fact(sum, &grouped(job.counted))) }
             @if job.thread_memory > 0 {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
             }

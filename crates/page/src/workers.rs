@@ -62,14 +62,16 @@ pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     Page { title: "Workers".into(), root: "", live, parts }
 }
 
-/// Says which parties are distrusted, of ten at most.
-pub(crate) fn distrust<'a>(parties: impl Iterator<Item = &'a Party>) -> Markup {
+/// Says which parties are distrusted, of ten at most, and how many more there are.
+pub(crate) fn distrust<'a>(mut parties: impl Iterator<Item = &'a Party>) -> Markup {
     html! {
-        @for party in parties.take(10) {
+        @for party in parties.by_ref().take(10) {
             p.refusal role="alert" {
                 (party.to_string()) " is distrusted, because a count was proven wrong or somebody decided so."
             }
         }
+        @let more = parties.count();
+        @if more > 0 { p.refusal { "So are " (more) " more: " code { "queens workers" } " lists them." } }
     }
 }
 

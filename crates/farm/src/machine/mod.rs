@@ -28,7 +28,7 @@ use self::attempts::Loss;
 use self::owners::Queue;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
-use crate::session::Session;
+use crate::session::{Process, Session};
 use crate::share::Account;
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
@@ -59,6 +59,8 @@ pub struct Farm {
     /// The owners of jobs, those of removed ones included, and those that were granted a share.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
+    /// The session of each connected process.
+    processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. They look again once something is new.

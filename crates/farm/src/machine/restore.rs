@@ -63,7 +63,9 @@ pub struct RestoredJob {
 
 impl Farm {
     /// A farm that goes on where `restored` was left, and that recognizes the leases that it signed with `key`.
-    /// `now` is the time, and `known` says what is known of the counts of a job. What it wants done at once comes out of the first step: make that an [`crate::Event::Tick`].
+    /// `now` is the time, and `known` says what is known of the counts of a job.
+    ///
+    /// What the farm wants done at once comes out of its first step: make that an [`crate::Event::Tick`].
     ///
     /// # Panics
     /// If a restored job has accepted ordinals outside its plan or a dispute without votes.
@@ -92,6 +94,7 @@ impl Farm {
             queue: Default::default(),
             accounts: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            processes: BTreeMap::new(),
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
             wakeups: BTreeSet::from([lease_from]),

@@ -25,14 +25,14 @@ impl Farm {
                 job.brought_back(holding.range);
             }
         }
-        let is_earlier = |(_, other): &(&SessionId, &Session)| other.process == session.process;
-        if let Some((&earlier, _)) = self.sessions.iter().find(is_earlier) {
+        if let Some(&earlier) = self.processes.get(&session.process) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss(id, Dismissal::Distrusted));
             return;
         }
+        self.processes.insert(session.process.clone(), id);
         self.sessions.insert(id, session);
         self.pace = self.pace.with(self.sessions.len());
         for &holding in &hello.holding {
@@ -99,6 +99,7 @@ impl Farm {
 
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
+        self.processes.remove(&session.process);
         let leases: Vec<LeaseId> = session.leases.iter().copied().collect();
         for id in leases {
             let lease = self.leases.orphan(id, self.now);

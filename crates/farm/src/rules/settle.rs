@@ -67,7 +67,7 @@ fn replace<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) ->
         return Err(Contradiction::new(job, what).into());
     };
     let (distrusted, across) = (super::distrusted(store)?, across(store, job)?);
-    // There is none if a worker that the operator trusts was the first to contradict.
+    // There is no dispute if a worker that the operator trusts was the first to contradict.
     let dispute = store.open_disputes(job)?.into_iter().find(|dispute| dispute.range == range);
     let mut claims = dispute.iter().flat_map(|dispute| &dispute.claims).chain([&stored.row]);
     let agrees = |row: &&Row| {
@@ -77,7 +77,7 @@ fn replace<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) ->
             && principal.is_apart_from(&right.provenance.principal, across)
             && !distrusted.includes(principal)
     };
-    // There is none if all who agree are not trusted, such as one that contradicted itself.
+    // There is no second count if all who agree are not trusted, such as one that contradicted itself.
     let second = claims.rfind(agrees).cloned();
     store.retire(job, range, DisputeState::Settled)?;
     store.close_dispute(job, range)?;

@@ -182,7 +182,8 @@ impl Client {
                 listed.push(job.try_into()?);
             }
             match last {
-                Some(last) if more => request.after = last,
+                // A coordinator that repeats itself would never come to an end.
+                Some(last) if more && last != request.after => request.after = last,
                 _ => return Ok((listed, false)),
             }
         }

@@ -324,8 +324,12 @@ async fn count(
     if let Some((_, source)) =
         published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted)
     {
-        let before = if counts_orbits { " before symmetry" } else { "" };
-        how += &format!("; as published{before} ({source})");
+        let sum = if counts_orbits {
+            format!("{} before symmetry, ", job.counted)
+        } else {
+            String::new()
+        };
+        how += &format!("; {sum}as published ({source})");
     }
     let took = Took { seconds, counted: (!goes_on).then_some(job.counted), how };
     if !job.spec.slice.is_all() {
@@ -339,7 +343,15 @@ async fn count(
     let answer = tokio::select! {
         found = answering => found.map_err(anyhow::Error::from)??.answer(job.counted)?,
         Some(()) = stops.next() => {
-            return Err(LocalError::Stopped { percent: Some(100.0), ledger }.into());
+            let text = format!(
+                "stopped: there are {} placements, and the search for those that rotations leave as they are \
+                 was not finished",
+                job.counted
+            );
+            return Err(match ledger {
+                Some(_) => Failure::Stopped(format!("{text}; the same command goes on from there")),
+                None => Failure::Interrupted(text),
+            });
         }
     };
     let mut object = show::with(show::plan(&plan), answer::fields(&answer).into());

@@ -150,7 +150,14 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
 
 /// The time that is left of the Slurm job of this process, if it is in one.
 fn slurm_limit() -> Option<Duration> {
-    let end_s: u64 = std::env::var("SLURM_JOB_END_TIME").ok()?.parse().ok()?;
+    let end = std::env::var("SLURM_JOB_END_TIME").ok()?;
+    let Ok(end_s) = end.parse::<u64>() else {
+        tracing::warn!(
+            end,
+            "SLURM_JOB_END_TIME is no number of seconds: the worker has no time limit"
+        );
+        return None;
+    };
     let now_ms = u64::try_from(ledger::unix_ms()).unwrap_or(0);
     Some(Duration::from_millis(end_s.saturating_mul(1_000).saturating_sub(now_ms)))
 }

@@ -40,8 +40,7 @@ impl Run {
     }
 }
 
-/// The halves of a block in which lanes are open to a run, as bits: both. The first half is the
-/// lowest bit.
+/// Both halves of a block, as bits. The first half is the lowest bit.
 pub(crate) const BOTH: usize = 3;
 
 /// The runs of a block, and the lanes that are open to them.

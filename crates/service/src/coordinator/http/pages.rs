@@ -224,6 +224,11 @@ impl Show {
             }
             View::Credits(of) => {
                 let credits = self.credits.of(of.clone(), LedgerView::credits);
+                if credits.as_ref().is_some_and(|credits| credits.is_empty())
+                    && !is_here(snapshot, of)
+                {
+                    return Err(Status::not_found("nobody of this name has counted anything"));
+                }
                 match of {
                     CreditOf::Owners => page::owners(snapshot, &credits),
                     CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits),
@@ -248,6 +253,21 @@ impl Show {
             farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
         };
         Ok(EndedBefore { before, jobs: self.farm.look(ended).await? })
+    }
+}
+
+/// Whether those whose counts are wanted are connected, or have had jobs.
+fn is_here(Snapshot { overview, .. }: &Snapshot, of: &CreditOf) -> bool {
+    let mut workers = overview.workers.iter().map(|worker| &worker.provenance);
+    match of {
+        CreditOf::Owners => true,
+        CreditOf::Workers(owner) => {
+            overview.owners.iter().any(|known| known.owner == *owner)
+                || workers.any(|worker| worker.principal.owner == *owner)
+        }
+        CreditOf::Jobs(principal, name) => {
+            workers.any(|worker| worker.principal == *principal && worker.worker == *name)
+        }
     }
 }
 

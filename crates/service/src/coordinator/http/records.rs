@@ -1,8 +1,8 @@
 //! What the pages show from the ledger: who counted what of a job, what happened to it, and what an owner or a worker has
 //! counted.
 //!
-//! It is read beside the farm, by a connection of its own, one thing at a time. The longer a reading takes, the less often it
-//! is repeated.
+//! It is read beside the farm, by a connection of its own, one thing at a time: what is asked for meanwhile is read when it
+//! is asked for again, as the pages do every second. The longer a reading takes, the less often it is repeated.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
