@@ -123,7 +123,6 @@ fn by_file(columns: impl Iterator<Item = u32>) -> Vec<Square> {
 
 /// Writes a number, counted from 1.
 fn number(f: &mut Formatter<'_>, from_zero: u32) -> fmt::Result {
-    // `write!` would take longer, and there may be 10^8 numbers.
     (u64::from(from_zero) + 1).fmt(f)
 }
 
