@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, CountResult, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance, Report,
-    RequestId, Row, SessionId, Share,
+    AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
+    Report, RequestId, Row, SessionId, Share,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -75,8 +75,8 @@ pub enum LedgerCommand {
         provenance: Provenance,
         /// Those who counted otherwise.
         wrong: Vec<Party>,
-        /// Why, as ledgers and bundles say it.
-        reason: &'static str,
+        /// Whose word that rests on.
+        ground: Ground,
     },
     /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not any more is the
     /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.

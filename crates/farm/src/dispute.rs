@@ -12,6 +12,18 @@ use std::collections::BTreeSet;
 
 use crate::{AuditScope, CountResult, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
+crate::named! {
+    /// Whose word the end of a dispute rests on: why somebody is distrusted, as ledgers and bundles say it.
+    pub enum Ground {
+        /// Two owners agreed.
+        TwoOwners = "two owners counted otherwise",
+        /// A worker whose credential the operator trusts.
+        TrustedWorker = "a trusted worker counted otherwise",
+        /// Two machines of the one owner that had a part.
+        OwnMachines = "two machines of its owner counted otherwise",
+    }
+}
+
 /// A count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
@@ -59,27 +71,27 @@ impl Dispute {
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
-    /// Why those who counted otherwise are wrong if this `result` settles the dispute, which the latest vote makes, perhaps
-    /// one that the operator trusts.
-    pub(crate) fn settled(
+    /// Why this `result` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
+    /// settled.
+    pub(crate) fn ground(
         &self,
         result: CountResult,
         across: AuditScope,
         is_trusted: bool,
-    ) -> Option<&'static str> {
+    ) -> Option<Ground> {
         let agreeing = || self.votes.iter().filter(|vote| vote.result == result);
         let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
         if owners.len() >= 2 {
-            return Some("two owners counted otherwise");
+            return Some(Ground::TwoOwners);
         }
         if is_trusted {
-            return Some("a trusted worker counted otherwise");
+            return Some(Ground::TrustedWorker);
         }
         let are_two = agreeing().any(|one| {
             agreeing().any(|two| one.principal.is_apart_from(&two.principal, AuditScope::Machines))
         });
         let is_own = across == AuditScope::Machines && self.owners().len() == 1 && are_two;
-        is_own.then_some("two machines of its owner counted otherwise")
+        is_own.then_some(Ground::OwnMachines)
     }
 
     /// The parties that are wrong if this `result` is right: machines, as one that is broken says nothing of the others. But

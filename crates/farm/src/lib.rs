@@ -67,7 +67,7 @@ pub use agent::{Agent, AgentConfig};
 pub use command::{Asker, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use config::Config;
 pub use costs::Spent;
-pub use dispute::{Dispute, Vote};
+pub use dispute::{Dispute, Ground, Vote};
 pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
 pub use interval_set::IntervalSet;

@@ -35,9 +35,9 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId,
-        LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem, Provenance,
-        Report, Slice,
+        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
+        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem,
+        Provenance, Report, Slice,
     };
     use tempfile::TempDir;
 
@@ -161,7 +161,7 @@ mod tests {
             report: report(3, 6, 0),
             provenance: by("c"),
             wrong,
-            reason: "a test says so",
+            ground: Ground::OwnMachines,
         };
         let accepted = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a")];
         drop(ledger_of(&path, accepted.into_iter().chain([dispute, settle])));

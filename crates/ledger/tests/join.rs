@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    CheckedCount, Distrusted, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId, LeaseKind,
-    LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
-    Report, Slice, TaskCounts,
+    CheckedCount, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
+    LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem,
+    Provenance, Range, Report, Slice, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, LedgerError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
@@ -74,7 +74,7 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
                     report: report(range(0)),
                     provenance: provenance('b'),
                     wrong: wrong.clone(),
-                    reason: "a test says so",
+                    ground: Ground::OwnMachines,
                 },
             ],
             Happening::Distrusts(who) => {

@@ -5,10 +5,10 @@
 
 use farm::rules;
 use farm::{
-    AuditPolicy, AuditScope, CheckedCount, IntervalSet, JobChange, JobId, JobSpec, JobState,
-    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
-    Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Share, Slice, TaskCounts,
-    Withdrawn,
+    AuditPolicy, AuditScope, CheckedCount, Ground, IntervalSet, JobChange, JobId, JobSpec,
+    JobState, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method,
+    Origin, Plan, Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Share,
+    Slice, TaskCounts, Withdrawn,
 };
 
 use crate::MemoryStore;
@@ -253,7 +253,7 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
     // When it is proven wrong
     let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, provenance) = (report(JOB, "avx2", (30, 40), 4), provenance("third"));
-    let settle = LedgerCommand::Settle { report, provenance, wrong, reason: "a test says so" };
+    let settle = LedgerCommand::Settle { report, provenance, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
 
     // Then only the counts that rest on the liar alone are invalidated.
@@ -347,7 +347,10 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
     let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, provenance) = (report(JOB, "avx2", (0, 100), 2), provenance("c"));
-    write(store, &[LedgerCommand::Settle { report, provenance, wrong, reason: "a test says so" }]);
+    write(
+        store,
+        &[LedgerCommand::Settle { report, provenance, wrong, ground: Ground::OwnMachines }],
+    );
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2, reason: None }]);
     assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
     store.apply(&[remove(JOB)]).expect_err("it is a proof");

@@ -256,7 +256,7 @@ impl Farm {
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
         dispute.votes.push(Vote { principal: provenance.principal.clone(), result });
-        if let Some(reason) = dispute.settled(result, across, is_trusted) {
+        if let Some(ground) = dispute.ground(result, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> =
@@ -264,7 +264,7 @@ impl Farm {
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report, provenance, wrong, reason };
+            let command = LedgerCommand::Settle { report, provenance, wrong, ground };
             self.command(Asker::Session(session), command);
         } else {
             self.command(Asker::Session(session), LedgerCommand::Dispute(report, provenance));

@@ -103,8 +103,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
             store.add_claim(report.job, &Row::new(report, provenance))?;
             reopen(store, report.job)?;
         }
-        LedgerCommand::Settle { report, provenance, wrong, reason } => {
-            let withdrawn = settle::settle(store, report, provenance, wrong, reason)?;
+        LedgerCommand::Settle { report, provenance, wrong, ground } => {
+            let withdrawn = settle::settle(store, report, provenance, wrong, *ground)?;
             return Ok(LedgerAnswer::Settled(withdrawn));
         }
         LedgerCommand::Remove(job) => remove(store, *job)?,

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    Distrusted, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range, Report,
+    Distrusted, Ground, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range, Report,
     Withdrawn,
 };
 
@@ -28,11 +28,11 @@ pub(super) fn settle<S: Store>(
     report: &Report,
     provenance: &Provenance,
     wrong: &[Party],
-    reason: &str,
+    ground: Ground,
 ) -> Done<S, Vec<Withdrawn>> {
     for party in wrong {
         let proof = Some((report.job, report.range));
-        store.change_trust(party, false, proof, reason)?;
+        store.change_trust(party, false, proof, ground.name())?;
     }
     replace(store, report, provenance)?;
     reopen(store, report.job)?;

@@ -430,12 +430,12 @@ fn log_dispute(command: &LedgerCommand) {
                 "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",
                 report.job);
         }
-        LedgerCommand::Settle { report, provenance, wrong, reason } => {
+        LedgerCommand::Settle { report, provenance, wrong, ground } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
                 principal = %provenance.principal, worker = provenance.worker,
                 "settled: this count is right");
             for party in wrong {
-                tracing::error!(%party, job = %report.job, range = %report.range, reason,
+                tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.name(),
                     "this party counted wrong: nothing of it is trusted any more, and what nobody \
                      has confirmed of its counts is counted again; check the memory and cooling of its \
                      machines, then see `queens trust`");
