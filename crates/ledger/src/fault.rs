@@ -89,7 +89,9 @@ impl From<rusqlite::Error> for LedgerFault {
             | None => LedgerFault::Content(error.to_string()),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerFault::Busy,
             Some(ErrorCode::NotADatabase) => {
-                LedgerFault::Content("it does not begin like a ledger".into())
+                let text =
+                    "it does not begin like a ledger: it is none, or its beginning is damaged";
+                LedgerFault::Content(text.into())
             }
             Some(ErrorCode::CannotOpen) => std::io::Error::other(error.to_string()).into(),
             Some(_) => LedgerFault::Sqlite(error),
