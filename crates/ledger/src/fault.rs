@@ -89,7 +89,9 @@ impl From<rusqlite::Error> for LedgerFault {
             | None => LedgerFault::Content(error.to_string()),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerFault::Busy,
             Some(ErrorCode::NotADatabase) => {
-                LedgerFault::Content("it is no ledger, or its beginning is damaged".into())
+                let text =
+                    "it does not begin like a ledger: it is none, or its beginning is damaged";
+                LedgerFault::Content(text.into())
             }
             Some(_) => LedgerFault::Sqlite(error),
         }

@@ -67,7 +67,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     let is_other = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |file| files.insert(file));
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
-    let open_at = |path| open(path).map_err(|fault| fault.at(Some(path)));
+    let open_at = |path: &PathBuf| open(path).map_err(|fault| fault.at(Some(path)));
     let mut parts: Vec<Part> = paths.iter().map(open_at).collect::<Result<_, _>>()?;
     let plan = parts.first().expect("a ledger is named").job.spec.plan;
     if let Some(other) = parts.iter().find(|part| part.job.spec.plan != plan) {
@@ -107,7 +107,7 @@ impl Part {
     }
 }
 
-fn open(path: &PathBuf) -> Result<Part> {
+fn open(path: &Path) -> Result<Part> {
     let evidence = Evidence::locked(path)?;
     let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();

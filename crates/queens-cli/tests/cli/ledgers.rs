@@ -62,7 +62,7 @@ fn a_damaged_ledger_is_refused_and_not_changed() {
         ("rows of jobs that it does not have", "UPDATE jobs SET id = 2"),
         ("not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
         ("not the sum", "UPDATE jobs SET total = total + 1"),
-        ("no negative number", "UPDATE ranges SET first = -1 WHERE first = 0"),
+        ("out of range", "UPDATE ranges SET first = -1 WHERE first = 0"),
         ("cannot have been opened", "UPDATE epochs SET epoch = 1 << 40"),
         ("unknown method", "UPDATE jobs SET method = 'guessing'"),
         ("unknown state", "UPDATE jobs SET state = 'asleep'"),

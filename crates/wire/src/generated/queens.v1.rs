@@ -104,10 +104,10 @@ pub mod work_response {
         /// Drop what is left of this lease.
         #[prost(uint64, tag = "5")]
         Revoke(u64),
-        /// How many milliseconds the worker is to gather what it finishes of a lease, at least, before it reports it, so that a
-        /// large farm reports about 200 times a second: 600,000 at most. It comes after Welcome, and again when the number of
-        /// workers has changed much; leases take and live the longer. What is finished of a lease of which nothing is left to
-        /// count is reported at once all the same.
+        /// The least time for which the worker gathers what it finishes of a lease before it reports it: milliseconds,
+        /// 600,000 at most. So a large farm reports about 200 times a second, and its leases are longer. It comes after
+        /// Welcome, and again when the number of workers has changed much. If nothing is left to count of a lease, what
+        /// is finished of it is reported at once all the same.
         #[prost(uint64, tag = "6")]
         Pace(u64),
     }
@@ -668,14 +668,17 @@ pub mod ask_request {
         Grant(super::Grant),
     }
 }
+/// One of these, by what was asked. A job that was changed or removed is the only one of `jobs`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskResponse {
+    /// In the order of the submissions.
     #[prost(message, repeated, tag = "1")]
     pub jobs: ::prost::alloc::vec::Vec<Job>,
     /// After a reinstatement: the parties that are distrusted all the same and have machines in common with the reinstated
     /// one. They are its owner as a whole, or machines that were distrusted one by one.
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
+    /// What it may take from now on.
     #[prost(message, optional, tag = "3")]
     pub owner: ::core::option::Option<Owner>,
 }
