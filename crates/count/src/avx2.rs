@@ -124,13 +124,7 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> Vector 
     let b = states.free::<PLAIN, 2>(rows);
     let c = states.free::<PLAIN, 3>(rows);
 
-    let minus_one = set(-1);
-    let below_low = add(open, minus_one);
-    let low = and_not(below_low, open);
-    let upper = and(open, below_low);
-    let high = and(upper, add(upper, minus_one));
-    let middle = xor(upper, high);
-
+    let [low, middle, high] = states.columns();
     // If the rows are neighbours, the diagonals of the middle row's queen matter only if it stands
     // beside an open column. Otherwise, its diagonals are excluded for the others, column by
     // column.

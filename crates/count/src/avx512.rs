@@ -121,13 +121,7 @@ macro_rules! lanes {
                 let b = states.free::<PLAIN, 2>(rows);
                 let c = states.free::<PLAIN, 3>(rows);
 
-                // low < middle < high are the open columns.
-                let minus_one = set(-1);
-                let below_low = add(open, minus_one);
-                let low = and_not(below_low, open);
-                let upper = and(open, below_low);
-                let high = and(upper, add(upper, minus_one));
-                let middle = xor(upper, high);
+                let [low, middle, high] = states.columns();
 
                 if PLAIN {
                     // No two queens meet on a diagonal if the middle row's queen does not stand beside an open

@@ -138,7 +138,10 @@ impl<U: Unit> Engine for Levels<U> {
         }
         let unused = levels.len() - (rows_left + 1 - FEWEST_ROWS);
         let levels = &mut levels[unused..];
-        let below = Below { rows: remaining.rows, plain: remaining.is_plain() };
+        let Remaining { columns, rows } = remaining;
+        let all_from_zero = columns & columns.wrapping_add(1) == 0;
+        let plain = all_from_zero && rows.iter().all(|row| *row == Row::OPEN);
+        let below = Below { rows, plain };
         states
             .chunks(BLOCK)
             .map(|states| {

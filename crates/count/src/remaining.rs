@@ -42,14 +42,6 @@ pub(crate) struct Remaining<'a> {
     pub(crate) rows: &'a [Row],
 }
 
-impl Remaining<'_> {
-    /// Whether nothing is closed, and all rows are neighbours.
-    pub(crate) fn is_plain(self) -> bool {
-        let all_from_zero = self.columns & self.columns.wrapping_add(1) == 0;
-        all_from_zero && self.rows.iter().all(|row| *row == Row::OPEN)
-    }
-}
-
 /// Queens that stand on a board already, as the rows to fill see them.
 pub(crate) struct Standing {
     /// The columns of the board that masks have. The first one is bit 0.

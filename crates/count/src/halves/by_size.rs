@@ -96,12 +96,6 @@ pub(crate) fn code_bits(n: u32) -> CodeBits {
     CodeBits { low, high }
 }
 
-/// Whether the code of a split is chosen by a sample of its half-boards. Tasks of smaller boards
-/// take about as long as such a sample, or less.
-pub(crate) fn samples_splits(n: u32) -> bool {
-    n >= 22
-}
-
 /// Whether all splits of a board have one code. Those of an odd board depend on the centre row's
 /// queen.
 pub(crate) fn has_common_code(n: u32, kept: Kept) -> bool {
@@ -118,12 +112,14 @@ pub(crate) fn splits_of_a_code(n: u32) -> u32 {
 }
 
 /// The number of pairs of half-boards by which the code of a split is chosen. It takes a few
-/// hundredths of the time of a task, or less.
-pub(crate) fn sampled_pairs(n: u32) -> u64 {
+/// hundredths of the time of a task, or less. `None` for boards whose tasks take about as long as
+/// a sample.
+pub(crate) fn sampled_pairs(n: u32) -> Option<u64> {
     match n {
-        0..=23 => 5_000,
-        24..=25 => 30_000,
-        _ => 100_000,
+        0..=21 => None,
+        22..=23 => Some(5_000),
+        24..=25 => Some(30_000),
+        _ => Some(100_000),
     }
 }
 

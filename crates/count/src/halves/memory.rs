@@ -84,7 +84,7 @@ pub(crate) fn needs(n: u32) -> MemoryNeed {
 /// The bytes that a board takes beside its lists.
 fn fixed(n: u32, kept: Kept) -> u64 {
     // Samples of both lists and their conflicts, and the runs of a block, take most of it.
-    let rest = if by_size::samples_splits(n) { 6 << 20 } else { 2 << 20 };
+    let rest = if by_size::sampled_pairs(n).is_some() { 6 << 20 } else { 2 << 20 };
     let columns = kept.columns(n);
     let quarters = [Place::Upper, Place::Lower].map(|place| {
         let rows = place.rows(n / 2);

@@ -177,6 +177,18 @@ macro_rules! search {
         }
 
         impl Vectors {
+            /// The lowest, the middle and the highest of three open columns.
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn columns(self) -> [Vector; 3] {
+                let minus_one = set(-1);
+                let below_low = add(self.open, minus_one);
+                let low = and_not(below_low, self.open);
+                let upper = and(self.open, below_low);
+                let high = and(upper, add(upper, minus_one));
+                [low, xor(upper, high), high]
+            }
+
             /// The free squares of row `ROW`; row 0 is the parents' and row 1 the children's.
             #[inline]
             #[target_feature(enable = $features)]

@@ -21,8 +21,9 @@ use crate::halves::units::Unit;
 
 /// The code of a split. On a larger board, its half-boards are sampled for it.
 pub(crate) fn of_split<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> Code {
-    let sampled = by_size::samples_splits(n).then_some(split);
-    arranged(n, split, conflicts(unit, n, sampled, by_size::sampled_pairs(n), lists))
+    let conflicts =
+        by_size::sampled_pairs(n).map(|pairs| conflicts(unit, n, [split], pairs, lists));
+    arranged(n, split, conflicts.unwrap_or_default())
 }
 
 /// The code that was chosen last. It serves the other tasks of its split, and some of the splits

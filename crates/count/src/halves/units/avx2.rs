@@ -31,21 +31,17 @@ fn to_probes(items: &[u32], probes: &mut [Probe]) {
     Probe::of_items(items, probes);
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,popcnt")]
 fn count_apart(item: u32, items: &[u32]) -> u64 {
     let same = _mm256_set1_epi32(item as i32);
     let (whole, rest) = items.as_chunks::<8>();
-    let mut sums = _mm256_setzero_si256();
+    let mut sum = rest.iter().filter(|other| **other & item == 0).count() as u64;
     for some in whole {
-        let some = load(some, 0);
-        let apart = _mm256_cmpeq_epi32(_mm256_and_si256(some, same), _mm256_setzero_si256());
-        // All ones are -1. There are fewer than 2^32 items in a list.
-        sums = _mm256_sub_epi32(sums, apart);
+        let both = _mm256_and_si256(load(some, 0), same);
+        let apart = _mm256_cmpeq_epi32(both, _mm256_setzero_si256());
+        sum += u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(apart)).count_ones());
     }
-    let mut words = [0; KEYS];
-    store(&mut words, 0, sums);
-    let sums = words.iter().map(|word| (word >> 32) + (word & u64::from(u32::MAX))).sum::<u64>();
-    sums + rest.iter().filter(|other| **other & item == 0).count() as u64
+    sum
 }
 
 /// Prefetches some cache lines, beginning at the start of each list.
