@@ -28,7 +28,7 @@ use crate::answer::{self, check_total};
 use crate::failure::{Failure, usage};
 use crate::progress::{Progress, ProgressArgs, Took};
 use crate::{os, output, stderr};
-use service::local::{LocalCount, LocalError, LocalResult};
+use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct CountArgs {
