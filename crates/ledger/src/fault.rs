@@ -93,6 +93,7 @@ impl From<rusqlite::Error> for LedgerFault {
                     "it does not begin like a ledger: it is none, or its beginning is damaged";
                 LedgerFault::Content(text.into())
             }
+            Some(ErrorCode::CannotOpen) => std::io::Error::other(error.to_string()).into(),
             Some(_) => LedgerFault::Sqlite(error),
         }
     }

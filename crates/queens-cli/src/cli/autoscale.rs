@@ -66,10 +66,11 @@ const MARGIN_S: u64 = 60;
 /// The number of failures in a row that ends the command.
 const MOST_FAILURES: u32 = 3;
 
-/// Reads a duration, in seconds.
+/// Reads a duration, in seconds that are rounded up.
 fn seconds(least: u64) -> impl Fn(&str) -> anyhow::Result<u64> + Clone {
     move |text| {
-        let given = duration(text)?.as_secs();
+        let given = duration(text)?;
+        let given = given.as_secs() + u64::from(given.subsec_nanos() > 0);
         anyhow::ensure!(given >= least, "give {least}s or more");
         Ok(given)
     }

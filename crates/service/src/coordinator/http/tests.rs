@@ -492,7 +492,7 @@ async fn what_cannot_be_submitted_is_refused_with_a_reason() {
     for (who, form, status, reason) in [
         (Role::Viewer, form("8", "0", "0"), 403, "needs that of a submitter"),
         (Role::Submitter, form("8", "11", "0"), 403, "is for admins only"),
-        (Role::Submitter, form("99", "0", "0"), 400, "no problem"),
+        (Role::Submitter, form("99", "0", "0"), 400, "a size of at most 32"),
         (Role::Submitter, form("eight", "0", "0"), 400, "whole numbers"),
         (Role::Submitter, form("8", "0", "101"), 400, "from 0 to 100"),
         (Role::Submitter, form("8", "0", "NaN"), 400, "from 0 to 100"),
