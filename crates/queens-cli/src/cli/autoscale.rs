@@ -71,7 +71,8 @@ fn seconds(least: u64) -> impl Fn(&str) -> anyhow::Result<u64> + Clone {
     move |text| {
         let given = duration(text)?;
         let given = given.as_secs() + u64::from(given.subsec_nanos() > 0);
-        anyhow::ensure!(given >= least, "give {least}s or more");
+        let shown = humantime::format_duration(Duration::from_secs(least));
+        anyhow::ensure!(given >= least, "give {shown} or more");
         Ok(given)
     }
 }

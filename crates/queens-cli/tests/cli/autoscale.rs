@@ -170,7 +170,7 @@ fn autoscale_names_what_it_lacks() {
     let _coordinator = farm.start_coordinator();
     let mut nowhere = slurm.autoscale(&farm, &[]);
     run(nowhere.env("PATH", "/nonexistent")).refusal(19, &["squeue", "login node"]);
-    run(&mut slurm.autoscale(&farm, &["--time-limit", "1m"])).usage("from 2m 1s");
+    run(&mut slurm.autoscale(&farm, &["--time-limit", "1m"])).usage("give 2m 1s or more");
     run(&mut slurm.autoscale(&farm, &["--backlog", "0"])).usage("backlog");
     run(&mut queens(&["autoscale", "slurm"])).usage("--max-nodes");
 }
