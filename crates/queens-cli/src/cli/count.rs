@@ -26,7 +26,7 @@ use super::signal::stops;
 use super::tools::PROGRAM;
 use crate::answer::{self, check_total};
 use crate::failure::{Failure, usage};
-use crate::progress::{Progress, ProgressArgs, Took};
+use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::{os, output, stderr};
 use service::local::{LocalCount, LocalResult};
 
@@ -86,6 +86,8 @@ pub(super) struct CountArgs {
     json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
+    #[arg(skip)]
+    log_is_json: bool,
     /// Print a table on standard error
     ///
     /// With `--problem fundamental` it is the census by symmetry, with `states` and `forced` the
@@ -146,8 +148,10 @@ impl CountArgs {
 
     /// Prints a text about the count on standard error, except with --quiet.
     fn report(&self, text: impl Display) {
-        if !self.progress.quiet {
-            stderr::print(format_args!("{text}\n"));
+        match (self.progress.quiet, self.log_is_json) {
+            (true, _) => {}
+            (false, false) => stderr::print(format_args!("{text}\n")),
+            (false, true) => tracing::info!(target: LOG_TARGET, "{text}"),
         }
     }
 
@@ -233,7 +237,8 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 }
 
 /// Counts one board, or several, the smallest first.
-pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
+pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
+    args.log_is_json = log_is_json;
     let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
     let mut stops = stops(args.time_limit, has_reader);
     if args.are_many() && args.ledger.is_some() {

@@ -47,6 +47,11 @@ enum LogFormat {
 }
 
 impl LogArgs {
+    /// Whether each line of standard error is to be an object.
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self.log_format, LogFormat::Json)
+    }
+
     pub(super) fn start(&self, serves: bool) {
         let usual = match self.verbose {
             0 if serves => LevelFilter::INFO,

@@ -140,13 +140,13 @@ fn started() -> Result<(), Failure> {
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
-    cli.command.run()
+    cli.command.run(cli.log.is_json())
 }
 
 impl Command {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self, log_is_json: bool) -> Result<(), Failure> {
         match self {
-            Command::Count(args) => on_one_thread(count::run(args)),
+            Command::Count(args) => on_one_thread(count::run(args, log_is_json)),
             Command::List(args) => list::run(&args),
             Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),

@@ -171,7 +171,7 @@ fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
 
 fn count(ledger: &Path) -> Command {
     let n = LONG.to_string();
-    let log = ["--quiet", "--log-format", "json", "--log", "queens=debug,service=debug"];
+    let log = ["--log-format", "json", "--log", "queens=debug,service=debug"];
     let mut command = queens_at_a_terminal(&["count", &n, "--rows", "5", "--threads", "1"]);
     command.args(log).arg("--ledger").arg(ledger);
     command
