@@ -25,7 +25,7 @@ pub(super) fn insert(table: &str, own: &[&str]) -> String {
     format!("INSERT INTO {table} ({names}) VALUES ({places})")
 }
 
-/// Executes what [`insert`] made, for a row whose build has the id `build`, with `own` as the values of the columns `own`.
+/// Executes what [`insert`] made, for a row whose build has the id `build`, at this time, and with these values of its own columns.
 pub(super) fn execute(
     insert: &mut Statement<'_>,
     job: JobId,

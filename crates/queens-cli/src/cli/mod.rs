@@ -30,6 +30,7 @@ mod problem;
 mod queens_input;
 mod reproduce;
 mod rules;
+mod scrub;
 mod shard;
 mod show;
 mod signal;
@@ -39,6 +40,7 @@ mod token;
 mod tools;
 mod top;
 mod trust;
+mod unique_plan;
 mod verified;
 mod verify;
 mod worker;
@@ -102,7 +104,7 @@ enum Command {
     /// Copy a ledger, also of a running farm
     Backup(backup::BackupArgs),
     /// Read whole ledgers and say whether one is damaged
-    Scrub(backup::ScrubArgs),
+    Scrub(scrub::ScrubArgs),
     #[command(flatten)]
     Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
@@ -168,7 +170,7 @@ impl Command {
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::backup(args)),
-            Command::Scrub(args) => backup::scrub(&args),
+            Command::Scrub(args) => scrub::scrub(&args),
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),

@@ -14,7 +14,7 @@ use super::nodes::{self, Here, NodeType, OnNodes};
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
-use super::{show, task_list};
+use super::{show, task_list, unique_plan};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
@@ -85,7 +85,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                  --tasks, --seconds and --seed",
             );
         }
-        return task_list::jobs(args.n, args.json);
+        return unique_plan::jobs(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
