@@ -29,7 +29,7 @@ pub(crate) struct Audits {
     pub(crate) finding: bool,
     /// All that waits is here.
     complete: bool,
-    /// Those of them that the farm keeps, until the ledger has their confirmations.
+    /// The wanted ranges that the farm keeps, until the ledger has their confirmations.
     ranges: BTreeMap<Range, Wanted>,
     /// Who counted what is kept, and how many ranges each.
     principals: BTreeMap<Principal, usize>,
@@ -222,7 +222,7 @@ impl Audits {
         }
     }
 
-    /// Who counted a range that waits for a recount, and with what.
+    /// Who counted a range that is kept, and with what.
     pub(crate) fn awaited(&self, range: Range) -> Option<(&Principal, KernelName)> {
         self.ranges.get(&range).map(|wanted| (&wanted.principal, wanted.kernel))
     }

@@ -1,4 +1,4 @@
-//! How much time is left of a job, by what was counted of it.
+//! How fast sessions count a job, what its tasks have cost, and how much time is left by that.
 //!
 //! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
 //! sample of the plan, and what is left takes it about as long for each task. It counts at that pace side by side with

@@ -11,7 +11,7 @@ use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// What people may see of it, except for what its jobs know: [`Session::view`] adds that.
+    /// What people may see of it, and what leasing goes by. `rate` and `leased` stay empty: [`Session::view`] fills them in.
     pub(crate) seen: WorkerView,
     /// A recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,

@@ -21,7 +21,7 @@ pub(super) const WIDTH: usize = 13;
 /// How a row is added to `table`: [`STORED`], the time, and the columns `own` of this table.
 pub(super) fn insert(table: &str, own: &[&str]) -> String {
     let names = [&[STORED, "noted_at"], own].concat().join(", ");
-    let places = vec!["?"; WIDTH + 2 + own.len()].join(", ");
+    let places = vec!["?"; names.split(", ").count()].join(", ");
     format!("INSERT INTO {table} ({names}) VALUES ({places})")
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row};
 use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, read_one, read_row};
 use super::place::{self, Place};
 use super::restore::read_policy;
-use super::store::SqlStore;
+use super::store::{SqlStore, key};
 use super::{CheckedLedger, Ledger, LedgerFault, Result, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
@@ -98,9 +98,9 @@ impl Evidence {
         let query = format!(
             "SELECT {COLUMNS}, noted_at FROM audits WHERE job = ? AND first = ? AND past = ?"
         );
-        let key = (job.0, range.start(), range.end());
-        let seconds = SqlStore(&self.0.db)
-            .all(&query, key, |columns| Ok((read_row(job, columns)?, columns.get(WIDTH)?)))?;
+        let seconds = SqlStore(&self.0.db).all(&query, key(job, range), |columns| {
+            Ok((read_row(job, columns)?, columns.get(WIDTH)?))
+        })?;
         match seconds.into_iter().next() {
             Some((row, at_ms)) if row.checked_count == first.checked_count => {
                 Ok(EvidenceRecord::Audit { row, at_ms })

@@ -16,8 +16,7 @@ use super::entry::{self, CHECKS, COLUMNS, STORED, WIDTH, insert, read_one, read_
 use super::restore::{BEGUN, JOBS, read_job, read_trust};
 use super::{LedgerFault, Result, task_counts};
 
-pub(super) static ADD_RANGE: LazyLock<String> =
-    LazyLock::new(|| insert("ranges", &["audit", "task_counts"]));
+static ADD_RANGE: LazyLock<String> = LazyLock::new(|| insert("ranges", &["audit", "task_counts"]));
 pub(super) static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits", &[]));
 pub(super) static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["state"]));
 
@@ -111,7 +110,7 @@ impl SqlStore<'_> {
 }
 
 /// Job, first and past.
-fn key(job: JobId, range: Range) -> (u64, u64, u64) {
+pub(super) fn key(job: JobId, range: Range) -> (u64, u64, u64) {
     (job.0, range.start(), range.end())
 }
 

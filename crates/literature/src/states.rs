@@ -10,7 +10,7 @@
 //! no free column in any row below are dropped, which makes more states equal. A state also stands
 //! for its mirror image, which halves the number of states.
 
-use board::full_mask;
+use board::{bits, full_mask};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -94,10 +94,7 @@ fn counted(
         let before = states.capacity() as u64 * ENTRY;
         let (mut next, mut arrived, mut bytes) = (Vec::new(), 0, before);
         for &Entry { state: [left, down, right], times } in &states {
-            let mut free = all & !(left | down | right);
-            while free != 0 {
-                let queen = free & free.wrapping_neg();
-                free ^= queen;
+            for queen in bits(all & !(left | down | right)) {
                 let down = down | queen;
                 let left = (left | queen) << 1 & all;
                 let right = (right | queen) >> 1;

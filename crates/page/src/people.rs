@@ -45,9 +45,10 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
 /// One owner: what was counted by which worker.
 pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     let all = with_connected(snapshot, credits, |Provenance { principal, worker, .. }| {
-        let Principal { owner: of, machine } = principal.clone();
-        let worker = worker.clone();
-        (of == owner).then(|| Credit { owner: of, machine, worker, ..Credit::default() })
+        (principal.owner == owner).then(|| {
+            let Principal { owner, machine } = principal.clone();
+            Credit { owner, machine, worker: worker.clone(), ..Credit::default() }
+        })
     });
     let sums = sums(&all);
     let machines = snapshot.machines().iter().filter(|principal| principal.owner == owner).count();

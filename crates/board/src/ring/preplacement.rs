@@ -66,7 +66,7 @@ impl Preplacement {
         stands.then_some(ring)
     }
 
-    /// The queens, each once: `2 * width` to `4 * width` of them. Row 0 is on top.
+    /// The queens, each once: `2 * width` to `4 * width` of them. The side `top` is row 0.
     ///
     /// `n` and `width` must be those of the preplacement's board; this is not checked.
     pub fn queens(&self, n: u32, width: u32) -> impl Iterator<Item = Square> {

@@ -239,6 +239,7 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
     args.log_is_json = log_is_json;
+    // The clock is read before the timer starts, so that a stop by the timer is found to be one.
     let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
     let mut stops = stops(args.time_limit, has_reader);
     if args.are_many() && args.ledger.is_some() {

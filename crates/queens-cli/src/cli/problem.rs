@@ -51,15 +51,16 @@ impl ProblemArgs {
             None | Some(ProblemName::Completions) => {
                 ("completions", Rules::Plain, n <= Given::MAX_N)
             }
-            Some(ProblemName::Total) => ("completions", Rules::Plain, true),
-            Some(ProblemName::Fundamental) => ("fundamental", Rules::Plain, true),
+            Some(ProblemName::Total | ProblemName::Fundamental) => {
+                ("completions", Rules::Plain, true)
+            }
             Some(ProblemName::Toroidal) => ("toroidal", Rules::Torus, false),
             Some(ProblemName::Superqueens) => ("superqueens", Rules::Superqueens, false),
         };
         if !is_restricted && (has_cut || !self.given.is_given()) {
             return Ok(None);
         }
-        if problem == "fundamental" {
+        if self.problem == Some(ProblemName::Fundamental) {
             return usage(
                 "--problem fundamental has neither --blocked nor --ranks: leave them out",
             );

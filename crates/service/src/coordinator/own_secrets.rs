@@ -1,4 +1,5 @@
-//! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers.
+//! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers,
+//! and what it writes for a monitoring system.
 
 use std::path::Path;
 
