@@ -1,6 +1,7 @@
 //! Who may read what over HTTP, and what a browser is told.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request, ShareChange};
@@ -436,12 +437,36 @@ async fn an_owners_page_tells_its_hours_weight_and_limit() {
     assert!(answer.links().contains(&page.to_string()), "{:?}", answer.links());
 }
 
+/// A coordinator whose ledger is a file in `folder`.
+async fn serving_file(folder: &Path) -> Served {
+    let ledger = CheckedLedger::open(&folder.join("ledger.db"));
+    let ledger = ledger.and_then(CheckedLedger::begin).expect("it is new");
+    serving_ledger(ledger, guard(), None).await
+}
+
+#[tokio::test]
+async fn nobody_of_a_name_that_the_ledger_does_not_have_is_shown() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let farm = serving_file(folder.path()).await;
+    submitted(&farm, "").await;
+    let viewer = bearing(&secret(Role::Viewer));
+    for nobody in ["/owner?owner=nobody", "/worker?owner=submitter&machine=b&worker=c"] {
+        // Until the ledger has been read for the first time, the page says that it is being read.
+        while farm.get(nobody, &viewer).await.status != 404 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    let page = "/owner?owner=submitter";
+    while farm.get(page, &viewer).await.body.contains("is being read") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(farm.get(page, &viewer).await.status, 200, "it has a job");
+}
+
 #[tokio::test]
 async fn a_jobs_log_tells_who_has_changed_it() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let ledger = CheckedLedger::open(&folder.path().join("ledger.db"));
-    let ledger = ledger.and_then(CheckedLedger::begin).expect("it is new");
-    let farm = serving_ledger(ledger, guard(), None).await;
+    let farm = serving_file(folder.path()).await;
     let job = submitted(&farm, "").await;
     for (who, action, form) in [
         (Role::Submitter, "pause", ""),
