@@ -452,9 +452,13 @@ async fn nobody_of_a_name_that_the_ledger_does_not_have_is_shown() {
     let viewer = bearing(&secret(Role::Viewer));
     for nobody in ["/owner?owner=nobody", "/worker?owner=submitter&machine=b&worker=c"] {
         // Until the ledger has been read for the first time, the page says that it is being read.
-        while farm.get(nobody, &viewer).await.status != 404 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let is_refused = async {
+            while farm.get(nobody, &viewer).await.status != 404 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(60), is_refused).await;
+        waited.unwrap_or_else(|_| panic!("{nobody} is shown"));
     }
     let page = "/owner?owner=submitter";
     while farm.get(page, &viewer).await.body.contains("is being read") {
