@@ -71,7 +71,7 @@ fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
 #[test]
 fn owners_share_by_weight_with_any_number_of_jobs() {
     let seeds =
-        std::env::var("QUEENS_SIM_SEEDS").map_or(12, |seeds| seeds.parse().expect("a number"));
+        std::env::var("QUEENS_SIM_SEEDS").map_or(4, |seeds| seeds.parse().expect("a number"));
     let mut worst = 0.0_f64;
     for seed in 0..seeds {
         let mut random = Random(seed);

@@ -94,8 +94,15 @@ fn a_plan_prints_its_tasks() {
 
 #[test]
 fn a_plan_estimates_total_and_time_from_a_sample() {
-    let plan = ["plan", "17", "--method", "ring", "--seconds", "4", "--seed", "7"];
-    let json = one_object(&run(queens(&plan).arg("--json")).success());
+    // A busy machine measures too few tasks in a second.
+    let sampled = |n: &str, option: &str, has_estimate: fn(&str) -> bool| {
+        let mut texts = ["1", "4", "16", "64"].into_iter().map(|seconds| {
+            let plan = ["plan", n, "--method", "ring", "--seed", "7", "--seconds", seconds, option];
+            run(&mut queens(&plan)).success()
+        });
+        texts.find(|text| has_estimate(text)).expect("an estimate")
+    };
+    let json = one_object(&sampled("17", "--json", |text| text.contains("\"estimate\"")));
     let number = |name: &str| -> f64 {
         json[name].as_str().expect("counts are decimal digits").parse().expect("a number")
     };
@@ -107,13 +114,8 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
 
     let said =
         ["placements +- ", "(95%)", "seed 7", "core-hours +- ", "on this machine", "longest"];
-    for (threads, are_alike) in [("1", true), ("2", false)] {
-        // A busy machine measures too few tasks in two seconds.
-        let mut texts = ["2", "8", "32", "128"].into_iter().map(|seconds| {
-            let plan = ["plan", "19", "--method", "ring", "--seconds", seconds, "-t", threads];
-            run(queens(&plan).args(["--seed", "7"])).success()
-        });
-        let text = texts.find(|text| !text.contains("estimate  none")).expect("an estimate");
+    for (threads, are_alike) in [("--threads=1", true), ("--threads=2", false)] {
+        let text = sampled("19", threads, |text| !text.contains("estimate  none"));
         assert!(said.iter().all(|args| text.contains(args)), "{text}");
         let time = |from, to| text.split_once(from)?.1.split_once(to).map(|(time, _)| time);
         let (one, all) = (time("(95%): ", " of one thread"), time("machine   about ", " with "));

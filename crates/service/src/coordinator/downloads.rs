@@ -260,9 +260,8 @@ mod tests {
     /// Writes decisions whose reasons have so many bytes together. They are in all bundles.
     fn grow(ledger: &Ledger, bytes: usize) {
         let decision = |number: usize| {
-            let mut noise = [0; 8 << 10];
-            blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut noise);
-            let reason = noise.map(|byte| format!("{byte:02x}")).concat();
+            let line = |line: usize| blake3::hash(format!("{number} {line}").as_bytes()).to_hex();
+            let reason = (0..256).map(|number| line(number).to_string()).collect();
             let party = Party { owner: "ann".into(), machine: None };
             LedgerCommand::Trust { party, trusted: true, reason }
         };
