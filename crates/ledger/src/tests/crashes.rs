@@ -119,7 +119,7 @@ static STEPS: AtomicU32 = AtomicU32::new(0);
 #[test]
 #[ignore = "the process that the other test lets die"]
 fn dies_as_it_is_told() {
-    const INSTRUCTIONS: i32 = 64;
+    const INSTRUCTIONS: i32 = 32;
     let Ok(orders) = std::env::var(ORDERS) else { return };
     let mut orders = orders.split(' ');
     let mut next = || orders.next().expect("there are three words");
