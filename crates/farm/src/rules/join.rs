@@ -60,8 +60,8 @@ fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
 /// Whether neither the policy of a job nor an open dispute is about this range.
 fn is_left_alone<S: Store>(store: &mut S, id: JobId, range: Range) -> Done<S, bool> {
     let job = stored_job(store, id)?;
-    let plan = job.spec.plan.fingerprint();
-    let is_chosen = job.policy.is_some_and(|policy| policy.chooses(plan, range));
+    let is_chosen =
+        job.policy.is_some_and(|policy| policy.chooses(job.spec.plan.fingerprint(), range));
     let mut disputes = store.open_disputes(id)?.into_iter();
     Ok(!is_chosen && !disputes.any(|dispute| dispute.range.intersect(range).is_some()))
 }

@@ -71,10 +71,9 @@ impl Run {
     /// Every idle worker begins its next lease.
     fn begin(&mut self) {
         for index in 0..self.workers.len() {
-            let leases = self.stage.leases(self.workers[index].session);
             let worker = &mut self.workers[index];
-            worker.leases.extend(&leases[worker.seen..]);
-            worker.seen = leases.len();
+            worker.leases.extend(self.stage.leases_since(worker.seen, worker.session));
+            worker.seen = self.stage.sent.len();
             if let (None, Some(&first)) = (worker.busy_until, worker.leases.first()) {
                 let (_, us) = self.part(index, &first);
                 self.workers[index].busy_until = Some(self.stage.now + us / 1_000);

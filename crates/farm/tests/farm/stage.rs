@@ -200,13 +200,18 @@ impl Stage {
 
     /// All leases of a session so far.
     pub fn leases(&self, to: SessionId) -> Vec<Lease> {
+        self.leases_since(0, to)
+    }
+
+    /// The leases of a session among the effects from number `seen` on.
+    pub fn leases_since(&self, seen: usize, to: SessionId) -> Vec<Lease> {
         let lease = |effect: &Effect| match effect {
             Effect::Tell(session, CoordinatorMessage::Lease(lease)) if *session == to => {
                 Some(*lease)
             }
             _ => None,
         };
-        self.sent.iter().filter_map(lease).collect()
+        self.sent[seen..].iter().filter_map(lease).collect()
     }
 
     pub fn last_lease(&self, to: SessionId) -> Lease {
@@ -310,9 +315,9 @@ pub fn kernel(name: &str) -> KernelName {
 /// addition.
 pub fn checked_count(plan: Plan, range: Range, more: u64) -> CheckedCount {
     let count = |ordinal| 1 + if ordinal == range.start() { more } else { 0 };
-    let add = |checked_count: CheckedCount, ordinal| {
-        checked_count.with(plan.fingerprint(), ordinal, count(ordinal))
-    };
+    let plan = plan.fingerprint();
+    let add =
+        |checked_count: CheckedCount, ordinal| checked_count.with(plan, ordinal, count(ordinal));
     (range.start()..range.end()).try_fold(CheckedCount::EMPTY, add).expect("it is small")
 }
 

@@ -241,32 +241,41 @@ mod tests {
 
     const JOB: JobId = JobId(1);
 
-    /// A ledger in a folder of its own, with a job whose bundle has several pieces.
+    fn create(job: JobId, origin: Origin) -> LedgerCommand {
+        let plan =
+            Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
+        let spec = JobSpec { origin, plan, slice: Slice::ALL, priority: 0 };
+        LedgerCommand::CreateJob { job, spec, audit: None }
+    }
+
+    /// A text of 16 KiB that cannot be compressed much.
+    fn noise(number: u64) -> String {
+        let line = |line: u64| blake3::hash(format!("{number} {line}").as_bytes()).to_hex();
+        (0..256).map(|number| line(number).to_string()).collect()
+    }
+
+    /// A ledger in a folder of its own, with a job whose bundle has several pieces: the reasons of decisions are in all
+    /// bundles.
     fn ledger() -> (TempDir, PathBuf, Ledger) {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("farm.db");
         let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
         let ledger = ledger.expect("it is new");
-        let plan =
-            Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
-        let (job, origin, slice) = (JOB, Origin::of("ann"), Slice::ALL);
-        let spec = JobSpec { origin, plan, slice, priority: 0 };
-        let create = LedgerCommand::CreateJob { job, spec, audit: None };
-        ledger.apply(&[create]).expect("it is written");
-        grow(&ledger, 6 * BLOCK);
+        let decision = |number| {
+            let party = Party { owner: "ann".into(), machine: None };
+            LedgerCommand::Trust { party, trusted: true, reason: noise(number) }
+        };
+        let decisions = (0..3 * BLOCK as u64 / (16 << 10)).map(decision);
+        let commands: Vec<_> = decisions.chain([create(JOB, Origin::of("ann"))]).collect();
+        ledger.apply(&commands).expect("it is written");
         (folder, path, ledger)
     }
 
-    /// Writes decisions whose reasons have so many bytes together. They are in all bundles.
-    fn grow(ledger: &Ledger, bytes: usize) {
-        let decision = |number: usize| {
-            let line = |line: usize| blake3::hash(format!("{number} {line}").as_bytes()).to_hex();
-            let reason = (0..256).map(|number| line(number).to_string()).collect();
-            let party = Party { owner: "ann".into(), machine: None };
-            LedgerCommand::Trust { party, trusted: true, reason }
-        };
-        let decisions: Vec<_> = (0..bytes / (16 << 10)).map(decision).collect();
-        ledger.apply(&decisions).expect("it is written");
+    /// Writes 512 other jobs, whose names have 8 MiB together.
+    fn write_others(ledger: &Ledger, first: u64) {
+        let job = |number| create(JobId(number), Origin::of(&noise(number)));
+        let jobs: Vec<_> = (first..first + 512).map(job).collect();
+        ledger.apply(&jobs).expect("it is written");
     }
 
     fn begin(downloads: &Downloads) -> Answers<v1::Piece> {
@@ -295,9 +304,9 @@ mod tests {
         // Then the log is begun anew, whatever is written.
         let log = path.with_file_name("farm.db-wal");
         let length = || fs::metadata(&log).expect("the ledger is in use").len();
-        grow(&ledger, 8 << 20);
+        write_others(&ledger, 1_000);
         let before = length();
-        (0..4).for_each(|_| grow(&ledger, 8 << 20));
+        (2..6).for_each(|thousand| write_others(&ledger, 1_000 * thousand));
         assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
 
         // And somebody else gets a bundle, whole, and then has the last place until it is taken to its end.
