@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use farm::Problem;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
-use tokio::net::TcpStream;
 use wire::v1;
 
 use super::idle_worker::{Booked, idle};
@@ -18,7 +16,7 @@ use anyhow::Result;
 use crate::print;
 
 /// The plan that is counted: 57,963,320 tasks.
-pub(crate) const PLAN: (u32, u32) = (25, 6);
+const PLAN: (u32, u32) = (25, 6);
 /// Plans of growing length, for the coordinator's memory: from 10^4 to more than 10^8 tasks.
 const GROWING: [(u32, u32); 3] = [(16, 4), (25, 5), (30, 6)];
 
@@ -34,12 +32,6 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row over TLS too, in turns with plain text
     #[arg(long)]
     tls: bool,
-    /// Measure each row while /metrics is read every second too, in turns with plain text
-    #[arg(long)]
-    metrics: bool,
-    /// Measure each row with every range counted twice too, in turns with once
-    #[arg(long)]
-    audited: bool,
     /// How often each row is measured; medians are shown, and the most memory
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: u32,
@@ -54,73 +46,31 @@ pub(crate) struct FarmBenchArgs {
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let others = [Form::Tls, Form::Metrics, Form::Audited]
-            .into_iter()
-            .filter(|form| form.is_wanted(&args));
-        let mut rows: Vec<(Form, Vec<Measured>)> =
-            [Form::Plain].into_iter().chain(others).map(|form| (form, Vec::new())).collect();
+        let [mut plain, mut tls] = [Vec::new(), Vec::new()];
         for _ in 0..args.turns {
-            for (form, turns) in &mut rows {
-                turns.push(measure(&args, PLAN, connections, *form).await?);
+            plain.push(measure(&args, PLAN, connections, false).await?);
+            if args.tls {
+                tls.push(measure(&args, PLAN, connections, true).await?);
             }
         }
-        for (form, turns) in &rows {
-            print_medians(connections, form.name(), turns)?;
-            if *form == Form::Audited {
-                let recounts = median(turns, |turn| turn.recounts_per_second);
-                print(format!("{:>11}  and agreed           {recounts:>17.0}", ""))?;
-            }
-            if *form != Form::Plain {
-                print_ratios(*form, turns, &rows[0].1)?;
-            }
+        print_medians(connections, "plain text", &plain)?;
+        if args.tls {
+            print_medians(connections, "TLS", &tls)?;
+            print_ratios(&tls, &plain)?;
         }
     }
     print("\ntasks in the plan  coordinator MiB, 10 connections")?;
     for plan in GROWING {
-        let measured = measure(&args, plan, 10, Form::Plain).await?;
+        let measured = measure(&args, plan, 10, false).await?;
         print(format!("{:>17}  {:>15}", measured.plan_tasks, mib(measured.memory_mib)))?;
     }
     Ok(())
-}
-
-/// The form of a measurement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// In plain text.
-    Plain,
-    /// Over TLS.
-    Tls,
-    /// In plain text, while /metrics is read every second.
-    Metrics,
-    /// In plain text, with a second count of each range by another worker.
-    Audited,
-}
-
-impl Form {
-    fn name(self) -> &'static str {
-        match self {
-            Form::Plain => "plain text",
-            Form::Tls => "TLS",
-            Form::Metrics => "/metrics",
-            Form::Audited => "audited",
-        }
-    }
-
-    fn is_wanted(self, args: &FarmBenchArgs) -> bool {
-        match self {
-            Form::Plain => true,
-            Form::Tls => args.tls,
-            Form::Metrics => args.metrics,
-            Form::Audited => args.audited,
-        }
-    }
 }
 
 struct Measured {
     plan_tasks: u64,
     tasks_per_second: f64,
     results_per_second: f64,
-    recounts_per_second: f64,
     memory_mib: Option<f64>,
 }
 
@@ -144,19 +94,15 @@ fn middle(mut values: Vec<f64>) -> f64 {
 }
 
 /// Prints the medians of the ratios of turns. A busy machine disturbs them less than the figures.
-fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()> {
+fn print_ratios(tls: &[Measured], plain: &[Measured]) -> Result<()> {
     let percent = |figure: fn(&Measured) -> f64| {
-        let ratios = turns.iter().zip(plain).map(|(turn, plain)| figure(turn) / figure(plain));
+        let ratios = tls.iter().zip(plain).map(|(turn, plain)| figure(turn) / figure(plain));
         100.0 * middle(ratios.collect())
     };
     print(format!(
         "{:>11}  {:<10}  {:>8.0}%  {:>16.0}%",
         "",
-        match form {
-            Form::Tls => "TLS/plain",
-            Form::Audited => "audited/not",
-            Form::Plain | Form::Metrics => "read/not",
-        },
+        "TLS/plain",
         percent(|turn| turn.tasks_per_second),
         percent(|turn| turn.results_per_second)
     ))
@@ -166,12 +112,15 @@ async fn measure(
     args: &FarmBenchArgs,
     (n, rows): (u32, u32),
     connections: u64,
-    form: Form,
+    tls: bool,
 ) -> Result<Measured> {
-    let coordinator = Coordinator::start(&args.folder, form == Form::Tls).await?;
-    let every_range = v1::AuditPolicy { share_ppm: 1_000_000, ..Default::default() };
-    let audit = (form == Form::Audited).then_some(every_range);
-    let plan_tasks = submit(&coordinator, (n, rows), audit).await?;
+    let coordinator = Coordinator::start(&args.folder, tls).await?;
+    let submit = v1::Submit {
+        problem: Some(Problem::Total { n }.into()),
+        method: Some(v1::Method { name: "rows".into(), parameter: Some(rows) }),
+        ..Default::default()
+    };
+    let plan_tasks = coordinator.submit(submit).await?.spec.plan.tasks;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);
     let mut workers: Vec<_> = (0..connections)
@@ -191,10 +140,6 @@ async fn measure(
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
 
-    let reader = (form == Form::Metrics).then(|| {
-        let address = coordinator.endpoint.url().trim_start_matches("http://").to_string();
-        tokio::spawn(read_metrics(address))
-    });
     let before = read(&booked);
     let begun = Instant::now();
     tokio::time::sleep(Duration::from_secs(args.seconds)).await;
@@ -202,54 +147,17 @@ async fn measure(
     let seconds = begun.elapsed().as_secs_f64();
     let memory_mib = coordinator.memory_mib();
     workers.iter().for_each(tokio::task::JoinHandle::abort);
-    if let Some(reader) = reader {
-        anyhow::ensure!(!reader.is_finished(), "the metrics could not be read: {:?}", reader.await);
-        reader.abort();
-    }
     Ok(Measured {
         plan_tasks,
         tasks_per_second: (after[0] - before[0]) as f64 / seconds,
         results_per_second: (after[1] - before[1]) as f64 / seconds,
-        recounts_per_second: (after[2] - before[2]) as f64 / seconds,
         memory_mib,
     })
 }
 
-/// Reads all metrics every second, over a connection that stays open like Prometheus'.
-async fn read_metrics(address: String) -> Result<()> {
-    let mut stream = BufStream::new(TcpStream::connect(&address).await?);
-    let mut every = tokio::time::interval(Duration::from_secs(1));
-    loop {
-        every.tick().await;
-        let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        stream.flush().await?;
-        let mut line = String::new();
-        while line.trim_end() != "# EOF" {
-            line.clear();
-            anyhow::ensure!(stream.read_line(&mut line).await? > 0, "the connection was closed");
-        }
-    }
-}
-
-/// The numbers of tasks, of ranges and of second counts that were acknowledged so far.
-fn read(booked: &Booked) -> [u64; 3] {
-    [&booked.tasks, &booked.ranges, &booked.recounts].map(|booked| booked.load(Ordering::Relaxed))
-}
-
-/// Submits a board whose tasks have `rows` placed rows. Returns its number of tasks.
-pub(crate) async fn submit(
-    coordinator: &Coordinator,
-    (n, rows): (u32, u32),
-    audit: Option<v1::AuditPolicy>,
-) -> Result<u64> {
-    let submit = v1::Submit {
-        problem: Some(Problem::Total { n }.into()),
-        method: Some(v1::Method { name: "rows".into(), parameter: Some(rows) }),
-        audit,
-        ..Default::default()
-    };
-    Ok(coordinator.submit(submit).await?.spec.plan.tasks)
+/// The numbers of tasks and of ranges that were acknowledged so far.
+fn read(booked: &Booked) -> [u64; 2] {
+    [&booked.tasks, &booked.ranges].map(|booked| booked.load(Ordering::Relaxed))
 }
 
 fn mib(memory: Option<f64>) -> String {

@@ -21,10 +21,7 @@ use service::worker::{Connect, Link, LinkEnd};
 pub(crate) struct Booked {
     /// Number of workers whose session has begun.
     pub(crate) welcomes: AtomicU64,
-    /// Ranges that were counted first.
     pub(crate) ranges: AtomicU64,
-    /// Ranges that were counted for the second time, for audits.
-    pub(crate) recounts: AtomicU64,
     pub(crate) tasks: AtomicU64,
 }
 
@@ -83,15 +80,9 @@ pub(crate) async fn idle(
             }
             CoordinatorMessage::Ack(ack) => {
                 agent.acked(&ack);
-                match ack.verdict {
-                    Verdict::Accepted => {
-                        booked.ranges.fetch_add(1, Ordering::Relaxed);
-                        booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
-                    }
-                    Verdict::Agreed => {
-                        booked.recounts.fetch_add(1, Ordering::Relaxed);
-                    }
-                    _ => {}
+                if ack.verdict == Verdict::Accepted {
+                    booked.ranges.fetch_add(1, Ordering::Relaxed);
+                    booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
                 }
             }
             CoordinatorMessage::Revoke(lease) => agent.revoked(lease),
@@ -103,7 +94,7 @@ pub(crate) async fn idle(
 }
 
 /// Opens a session. If many workers connect at once, the first attempts may be refused or time out.
-pub(crate) async fn begin(endpoint: &mut Endpoint, agent: &mut Agent) -> Result<Link> {
+async fn begin(endpoint: &mut Endpoint, agent: &mut Agent) -> Result<Link> {
     const TRIES: u32 = 100;
     let mut reason = String::new();
     for _ in 0..TRIES {
@@ -137,20 +128,15 @@ async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessa
 
 fn pieces(lease: Lease, block: &TasksBlock, size: u64) -> impl Iterator<Item = Report> {
     let (start, end) = (block.start, block.start + block.tasks.len() as u64);
-    // A second count is by another kernel.
-    let is_another =
-        |kernel: KernelName| lease.recount.is_none_or(|recount| recount.unlike != kernel);
-    let kernel =
-        KernelName::ALL.into_iter().find(|kernel| is_another(*kernel)).expect("there are two");
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
         let (checked_count, task_counts) = (CheckedCount::EMPTY, TaskCounts::default());
-        Report::new(&lease, range, checked_count, task_counts, kernel, busy_us)
+        Report::new(&lease, range, checked_count, task_counts, KernelName::ALL[0], busy_us)
     })
 }
 
-pub(crate) fn failure(end: LinkEnd) -> anyhow::Error {
+fn failure(end: LinkEnd) -> anyhow::Error {
     match end {
         LinkEnd::Refused(error) | LinkEnd::Unrecognised(error) => error.into(),
         LinkEnd::Lost(reason) | LinkEnd::Disowned(reason) => {

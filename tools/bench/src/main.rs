@@ -1,14 +1,11 @@
 //! Benchmarks of the farm, for its developers. `queens bench` measures the counting loops.
 //!
 //! ```text
-//! cargo run --release -p bench -- farm         throughput of a coordinator, and its memory
-//! cargo run --release -p bench -- connections  very many workers at once, over TLS
+//! cargo run --release -p bench -- farm    throughput of a coordinator, and its memory
 //! ```
 #![forbid(unsafe_code)]
 
-mod connections;
 mod coordinator;
-mod crowd;
 mod farm;
 mod idle_worker;
 mod process;
@@ -34,13 +31,7 @@ enum BenchCommand {
     /// Tasks and durable results a second under workers that count nothing, and the coordinator's
     /// memory
     Farm(farm::FarmBenchArgs),
-    /// Very many workers at once, over TLS: how soon their reports are acknowledged, and the
-    /// coordinator's memory
-    Connections(connections::ConnectionsArgs),
-    /// Some of the workers of `connections`, in a process of their own
-    #[command(hide = true)]
-    Crowd(connections::CrowdArgs),
-    /// The coordinator of `farm` and `connections`, in a process of its own
+    /// The coordinator of `farm`, in a process of its own
     #[command(hide = true)]
     Coordinator(coordinator::CoordinatorArgs),
 }
@@ -52,8 +43,6 @@ async fn main() -> Result<()> {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
-        BenchCommand::Connections(args) => connections::run(args).await,
-        BenchCommand::Crowd(args) => connections::serve(args).await,
         BenchCommand::Coordinator(args) => coordinator::run(args).await,
     }
 }

@@ -16,7 +16,6 @@ pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
     pub(crate) endpoint: Endpoint,
-    join_file: Option<PathBuf>,
 }
 
 impl Coordinator {
@@ -49,7 +48,7 @@ impl Coordinator {
             command.arg("--join-file").arg(join);
         }
         let child = command.spawn().context("the coordinator cannot be started")?;
-        let coordinator = Coordinator { child, folder, endpoint, join_file };
+        let coordinator = Coordinator { child, folder, endpoint };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)
     }
@@ -72,19 +71,9 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The file with its join string, if it serves TLS.
-    pub(crate) fn join_file(&self) -> Option<&Path> {
-        self.join_file.as_deref()
-    }
-
-    /// The number of its process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Resident memory, in MiB. `None` if the system does not report it.
     pub(crate) fn memory_mib(&self) -> Option<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
         Some(kib / 1024.0)
@@ -109,19 +98,6 @@ impl Drop for Coordinator {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// The processor time of a process so far, in seconds of one processor. It is 0 if the system does
-/// not report it.
-pub(crate) fn processor_seconds(process: u32) -> f64 {
-    /// The system counts in hundredths of a second.
-    const TICKS: f64 = 100.0;
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The second field is a name in parentheses. User and system time are the 14th and 15th fields.
-    let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
-    let ticks =
-        rest.split_whitespace().skip(11).take(2).filter_map(|tick| tick.parse::<f64>().ok());
-    ticks.sum::<f64>() / TICKS
 }
 
 fn free_port() -> std::io::Result<u16> {

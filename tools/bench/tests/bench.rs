@@ -7,14 +7,14 @@ use std::process::Command;
 fn the_farm_is_measured_over_tls_beside_plain_text() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let bench = Command::new(env!("CARGO_BIN_EXE_bench"))
-        .args(["farm", "--tls", "--metrics", "--connections", "3", "--seconds", "1", "--folder"])
+        .args(["farm", "--tls", "--connections", "3", "--seconds", "1", "--folder"])
         .arg(scratch.path())
         .output()
         .expect("it can be started");
     let text = String::from_utf8(bench.stdout).expect("it prints text");
     assert!(bench.status.success(), "{}", String::from_utf8_lossy(&bench.stderr));
 
-    for over in ["plain text", "TLS", "/metrics"] {
+    for over in ["plain text", "TLS"] {
         let beginning = format!("          3  {over} ");
         let line = text.lines().find(|line| line.starts_with(&beginning)).expect("a line");
         let results = line.split_whitespace().rev().nth(1).map(str::parse::<f64>);
