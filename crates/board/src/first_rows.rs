@@ -41,21 +41,10 @@ pub(crate) fn tasks(problem: Problem, rows: u32) -> Option<Vec<Task>> {
     let mut open = problem.open_rows();
     open.truncate(rows as usize);
     let mut filling = Filling { problem, rows: open, queens: Vec::new(), tasks: Vec::new() };
-    if !is_hopeless(problem) {
+    if !problem.is_hopeless() {
         filling.fill();
     }
     (filling.tasks.len() <= MAX_TASKS).then_some(filling.tasks)
-}
-
-/// A torus has no placement unless its size is prime to 6 (Polya, 1918).
-fn is_hopeless(problem: Problem) -> bool {
-    match problem {
-        Problem::Toroidal { n } => n > 0 && (n.is_multiple_of(2) || n.is_multiple_of(3)),
-        Problem::Total { .. }
-        | Problem::Fundamental { .. }
-        | Problem::Superqueens { .. }
-        | Problem::Completions(_) => false,
-    }
 }
 
 /// The most rows that a task of a problem fills.

@@ -61,6 +61,19 @@ impl Problem {
         }
     }
 
+    /// Whether it is known that there is no placement, without a search: a torus has none unless its size is prime to 6
+    /// (Polya, 1918).
+    #[must_use]
+    pub const fn is_hopeless(&self) -> bool {
+        match *self {
+            Problem::Toroidal { n } => n > 0 && (n.is_multiple_of(2) || n.is_multiple_of(3)),
+            Problem::Total { .. }
+            | Problem::Fundamental { .. }
+            | Problem::Superqueens { .. }
+            | Problem::Completions(_) => false,
+        }
+    }
+
     /// Board size.
     #[must_use]
     pub const fn n(&self) -> u32 {

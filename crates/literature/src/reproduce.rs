@@ -99,9 +99,10 @@ pub fn summary(lines: &[Line]) -> String {
     let explained = having(|line| line.verdict == Verdict::Explained);
     let measured = having(|line| line.verdict == Verdict::Differs && !line.is_fault());
     format!(
-        "{} figures: {} agree, {explained} differ for a known reason, {measured} that were measured differ, \
+        "{} figure{}: {} agree, {explained} differ for a known reason, {measured} that were measured differ, \
          {} contradict their source",
         lines.len(),
+        if lines.len() == 1 { "" } else { "s" },
         having(|line| line.verdict == Verdict::Agrees),
         having(Line::is_fault),
     )

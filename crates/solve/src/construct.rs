@@ -1,5 +1,6 @@
 //! One placement on any board, by direct construction.
 
+use board::Problem;
 use thiserror::Error;
 
 use crate::Placement;
@@ -95,7 +96,7 @@ impl Construction {
     ///
     /// [`ConstructError`] for any other board.
     pub fn toroidal(n: u32) -> Result<Construction, ConstructError> {
-        if n != 0 && !matches!(n % 6, 1 | 5) {
+        if (Problem::Toroidal { n }).is_hopeless() {
             return Err(ConstructError::NoToroidal(n));
         }
         Construction::by(Rule::Linear, n)

@@ -5,6 +5,7 @@ mod local;
 
 use std::collections::BTreeSet;
 
+use board::Problem;
 use board::squares::{Square, SquaresError, check_queens};
 
 use crate::Placement;
@@ -165,6 +166,11 @@ impl Start {
                 || attack(self.n, &placement.squares().collect::<Vec<_>>(), self.rules).is_none())
     }
 
+    /// Whether no placement can be admitted, because the board has none by these rules.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.rules == Rules::Torus && Problem::Toroidal { n: self.n }.is_hopeless()
+    }
+
     /// The queens, row by row.
     pub(crate) fn queens(&self) -> impl Iterator<Item = Square> + '_ {
         let rows = self.columns.iter().zip(0..);
@@ -216,6 +222,9 @@ pub fn complete_within(
     seed: u64,
     mut stop: impl FnMut() -> bool,
 ) -> (Completion, Effort) {
+    if given.is_hopeless() {
+        return (Completion::Impossible, Effort::default());
+    }
     // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads to none.
     let is_repaired = given.rules != Rules::Torus;
     let mut budget = 2_000_000 + 1_000 * u64::from(given.n);

@@ -50,6 +50,8 @@ enum Search {
     Masks(Masks),
     Large(Box<Large>),
     Orbits(Orbits),
+    /// There is none.
+    Hopeless,
 }
 
 impl Solutions {
@@ -104,7 +106,9 @@ impl Solutions {
 
 impl Search {
     fn new(start: &Start) -> Search {
-        if start.n <= MASKS_MAX {
+        if start.is_hopeless() {
+            Search::Hopeless
+        } else if start.n <= MASKS_MAX {
             Search::Masks(Masks::new(start, start.n))
         } else {
             Search::Large(Box::new(Large::new(start)))
@@ -116,6 +120,7 @@ impl Search {
             Search::Masks(masks) => masks.advance_within(steps),
             Search::Large(large) => large.advance_within(steps),
             Search::Orbits(orbits) => orbits.advance_within(steps).map(|size| size.is_some()),
+            Search::Hopeless => Poll::Ready(false),
         }
     }
 
@@ -124,6 +129,7 @@ impl Search {
             Search::Masks(masks) => &masks.columns,
             Search::Large(large) => &large.columns,
             Search::Orbits(orbits) => &orbits.search.as_ref().expect("it has found one").columns,
+            Search::Hopeless => unreachable!("it has found none"),
         };
         Placement::trusted(columns.clone())
     }
@@ -192,7 +198,7 @@ impl From<Problem> for Solutions {
 /// If N is greater than 64 and not all rows are wanted.
 pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
     let n = start.n;
-    if rows > n {
+    if rows > n || rows == n && start.is_hopeless() {
         return;
     }
     if n <= MASKS_MAX {

@@ -56,7 +56,7 @@ pub(super) struct CountArgs {
     ///
     /// From the file a on (A059963), instead of their sum.
     #[arg(hide_short_help = true, long,
-          conflicts_with_all = ["problem", "given", "board", "fundamental", "method", "rows", "width", "no_mirror", "ledger", "stats"])]
+          conflicts_with_all = ["given", "board", "fundamental", "method", "rows", "width", "no_mirror", "ledger", "shard", "stats"])]
     by_column: bool,
     #[command(flatten)]
     method_args: MethodArgs,
@@ -168,13 +168,20 @@ impl CountArgs {
 
 /// Counts what a farm cannot count.
 async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> {
-    if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
+    let search = args.problem.search(n, args.blocked.squares(n)?, args.ranks)?;
+    let method = args.method_args.local()?;
+    if search.is_none() && method.is_none() && !args.by_column {
+        return Ok(None);
+    }
+    if args.counting.demands_devices() {
+        return usage(
+            "no graphics processor counts this: leave out --backend, or QUEENS_BACKEND in the environment",
+        );
+    }
+    if let Some(search) = search {
         return count_by_search(args, search).await.map(Some);
     }
-    if args.by_column {
-        return count_by_column(args, n).await.map(Some);
-    }
-    let Some(method) = args.method_args.local()? else { return Ok(None) };
+    let Some(method) = method else { return count_by_column(args, n).await.map(Some) };
     if args.ledger.is_some() {
         return Err(method.refuses("no ledger", "--ledger and --shard"));
     }
@@ -186,14 +193,18 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
 
 /// Counts what no method cuts into tasks.
 async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failure> {
-    let keeps = args.ledger.is_some() || args.shard.is_some();
-    let is_other = args.stats || args.fundamental || args.by_column;
-    if keeps || args.method_args.is_given() || is_other {
-        return usage(
+    let foreign = [
+        (args.method_args.is_given(), "--method, --rows, --width and --no-mirror"),
+        (args.ledger.is_some(), "--ledger and --shard"),
+        (args.stats, "--stats"),
+        (args.fundamental, "--fundamental"),
+        (args.by_column, "--by-column"),
+    ];
+    if let Some((_, options)) = foreign.into_iter().find(|(is_given, _)| *is_given) {
+        return usage(format!(
             "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-             counted by one plain search: leave out --method, --rows, --width, --no-mirror, \
-             --ledger, --shard, --stats, --fundamental and --by-column",
-        );
+             counted by one plain search: leave out {options}"
+        ));
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
@@ -203,6 +214,10 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
 async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
+    let problem = args.asked(n)?;
+    if !matches!(problem, Problem::Total { .. }) {
+        return usage("--by-column counts all placements: leave out it or --problem");
+    }
     if n > MAX_N {
         return Err(PlanError::BoardTooLarge { n }.into());
     }
@@ -223,9 +238,10 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     let threads = threads.into_iter().max().unwrap_or(1);
     let mirrored = half[..(n / 2) as usize].iter().rev();
     let columns: Vec<String> = half.iter().chain(mirrored).map(ToString::to_string).collect();
-    let total: u128 = half.iter().sum::<u128>() + half[..(n / 2) as usize].iter().sum::<u128>();
+    let sum: u128 = half.iter().sum::<u128>() + half[..(n / 2) as usize].iter().sum::<u128>();
     // The empty board has a placement, and no column.
-    check_total(Problem::Total { n }, if n == 0 { 1 } else { total })?;
+    let total = if n == 0 { 1 } else { sum };
+    check_total(problem, total)?;
     let seconds = begun.elapsed().as_secs_f64();
     let json = json!({
         "problem": "total", "n": n, "by_column": columns, "total": total.to_string(), "seconds": seconds,

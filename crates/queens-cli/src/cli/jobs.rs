@@ -246,7 +246,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         return listed.iter().try_for_each(|job| output::print(show::json(job)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
-    if !going.is_empty() || ended.is_empty() {
+    if !going.is_empty() || ended.is_empty() && !are_more {
         let nothing = "there is no job; `queens submit N` adds one";
         show::table(&going, &show::ONLY_OF_ENDED).print(&show::SPARED, nothing)?;
     }

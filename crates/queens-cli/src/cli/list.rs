@@ -55,7 +55,7 @@ pub(super) struct ListArgs {
     ///
     /// They stand before each placement. A group is its rotations and reflections; groups are
     /// numbered as they come, and one placement of each is held in memory.
-    #[arg(long, conflicts_with = "number")]
+    #[arg(long, conflicts_with_all = ["number", "orbit"])]
     numbered: bool,
     /// Order and write by the rank on each file
     ///

@@ -56,9 +56,10 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
         output::print(show::with(show::with(show::plan(&plan), merged), answer))?;
     } else {
         stderr::print(format_args!(
-            "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} ranges were counted twice, with equal \
+            "{plan}: {} ledger{}, {tasks_done} of {} tasks; {compared} ranges were counted twice, with equal \
              results\n",
             parts.len(),
+            show::plural(parts.len() as u64, "s"),
             plan.tasks
         ));
         if left_out > 0 {

@@ -165,6 +165,11 @@ impl CountingArgs {
         }
     }
 
+    /// Whether graphics processors and nothing else shall count.
+    pub(super) fn demands_devices(&self) -> bool {
+        matches!(self.backend, Some(BackendChoice::Devices(_)))
+    }
+
     /// The backend, after it has passed its self-test with these methods.
     pub(super) fn tested_backend(
         &self,

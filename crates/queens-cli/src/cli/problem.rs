@@ -48,12 +48,10 @@ impl ProblemArgs {
         let is_restricted = !blocked.is_empty() || ranks.is_some();
         // Methods cut completions of the usual rules, up to 64 columns.
         let (problem, rules, has_cut) = match self.problem {
-            None | Some(ProblemName::Completions) => {
+            None | Some(ProblemName::Total | ProblemName::Completions) => {
                 ("completions", Rules::Plain, n <= Given::MAX_N)
             }
-            Some(ProblemName::Total | ProblemName::Fundamental) => {
-                ("completions", Rules::Plain, true)
-            }
+            Some(ProblemName::Fundamental) => ("completions", Rules::Plain, true),
             Some(ProblemName::Toroidal) => ("toroidal", Rules::Torus, false),
             Some(ProblemName::Superqueens) => ("superqueens", Rules::Superqueens, false),
         };
@@ -98,11 +96,18 @@ impl ProblemArgs {
         let name = match (self.problem, &given) {
             (Some(name), None) => name,
             (None, None) => ProblemName::Total,
-            (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,
-            (Some(_), Some(_)) => {
+            (None | Some(ProblemName::Total | ProblemName::Completions), Some(_)) => {
+                ProblemName::Completions
+            }
+            (Some(ProblemName::Fundamental), Some(_)) => {
                 return usage(
-                    "queens are given for --problem completions alone: leave out --problem, or \
-                     --given and --board",
+                    "completions are not counted up to symmetry: leave out --problem fundamental, or --given and --board",
+                );
+            }
+            (Some(ProblemName::Toroidal | ProblemName::Superqueens), Some(_)) => {
+                return usage(
+                    "with given queens, tori and superqueens are counted by `queens count` alone: leave out \
+                     --problem, or --given and --board",
                 );
             }
         };
