@@ -82,11 +82,12 @@ impl JobView {
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
     }
 
-    /// How many ranges of it are being counted again after its end, if any are: the end of a sentence.
+    /// How many ranges of it are counted again after its end, if any are: the end of a sentence.
     pub fn audited(&self) -> Option<String> {
         let are = if self.audits_wanted == 1 { "range is" } else { "ranges are" };
+        let be = if self.workers > 0 { "being" } else { "to be" };
         let is_audited = self.state == JobState::Done && self.audits_wanted > 0;
-        is_audited.then(|| format!("done, {} {are} being counted again", self.audits_wanted))
+        is_audited.then(|| format!("done, {} {are} {be} counted again", self.audits_wanted))
     }
 
     /// What people should know about it besides its numbers: the ends of sentences that begin with the job.

@@ -112,7 +112,8 @@ impl Draft {
 }
 
 fn refuse_existing(to: &Path) -> io::Result<()> {
-    if to.try_exists()? {
+    // A link is there, too, wherever it leads.
+    if to.symlink_metadata().is_ok() {
         Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             format!("{} is there already; a copy replaces no file", to.display()),

@@ -3,6 +3,8 @@
 use farm::{JobView, Origin};
 use maud::{DOCTYPE, Markup, html};
 
+use crate::text::sentence;
+
 /// The reader of a page, and their rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
@@ -55,7 +57,7 @@ pub fn login(refusal: Option<&str>) -> Markup {
 pub fn fault(status: u16, text: &str, root: &str) -> Markup {
     let body = html! {
         h1 { "That did not work" }
-        p.refusal role="alert" { (text) "." }
+        p.refusal role="alert" { (sentence(text)) "." }
         p { a href=(home(root)) { "Back to the farm" } " · HTTP status " (status) }
     };
     document("Refused", root, None, &html! {}, &body)

@@ -40,7 +40,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     let counted = html! {
         h2 { "Speed" }
         @let end = if view.state.is_over() { "its end" } else { "now" };
-        (chart(history.as_ref(), end, "Too little of it was counted yet, or in too short a time."))
+        (chart(history.as_ref(), end, "Too little of it was counted since the coordinator was started, or in too short a time."))
     };
     let plan = html! {
         h2 { "Plan" }
@@ -111,6 +111,7 @@ fn numbers(job: &JobView, snapshot: &Snapshot) -> Markup {
     });
     let took = match job.times.counting() {
         Some(took) => ("Took", time(took), waited),
+        None if job.state.is_over() => ("Took", "–".into(), "nothing of it was counted".into()),
         None => match job.seconds_left() {
             Some(left) => (
                 "Time left",
@@ -178,14 +179,15 @@ fn buttons(job: &JobView) -> Markup {
             @if job.state == JobState::Running && job.failed > 0 {
                 (button("resume", "Try the failed tasks again"))
             }
-            @if job.state == JobState::Done && job.audits_wanted > 0 {
-                (button("withdraw", "Withdraw the audit"))
-            }
-            @if !job.state.is_over() {
+            @let is_audited = job.state != JobState::Cancelled && job.audits_wanted > 0;
+            @if is_audited { (button("withdraw", "Withdraw the audit")) }
+            @if is_audited || !job.state.is_over() {
                 details.confirm {
                     summary { "Priority…" }
                     (priority_form(&format!("{}/priority", job.id), &job.spec.priority.to_string()))
                 }
+            }
+            @if !job.state.is_over() {
                 details.confirm {
                     summary { "Cancel…" }
                     p { "A cancelled job never has a total. This cannot be undone." }
@@ -212,7 +214,7 @@ fn priority_form(action: &str, value: &str) -> Markup {
 pub fn refused_priority(reader: &Reader, job: JobId, refusal: &str, typed: &str) -> Markup {
     let body = html! {
         h1 { "Priority of job " (job) }
-        p.refusal role="alert" { (refusal) "." }
+        p.refusal role="alert" { (sentence(refusal)) "." }
         (priority_form("priority", typed))
         p { a href=(format!("../{job}")) { "Back to the job" } }
     };

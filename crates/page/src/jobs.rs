@@ -45,7 +45,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
         div.hero {
             div.panel {
                 h2 { (rate(snapshot.placements_per_second())) " placements/s" }
-                (chart(past, "now", "Nothing was counted in the last six hours."))
+                (chart(past, "now", "Nothing was counted in the last six hours, or since the coordinator was started."))
             }
             (numbers(snapshot))
         }
@@ -286,11 +286,11 @@ pub fn submission(reader: &Reader) -> Part {
     Part::new(SUBMISSION, &form)
 }
 
-/// The page on which a submission was refused: it says why, and keeps what was typed.
-pub fn refused_submission(reader: &Reader, refusal: &str, typed: Typed<'_>) -> Markup {
+/// The page of the form that submits jobs. If a submission was refused, it says why, and keeps what was typed.
+pub fn submission_page(reader: &Reader, refusal: Option<&str>, typed: Typed<'_>) -> Markup {
     let body = html! {
         h1 { "Submit a job" }
-        p.refusal role="alert" { (refusal) "." }
+        @if let Some(refusal) = refusal { p.refusal role="alert" { (sentence(refusal)) "." } }
         (submit(typed))
         p { a href="./" { "Back to the farm" } }
     };
@@ -308,7 +308,7 @@ fn submit(typed: Typed<'_>) -> Markup {
             label { "Problem " select name="problem" {
                 @for name in names { option selected[is("problem", name)] { (name) } }
             } }
-            label { "N " input type="number" name="n" min="1" max="64" required value=(value("n", "")); }
+            label { "N " input type="number" name="n" min="0" max="32" required value=(value("n", "")); }
             label { "Method " select name="method" {
                 option value="" { "what suits N" }
                 @for method in methods { option value=(method) selected[is("method", method)] { (method) } }

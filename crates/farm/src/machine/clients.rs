@@ -175,7 +175,8 @@ impl Farm {
     /// What is leased next follows a new priority at once, and what is leased already stays so.
     fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        if let Some(end) = job.end() {
+        // A job that is done is served while it is audited.
+        if let Some(end) = job.end().filter(|_| !job.is_served()) {
             return Err(Refusal::Over(id, end));
         }
         self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);

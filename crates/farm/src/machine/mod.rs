@@ -234,7 +234,7 @@ impl Farm {
             awaits_turn: false,
         };
         match self.waits_for(&view) {
-            None if view.state == JobState::Running && view.workers == 0 => {
+            None if job.is_served() && view.workers == 0 => {
                 let waits_for = self.served_before(&view);
                 JobView { awaits_turn: waits_for.is_some(), waits_for, ..view }
             }

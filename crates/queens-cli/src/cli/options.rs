@@ -234,7 +234,9 @@ pub(super) fn share(text: &str) -> anyhow::Result<u32> {
     };
     let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
     let share = share.context("a share is between 0 and 1, as in 2% or 0.02")?;
-    Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
+    let ppm = (share * f64::from(AuditPolicy::ALL)).round() as u32;
+    anyhow::ensure!(ppm > 0 || share == 0.0, "the least share above 0 is 0.0001%");
+    Ok(ppm)
 }
 
 /// Reads the name of one of these values. The help has the names and what they mean.

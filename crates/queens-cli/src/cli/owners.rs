@@ -7,6 +7,7 @@ use wire::v1::ask_request::Request as Asked;
 use wire::{WireError, v1};
 
 use super::client::{Client, ClientArgs};
+use super::options::name;
 use super::show;
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +16,7 @@ use crate::table::{Column, Table, dash};
 #[derive(Debug, Args)]
 pub(super) struct OwnersArgs {
     /// Only this owner
-    #[arg(value_name = "OWNER")]
+    #[arg(value_name = "OWNER", value_parser = name)]
     owner: Option<String>,
     /// Divide what is leased in the proportion of such weights, 1 to 10000 [at first 100]
     #[arg(long, value_name = "W", requires = "owner", allow_negative_numbers = true,

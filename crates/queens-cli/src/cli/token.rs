@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wire::v1;
 
 use super::client::{Client, ClientArgs, CoordinatorArgs};
-use super::options::in_units;
+use super::options::{in_units, name};
 use crate::failure::{Failure, usage};
 use crate::progress::clock;
 use crate::table::{Column, Table};
@@ -40,7 +40,7 @@ struct CreateArgs {
     #[arg(long)]
     trusted: bool,
     /// The person or group that answers for its use
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     owner: String,
     /// How long it is valid, in whole days, as in 90days or 1year; a bare number is days [default: for ever]
     #[arg(long, value_name = "DURATION", value_parser = in_units(86_400_000, 1..=36_500))]

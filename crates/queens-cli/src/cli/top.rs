@@ -86,12 +86,25 @@ fn screen(
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    let listed: Vec<&JobView> = jobs.iter().collect();
-    all.extend(show::table(&listed, &[]).lines_within(columns, &show::SPARED).0);
-    all.extend(show::remarks(jobs));
+    // Reasons and workers have half of the lines at least.
+    let most = usize::from(lines / 2);
+    let listed: Vec<&JobView> = jobs.iter().take(most).collect();
+    match &listed[..] {
+        [] => all.push("no job; `queens submit N` adds one".into()),
+        _ => all.extend(show::table(&listed, &[]).lines_within(columns, &show::SPARED).0),
+    }
+    if jobs.len() > most {
+        all.push(format!("and {} more: `queens jobs`", jobs.len() - most));
+    }
+    all.extend(show::remarks(&jobs[..listed.len()]));
     if let Some(workers) = workers {
         all.push(String::new());
-        all.extend(Table::new(workers, &trust::COLUMNS).lines_within(columns, &trust::SPARED).0);
+        match workers {
+            [] => all.push("no worker; `queens worker` starts one".into()),
+            _ => all.extend(
+                Table::new(workers, &trust::COLUMNS).lines_within(columns, &trust::SPARED).0,
+            ),
+        }
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();

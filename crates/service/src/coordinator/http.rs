@@ -18,6 +18,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -114,11 +115,13 @@ async fn harden(request: Request, next: Next) -> Response {
     let is_encrypted = connection.is_some_and(|connection| connection.is_encrypted);
     let root = page::root(request.uri().path());
     let mut answer = next.run(request).await;
-    if let Some(Fault(refusal)) = answer.extensions_mut().remove() {
+    let refusal =
+        answer.extensions_mut().remove().map(|Fault(refusal)| refusal.message().to_owned());
+    if let Some(refusal) = refusal.or_else(|| of_a_library(&answer).map(String::from)) {
         let html = HeaderValue::from_static("text/html; charset=utf-8");
         answer.headers_mut().insert(header::CONTENT_TYPE, html);
         answer.headers_mut().remove(header::CONTENT_LENGTH);
-        let page = page::fault(answer.status().as_u16(), refusal.message(), &root);
+        let page = page::fault(answer.status().as_u16(), &refusal, &root);
         *answer.body_mut() = page.into_string().into();
     }
     if is_encrypted {
@@ -129,6 +132,18 @@ async fn harden(request: Request, next: Next) -> Response {
         answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     answer
+}
+
+/// The sentence for a refusal by a library, which has no body.
+fn of_a_library(answer: &Response) -> Option<&'static str> {
+    let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
+    match answer.status() {
+        StatusCode::METHOD_NOT_ALLOWED if is_empty => Some("nothing is to be seen at this address"),
+        StatusCode::FORBIDDEN if is_empty => Some(
+            "the form was sent from another address than the coordinator's: a proxy has to pass `Host` on as the browser sent it",
+        ),
+        _ => None,
+    }
 }
 
 /// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::{Extension, Router};
 use board::MethodChoice;
 use farm::{AuditPolicy, Problem};
@@ -20,7 +20,7 @@ use super::{Fault, Web, no_such_page, status_code};
 
 /// The routes of all forms.
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/jobs", post(submit)).route("/jobs/{id}/{action}", post(change))
+    Router::new().route("/jobs", get(form).post(submit)).route("/jobs/{id}/{action}", post(change))
 }
 
 /// The job that the form describes.
@@ -49,13 +49,24 @@ fn submission(form: &Fields) -> Result<v1::Submit, Status> {
         return Err(Status::invalid_argument("a percentage is from 0 to 100"));
     }
     let share_ppm = (audit * f64::from(AuditPolicy::ALL) / 100.0).round() as u32;
+    let key = Some(key).filter(|key| !key.is_empty()).map(|key| wire::name("name", key.into()));
     Ok(v1::Submit {
         problem: Some(problem.into()),
         method: Some(method.into()),
         priority,
         audit: (share_ppm > 0).then(|| v1::AuditPolicy { share_ppm, ..Default::default() }),
-        key: Some(key).filter(|key| !key.is_empty()).map(str::to_string),
+        key: key.transpose().map_err(|_| {
+            let most = wire::MAX_TEXT;
+            Status::invalid_argument(format!(
+                "a name has 1 to {most} visible ASCII characters and no space"
+            ))
+        })?,
     })
+}
+
+/// The form on a page of its own, to which a browser may come back after a refusal.
+async fn form(Extension(caller): Extension<Caller>) -> Markup {
+    page::submission_page(&caller.reader(), None, &|_| None)
 }
 
 async fn submit(
@@ -73,7 +84,7 @@ async fn submit(
         Ok(job) => Ok(Redirect::to(&format!("jobs/{}", job.id))),
         Err(refusal) => {
             let typed = |field: &str| form.text(field);
-            let page = page::refused_submission(&caller.reader(), refusal.message(), &typed);
+            let page = page::submission_page(&caller.reader(), Some(refusal.message()), &typed);
             Err((status_code(&refusal), page))
         }
     }

@@ -163,9 +163,11 @@ pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) ->
     ([(header::SET_COOKIE, set)], Redirect::to("./")).into_response()
 }
 
-/// The secret in what a person has pasted: `queens token create` prints the secret alone or, over TLS, a join string.
+/// The secret in what a person has pasted: `queens token create` prints the secret alone, over TLS a join string, or with
+/// `--login` a link. Editors may put a byte order mark in front.
 fn secret_of(pasted: &str) -> Result<String, JoinStringError> {
-    let pasted = pasted.trim();
+    let pasted = pasted.trim_start_matches('\u{feff}').trim();
+    let pasted = pasted.split_once("/login#").map_or(pasted, |(_, secret)| secret);
     if !pasted.starts_with(JoinString::SCHEME) {
         return Ok(pasted.into());
     }
