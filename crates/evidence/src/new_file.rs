@@ -30,12 +30,17 @@ impl NewFile {
     ///
     /// [`io::ErrorKind::AlreadyExists`], or another reason why the file cannot be written.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
-        if path.exists() {
-            return Err(io::ErrorKind::AlreadyExists.into());
+        if path.symlink_metadata().is_ok() {
+            let text = "it is there already, and a bundle replaces no file: choose another name";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder)?;
+        // The text of the error would name the temporary file.
+        let file = NamedTempFile::new_in(folder).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::new(error.kind(), "its folder is not there"),
+            kind => kind.into(),
+        })?;
         let bytes = BufWriter::new(file.as_file().try_clone()?);
         let out = if path.extension().is_some_and(|end| end == "gz") {
             Output::Compressed(GzEncoder::new(bytes, Compression::default()))

@@ -57,6 +57,7 @@ impl Draft {
     /// [`LedgerFault::File`](crate::LedgerFault::File), if there is a file `to` already, or the draft cannot be made.
     pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
+        place::check_name(to)?;
         let file = Unfinished::new(place::with_suffix(to, ".draft"));
         place::private().create_new(true).open(&file.0)?;
         Ok(Draft { file, to: to.to_path_buf() })

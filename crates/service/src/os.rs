@@ -47,6 +47,25 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
+/// Opens a pipe or a device to be written to. A pipe that nobody reads is an error, because nobody knows when somebody will.
+#[cfg(unix)]
+pub(crate) fn open_to_write(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let opened = fs::File::options().write(true).custom_flags(flags).open(path);
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+            io::Error::other("nobody reads this pipe: start its reader first")
+        }
+        _ => error,
+    })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_to_write(path: &Path) -> io::Result<fs::File> {
+    fs::File::options().write(true).open(path)
+}
+
 /// Makes a folder that only its owner can enter, if there is none.
 #[cfg(unix)]
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {

@@ -98,7 +98,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
     let is_pipe_or_device =
         fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
     let replaced = if is_pipe_or_device {
-        File::options().write(true).open(path).and_then(|mut file| file.write_all(contents))
+        os::open_to_write(path).and_then(|mut file| file.write_all(contents))
     } else {
         draft(path, contents).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
     };

@@ -17,8 +17,9 @@ impl From<SquaresError> for NotationError {
 /// The size of a board, if the text has it, and its queens.
 type Queens = (Option<u32>, Vec<Square>);
 
-/// The boards that a text has: one in each line, if the first line is a FEN or a permutation, or if all lines are squares of
-/// boards that have as many rows; one in each paragraph, if the first one is a board; and one in all otherwise.
+/// The boards that a text has: one in each line, if the first line is a FEN, a permutation, or the squares of a board that
+/// has as many rows; one in each pair of brackets; one in each paragraph, if the first one is a board; and one in all
+/// otherwise.
 #[must_use]
 pub fn boards(text: &str) -> Vec<&str> {
     let is_drawn = |text: &str| matches!(parse_board(text), Ok((Some(_), _)));
@@ -34,8 +35,11 @@ pub fn boards(text: &str) -> Vec<&str> {
         let is_permutation = line.starts_with(|c: char| c.is_ascii_digit());
         line.contains('/') || is_permutation && line.contains([',', ' ', '\t'])
     };
-    let are_squares = lines.len() > 1 && lines.iter().all(|line| has_own_squares(line));
-    if is_board(plain(lines[0])) || are_squares {
+    // JSON has permutations in brackets.
+    if text.trim_start().starts_with('[') {
+        return text.split(']').filter(|part| !words(part).is_empty()).collect();
+    }
+    if is_board(plain(lines[0])) || lines.len() > 1 && has_own_squares(lines[0]) {
         return lines;
     }
     match one_board(paragraphs[0]) {
@@ -44,10 +48,15 @@ pub fn boards(text: &str) -> Vec<&str> {
     }
 }
 
-/// Whether a line has the squares of a whole placement: as many squares as the board that has them all has rows.
+/// Whether a line has the squares of a whole placement: on each file and rank of the board one, and of more than one.
 fn has_own_squares(line: &str) -> bool {
-    let is_on = |n: usize| move |square: &Square| square.column < n as u32 && square.row < n as u32;
-    parse_squares(line).is_ok_and(|squares| squares.iter().all(is_on(squares.len())))
+    let Ok(squares) = parse_squares(line) else { return false };
+    let all = |of: fn(&Square) -> u32| {
+        let mut places: Vec<u32> = squares.iter().map(of).collect();
+        places.sort_unstable();
+        places.into_iter().eq(0..squares.len() as u32)
+    };
+    squares.len() > 1 && all(|square| square.column) && all(|square| square.row)
 }
 
 /// The paragraphs between empty lines. Those that have only comments are left out.
@@ -157,11 +166,15 @@ fn queens_of(rows: &[(&str, usize)]) -> Result<Queens, NotationError> {
 ///
 /// [`NotationError`] for the first word that does not describe queens.
 pub fn read_queens(text: &str) -> Result<Queens, NotationError> {
-    let several = boards(text).len();
-    if several > 1 {
-        return Err(NotationError(format!("there are {several} boards: give one")));
-    }
+    refuse_several(text)?;
     one_board(text)
+}
+
+fn refuse_several(text: &str) -> Result<(), NotationError> {
+    match boards(text).len() {
+        ..=1 => Ok(()),
+        several => Err(NotationError(format!("there are {several} boards: give one"))),
+    }
 }
 
 fn one_board(text: &str) -> Result<Queens, NotationError> {
@@ -170,10 +183,27 @@ fn one_board(text: &str) -> Result<Queens, NotationError> {
     }
     let words = words(text);
     match words.as_slice() {
-        // The other fields of a position, such as whose turn it is, are ignored.
-        [fen, ..] if fen.contains('/') => read_fen(fen),
+        [fen, fields @ ..] if fen.contains('/') => {
+            let wrong = (0..).zip(fields).find(|(at, field)| !is_field(*at, field));
+            match wrong {
+                Some((_, word)) => Err(NotationError(format!(
+                    "`{word}` is no field of a position behind its FEN, such as whose turn it is: give one board a line"
+                ))),
+                None => read_fen(fen),
+            }
+        }
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
         _ => parse_board(text),
+    }
+}
+
+/// Whether a word is the field of a position in this place behind its FEN. They do not matter to queens.
+fn is_field(at: usize, word: &str) -> bool {
+    match at {
+        0 => matches!(word, "w" | "b"),
+        1 => word == "-" || word.chars().all(|sign| "KQkq".contains(sign)),
+        2 => word == "-" || parse_squares(word).is_ok(),
+        _ => at < 5 && word.bytes().all(|digit| digit.is_ascii_digit()),
     }
 }
 
@@ -191,6 +221,7 @@ fn words(text: &str) -> Vec<&str> {
 ///
 /// [`NotationError`] for the first word that is no such rank.
 pub fn read_ranks(text: &str) -> Result<Queens, NotationError> {
+    refuse_several(text)?;
     let (n, squares) = read_permutation(&words(text))?;
     let swap = |Square { column, row }| Square { column: row, row: column };
     Ok((n, squares.into_iter().map(swap).collect()))

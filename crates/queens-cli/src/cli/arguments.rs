@@ -81,7 +81,8 @@ fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
         let arg = arg.hide_possible_values(is_short && has_values);
         let Some(value) = exported(&arg) else { return arg };
         let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
-        if value.is_empty() || outvoted.contains(arg.get_id()) || is_switch && says_no(&value) {
+        let is_ignored = is_typed(&arg, words) || outvoted.contains(arg.get_id());
+        if value.is_empty() || is_ignored || is_switch && says_no(&value) {
             arg.env(None::<&'static str>)
         } else if is_switch {
             arg.value_parser(BoolishValueParser::new())
@@ -127,13 +128,19 @@ fn says_no(value: &OsStr) -> bool {
 /// Whether an option is among these words.
 fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
     let (long, short) = (arg.get_long_and_visible_aliases(), arg.get_short());
+    let takes_value = arg.get_action().takes_values();
     let options = words.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
     options.filter_map(|word| word.strip_prefix('-')).any(|word| match word.strip_prefix('-') {
         Some(word) => {
             let name = word.split('=').next().unwrap_or_default();
             long.iter().flatten().any(|long| *long == name)
         }
-        None => short.is_some_and(|short| word.starts_with(short)),
+        // Switches of one letter may stand together, as in -qv.
+        None if takes_value => short.is_some_and(|short| word.starts_with(short)),
+        None => {
+            let mut letters = word.chars().take_while(char::is_ascii_alphabetic);
+            letters.any(|letter| Some(letter) == short)
+        }
     })
 }
 

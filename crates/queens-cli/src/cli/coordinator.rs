@@ -161,6 +161,9 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
     let fault = |reason: String| ServiceError::Listen { address: listen.into(), reason };
     let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) if listen.bytes().all(|sign| sign.is_ascii_digit()) => {
+            return Err(fault("it is neither a port, 0 to 65535, nor a host".into()).into());
+        }
         Err(_) => with_port(listen, PORT),
     };
     let found = tokio::net::lookup_host(address).await.map_err(|e| fault(e.to_string()))?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::Args;
 use count::{Answering, Counting, Variant};
-use executor::provenance;
+use executor::{Devices, provenance};
 use farm::Slice;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
@@ -72,7 +72,7 @@ pub(super) struct CountArgs {
     /// It goes into a ledger, and `queens merge` joins the parts. `auto/64` takes the part from the
     /// task of the array that Slurm, PBS, LSF, Grid Engine, Kubernetes, HyperQueue or HTCondor has
     /// started [default: all tasks].
-    #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
+    #[arg(long, value_name = "INDEX/PARTS", env = "QUEENS_SHARD")]
     shard: Option<Shard>,
     /// Stop after this time, as in 90s or 00:50:00
     ///
@@ -131,6 +131,12 @@ impl CountArgs {
             ),
             problem => Ok(problem),
         }
+    }
+
+    /// Whether its tasks may be counted by devices, as far as it can be told without reading boards.
+    fn makes_tasks(&self) -> Result<bool, Failure> {
+        let is_searched = self.blocked.is_given() || self.ranks.is_some() || self.by_column;
+        Ok(!is_searched && self.method_args.local()?.is_none())
     }
 
     fn are_many(&self) -> bool {
@@ -257,20 +263,34 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     args.log_is_json = log_is_json;
     // The clock is read before the timer starts, so that a stop by the timer is found to be one.
     let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
+    // The drivers of devices set handlers of signals, too.
+    let devices = if args.makes_tasks()? {
+        args.counting.tested_devices(*args.n.end())?
+    } else {
+        Devices::default()
+    };
     let mut stops = stops(args.time_limit, has_reader);
     if args.are_many() && args.ledger.is_some() {
         return usage("a ledger is for one board: leave out --ledger, or give one size");
+    }
+    if args.shard.is_some() && args.ledger.is_none() {
+        return usage(
+            "the part that --shard or QUEENS_SHARD names is kept in a ledger: add --ledger FILE, or leave out the part",
+        );
     }
     let mut all: Option<Took> = None;
     for n in args.n.clone() {
         let is_over = || args.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
         let limit = |text| format!("--time-limit is over: {text}");
-        let took = count(args.clone(), n, &mut stops).await.map_err(|failure| match failure {
-            Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
-            Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
-            Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
-            failure => failure,
-        })?;
+        let took =
+            count(args.clone(), n, devices.clone(), &mut stops).await.map_err(|failure| {
+                match failure {
+                    Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
+                    Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
+                    Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
+                    failure => failure,
+                }
+            })?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
     }
     if let Some(took) = all {
@@ -282,6 +302,7 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
 async fn count(
     args: CountArgs,
     n: u32,
+    devices: Devices,
     mut stops: impl Stream<Item = ()> + Unpin,
 ) -> Result<Took, Failure> {
     let alone = tokio::select! {
@@ -310,7 +331,6 @@ async fn count(
     {
         args.warn_of_no_end(n, problem.open_rows().len());
     }
-    let devices = args.counting.tested_devices(problem.n())?;
     let methods: Vec<MethodChoice> = match method {
         Some(method) => vec![method],
         // A ledger may be of any.

@@ -10,6 +10,7 @@ use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
+use crate::os;
 use crate::output::Lines;
 
 const EXAMPLES: &str = "\
@@ -91,10 +92,18 @@ fn list_all(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
+    const UNASKED: u64 = 1 << 12;
     let mut passed = 0;
     let mut placements = args.listed()?.inspect(|_| passed += 1);
-    let before = usize::try_from(number - 1).unwrap_or(usize::MAX);
-    let Some(placement) = placements.nth(before) else {
+    let mut before = number - 1;
+    // Whether anybody still reads is asked from time to time.
+    while before > UNASKED && placements.nth(UNASKED as usize - 1).is_some() {
+        before -= UNASKED;
+        if os::is_unread() {
+            return Err(Failure::Unread);
+        }
+    }
+    let Some(placement) = placements.nth(before as usize) else {
         let reason = format!("there is no placement {number}: the list ends after {passed}");
         return Err(Failure::NoPlacement(reason));
     };

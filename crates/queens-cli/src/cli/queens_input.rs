@@ -85,7 +85,11 @@ impl QueensArgs {
     pub(super) fn text(&self) -> Result<(String, String), Failure> {
         match &self.board {
             Some(board) => text_of(board),
-            None => Ok((self.queens.join(" "), "the queens".into())),
+            None => {
+                // Each of several permutations is one word.
+                let are_many = self.queens.iter().any(|word| word.contains(' '));
+                Ok((self.queens.join(if are_many { "\n" } else { " " }), "the queens".into()))
+            }
         }
     }
 }
@@ -130,11 +134,14 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
                 "--by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
             )
         }),
-        None if text.trim().is_empty() => {
-            Err(anyhow!("there is no queen; name at least one, as in a1"))
-        }
         None => solve::read_queens(text).map_err(anyhow::Error::from),
     };
+    let queens = queens.and_then(|queens| match queens {
+        (None | Some(0), none) if none.is_empty() => {
+            Err(anyhow!("there is no queen; name at least one, as in a1"))
+        }
+        queens => Ok(queens),
+    });
     queens.map_err(|error| Failure::Usage(format!("{source}: {error}")))
 }
 

@@ -110,9 +110,9 @@ impl From<ServiceError> for Failure {
                 "{text}; give one that is valid with --token-file FILE, or a join string with --join-file FILE"
             )),
             ServiceError::Secret(_) => Failure::Secret(text),
-            ServiceError::Listen { .. } => Failure::Listen(format!(
-                "{text}; stop the process that does, or choose another address with --listen"
-            )),
+            ServiceError::Listen { .. } => {
+                Failure::Listen(format!("{text}; choose another address with --listen"))
+            }
             ServiceError::Incompatible(_) => Failure::Incompatible(text),
             ServiceError::Tasks(_) => Failure::Incompatible(format!(
                 "{text}; run the same version of this program at both ends, or work for another coordinator"

@@ -47,7 +47,7 @@ impl Listener {
             listen(address).map_err(|error| ServiceError::Listen {
                 address: address.to_string(),
                 reason: match error.kind() {
-                    io::ErrorKind::AddrInUse => "the port is in use".into(),
+                    io::ErrorKind::AddrInUse => "the port is in use by another process".into(),
                     _ => error.to_string(),
                 },
             })
