@@ -1,13 +1,12 @@
 //! Tests of disputes, in which two counts of one range differ.
 
 use farm::{
-    Change, Effect, Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId,
-    SessionId, Verdict, WorkerMessage,
+    Change, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId, SessionId, Verdict,
+    WorkerMessage,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, proven, range,
-    report, work,
+    Stage, asked_again, audits, change, checked_count, kernel, plan, range, recount, report, work,
 };
 
 /// A job of 4 tasks under audit. w1 has counted everything as 4, and w2 has contradicted with
@@ -38,14 +37,6 @@ fn contradictions(stage: &Stage) -> usize {
 }
 
 #[test]
-fn a_disputed_range_is_frozen() {
-    let (stage, job) = disputed(5);
-
-    assert_eq!(stage.state(job), (JobState::Running, 4));
-    assert_eq!(stage.farm.job(job).expect("it exists").disputes, 1);
-}
-
-#[test]
 fn an_unasked_contradiction_causes_a_recount_but_no_dispute() {
     // Given: w1 has counted 4 of 5 tasks.
     let mut stage = Stage::new();
@@ -63,7 +54,7 @@ fn an_unasked_contradiction_causes_a_recount_but_no_dispute() {
     let three = stage.join("w3", 10);
     let lease = stage.leases(three)[0];
     assert_eq!((lease.range, lease.recount.is_some()), (range(0, 4), true));
-    crate::stage::recount(&mut stage, three, lease, "search");
+    recount(&mut stage, three, lease, "search");
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 5), (0, 1)));
 }
@@ -92,6 +83,7 @@ fn a_worker_that_was_not_asked_has_no_vote() {
     assert_eq!(stage.report(three, unasked(job, 5)), Some(Verdict::Superseded));
 
     assert_eq!(stage.state(job), (JobState::Running, 4));
+    assert_eq!(stage.farm.job(job).expect("it exists").disputes, 1);
 }
 
 #[test]
@@ -135,29 +127,6 @@ fn a_worker_votes_only_once_in_a_dispute() {
 }
 
 #[test]
-fn a_worker_that_left_early_cannot_agree_with_itself() {
-    // Given: w2 contradicts, and leaves before the ledger has looked up the row.
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    let event = Event::Said(two, WorkerMessage::Report(proven(reported(job, 5), OWNER)));
-    let mut effects = stage.farm.step(farm::Millis(0), event);
-    let Some(farm::Effect::Ledger(asker, command)) = effects.pop() else { panic!("no look-up") };
-    stage.act(Event::Left(two));
-    let found = report(job, plan(4), range(0, 4)).checked_count.result();
-    let answer = LedgerAnswer::Compared(Some(found));
-    stage.act(Event::Ledger { asker, command, answer, at_ms: 0 });
-
-    // When it comes back and repeats its count
-    stage.join_as(SessionId(22), OWNER, hello("w2", 0));
-    let again = stage.report(SessionId(22), reported(job, 5));
-
-    // Then nothing is settled.
-    assert_eq!((again, stage.state(job).0), (Some(Verdict::Superseded), JobState::Running));
-}
-
-#[test]
 fn a_recount_of_replaced_rows_decides_nothing() {
     // Given: w3 was asked for a range that has become two rows of w1 and w2.
     let mut stage = Stage::new();
@@ -187,46 +156,22 @@ fn a_settled_dispute_revokes_its_recount() {
 }
 
 #[test]
-fn a_recount_of_a_hung_worker_goes_to_another_worker() {
-    let (mut stage, _) = disputed(5);
-    let three = stage.join("w3", 10);
-    let lost = stage.last_lease(three);
-    let four = stage.join("w4", 10);
-    assert!(stage.leases(four).is_empty());
+fn a_recount_of_a_hung_or_lost_worker_goes_to_an_idle_one() {
+    for is_hung in [true, false] {
+        let (mut stage, _) = disputed(5);
+        let three = stage.join("w3", 10);
+        let lost = stage.last_lease(three);
+        let four = stage.join("w4", 10);
+        assert!(stage.leases(four).is_empty());
 
-    stage.tick(60_000);
+        match is_hung {
+            true => stage.tick(60_000),
+            false => stage.act(Event::Left(three)),
+        }
 
-    assert!(stage.revoked(lost.id));
-    assert_eq!(stage.last_lease(four).range, lost.range);
-}
-
-#[test]
-fn punctual_workers_get_the_ranges_of_a_wrong_worker_first() {
-    // Given: w3 has kept a recount too long. w4 has it now, and w5 is idle. w2, whose count is
-    // wrong, has all of another job.
-    let (mut stage, job) = disputed(5);
-    let late = stage.join("w3", 10);
-    stage.tick(60_000);
-    let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
-    assert_eq!((stage.leases(four).len(), stage.leases(idle).len()), (1, 0));
-    stage.tick(180_000 - 1);
-    stage.act(Event::Said(SessionId(2), WorkerMessage::Credit(10)));
-    let (credit, others) = (0, [late, idle]);
-    for session in others {
-        stage.act(Event::Said(session, WorkerMessage::Credit(credit)));
+        assert_eq!(stage.revoked(lost.id), is_hung);
+        assert_eq!(stage.last_lease(four).range, lost.range);
     }
-    stage.submit(1, 0);
-    let (credit, lost) = (10, stage.last_lease(SessionId(2)));
-    for session in others {
-        stage.act(Event::Said(session, WorkerMessage::Credit(credit)));
-    }
-
-    // When w3 proves w2 wrong, at the moment at which its rest ends
-    stage.now = 180_000;
-    stage.report(late, reported(job, 4));
-
-    // Then w5 is leased the range of w2.
-    assert_eq!((stage.leases(late).len(), stage.last_lease(idle).range), (1, lost.range));
 }
 
 #[test]
@@ -242,20 +187,4 @@ fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
 
     let lease = stage.last_lease(busy);
     assert_eq!((lease.job, lease.recount.is_some()), (job, true));
-}
-
-#[test]
-fn a_repeated_vote_is_not_acknowledged_before_it_is_durable() {
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.slow_disk = true;
-
-    let verdicts = [(); 2].map(|()| stage.report(two, reported(job, 5)));
-    assert_eq!(verdicts, [None, None]);
-
-    stage.flush();
-    stage.slow_disk = false;
-    assert_eq!(stage.report(two, reported(job, 5)), Some(Verdict::Superseded));
 }

@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, provenance,
-    range, recount, report, work,
+    Stage, asked_again, audits, change, checked_count, kernel, plan, provenance, range, recount,
+    report, work,
 };
 
 /// A job that is audited completely. w1 counts [0, 2) correctly and [2, 4) incorrectly. w2 confirms
@@ -86,34 +86,6 @@ fn counts_of_a_liar_alone_are_repeated_in_every_job() {
 }
 
 #[test]
-fn a_dispute_begun_by_a_liar_ends_and_its_row_is_recounted() {
-    // Given: w1 contradicts w2's count of one job, and is itself contradicted in another.
-    let mut stage = Stage::new();
-    let (first, other) = (stage.submit_audited(4), stage.submit_audited(3));
-    let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
-    let truth = |of, tasks| report(of, plan(tasks), range(0, tasks));
-    let lie = |of, tasks| Report {
-        checked_count: checked_count(plan(tasks), range(0, tasks), 1),
-        ..truth(of, tasks)
-    };
-    stage.report(two, truth(other, 3));
-    stage.report(one, asked_again(lie(other, 3)));
-    stage.report(one, lie(first, 4));
-    stage.report(two, asked_again(truth(first, 4)));
-
-    // When the second dispute is settled
-    stage.report(three, asked_again(truth(first, 4)));
-
-    // Then w2's count of the other job stays, and another worker must confirm it.
-    let disputes = |stage: &Stage| stage.farm.job(other).map(|view| view.disputes);
-    assert_eq!((stage.state(first), disputes(&stage)), ((JobState::Done, 4), Some(0)));
-    assert_eq!((stage.state(other), audits(&stage, other)), ((JobState::Running, 3), (1, 0)));
-    let second = Report { kernel: kernel("search"), ..truth(other, 3) };
-    stage.report(three, asked_again(second));
-    assert_eq!(stage.state(other), (JobState::Done, 3));
-}
-
-#[test]
 fn a_settlement_needs_a_vote_other_than_a_liars() {
     // Given: w1 has contradicted itself.
     let mut stage = Stage::new();
@@ -133,25 +105,6 @@ fn a_settlement_needs_a_vote_other_than_a_liars() {
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
     stage.report(three, asked_again(of(0, "search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-}
-
-#[test]
-fn a_worker_that_was_proven_wrong_is_not_heard_again() {
-    let (mut stage, job) = contradicted();
-    let three = stage.join("w3", 2);
-    let lease = stage.last_lease(three);
-    recount(&mut stage, three, lease, "portable");
-
-    let dismissed = Effect::Dismiss(SessionId(11), Dismissal::Distrusted);
-    let sent = stage.sent.len();
-    stage.join_as(SessionId(11), OWNER, hello("w1", 9));
-    assert_eq!(stage.sent[sent..], *std::slice::from_ref(&dismissed));
-    assert_eq!(stage.report(SessionId(11), report(job, plan(6), range(4, 6))), None);
-
-    stage.restart();
-    let sent = stage.sent.len();
-    stage.join_as(SessionId(11), OWNER, hello("w1", 9));
-    assert_eq!(stage.sent[sent..], [dismissed]);
 }
 
 #[test]
@@ -182,29 +135,4 @@ fn no_job_is_done_while_a_liars_rows_are_being_invalidated() {
     assert!(!stage.sent.contains(&Effect::AtRest(other)));
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(first), (JobState::Done, 2));
-}
-
-#[test]
-fn a_contradiction_during_a_settlement_waits() {
-    // Given: the ledger is writing the end of one dispute.
-    let mut stage = Stage::new();
-    let (first, other) = (stage.submit_audited(2), stage.submit_audited(3));
-    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
-    let lie = checked_count(plan(2), range(0, 2), 1);
-    stage.report(one, Report { checked_count: lie, ..report(first, plan(2), range(0, 2)) });
-    stage.report(two, asked_again(report(first, plan(2), range(0, 2))));
-    stage.report(two, report(other, plan(3), range(0, 3)));
-    stage.slow_disk = true;
-    stage.report(three, asked_again(report(first, plan(2), range(0, 2))));
-
-    // When another range is contradicted, then nobody is answered,
-    let wrong = checked_count(plan(3), range(0, 3), 5);
-    let dispute =
-        asked_again(Report { checked_count: wrong, ..report(other, plan(3), range(0, 3)) });
-    assert_eq!(stage.report(three, dispute.clone()), None);
-    stage.flush();
-    stage.slow_disk = false;
-
-    // and the worker reports again.
-    assert_eq!(stage.report(three, dispute), Some(Verdict::Disputed));
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage};
+use farm::{
+    Change, Event, JobId, JobState, JobView, PlanMap, Rate, RequestId, Times, WorkerMessage,
+};
 
 use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
 
@@ -77,7 +79,7 @@ fn an_overview_has_live_jobs_ended_jobs_and_workers() {
     stage.act(change(RequestId(7), second, Change::Cancel));
 
     let overview = stage.farm.overview();
-    let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
+    let ids = |jobs: &[JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
     assert_eq!((ids(&overview.live), ids(&overview.ended)), (vec![first], vec![second]));
     assert_eq!(overview.ended_in_all, 1);
     let detail = &overview.workers[0];
@@ -117,4 +119,24 @@ fn an_ended_job_has_its_duration_and_its_speed() {
     assert_eq!([submitted_at_ms, begun_at_ms, ended_at_ms], [Some(0), Some(7_000), Some(9_000)]);
     assert_eq!(job.times.counting(), Some(Duration::from_secs(2)), "it waited before");
     assert_eq!(job.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
+}
+
+#[test]
+fn remarks_say_what_a_person_may_do() {
+    let mut stage = Stage::new();
+    let id = stage.submit(4, 0);
+    let job = JobView { waits_for: None, ..stage.farm.job(id).expect("it exists") };
+    let failed = JobView { failed: 2, failed_first: vec![3, 14], ..job.clone() };
+    let disputed = JobView { disputes: 1, disputed: Some("two disagree".into()), ..job.clone() };
+    let audited = JobView { state: JobState::Done, audits_wanted: 7, ..job };
+    for (job, expected) in [
+        (JobView { failed: 9, ..failed.clone() }, "(3, 14, …)"),
+        (failed, "2 tasks (3, 14)"),
+        (JobView { disputes: 3, ..disputed.clone() }, "is disputed: 3 ranges; two disagree"),
+        (disputed, "is disputed: two disagree"),
+        (audited, "is done, 7 ranges are being counted again"),
+    ] {
+        let remarks = job.remarks();
+        assert!(remarks.len() == 1 && remarks[0].contains(expected), "{remarks:?}");
+    }
 }

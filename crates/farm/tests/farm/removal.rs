@@ -1,12 +1,8 @@
 //! Tests of the removal of ended jobs.
 
-use farm::{
-    Change, Event, JobId, JobState, Party, Refusal, Request, RequestId, SessionId, Verdict,
-};
+use farm::{Change, Event, JobId, JobState, Party, Refusal, Request, RequestId};
 
-use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked, audits, change, plan, range, report, submission_by, work,
-};
+use crate::stage::{AUDIT_ALL, Stage, answered, asked, audits, change, plan, submission_by, work};
 
 const REQUEST: RequestId = RequestId(9);
 
@@ -29,19 +25,6 @@ fn counted() -> (Stage, JobId) {
     work(&mut stage, worker);
     assert_eq!(stage.state(job), (JobState::Done, 12));
     (stage, job)
-}
-
-#[test]
-fn a_removed_job_is_unknown() {
-    let (mut stage, job) = counted();
-    let late = report(job, plan(12), range(0, 12));
-
-    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
-    assert_eq!(stage.farm.job(job), None);
-    assert_eq!(stage.report(SessionId(1), late), Some(Verdict::Obsolete));
-    stage.restart();
-    assert_eq!(stage.farm.job(job), None);
-    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
 }
 
 #[test]
@@ -87,34 +70,12 @@ fn a_removed_job_frees_its_key_but_not_its_number() {
     stage.act(change(RequestId(1), job, Change::Cancel));
     assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
     stage.restart();
+    assert_eq!(stage.farm.job(job), None);
 
     stage.act(submission_by("lab", Some("nightly"), plan(12), None));
 
     let next = stage.farm.job(JobId(2)).expect("it is another job");
     assert_eq!(next.spec.origin.key.as_deref(), Some("nightly"));
-}
-
-#[test]
-fn a_removal_is_whole_after_a_crash() {
-    let mut stage = Stage::new();
-    let job = stage.submit(12, 0);
-    for (number, start) in (1..=6).zip((0..).step_by(2)) {
-        let worker = stage.join(&format!("w{number}"), 1);
-        stage.report(worker, report(job, plan(12), range(start, start + 2)));
-    }
-    assert_eq!(stage.state(job), (JobState::Done, 12));
-    let late = report(job, plan(12), range(0, 2));
-
-    // When the coordinator crashes before it answers
-    stage.slow_disk = true;
-    assert_eq!(answer(&mut stage, remove(job)), None, "it takes longer");
-    stage.restart();
-
-    // Then all of the job is gone.
-    assert!(stage.farm.job(job).is_none());
-    let worker = stage.join("w7", 100);
-    assert_eq!(stage.leases(worker), []);
-    assert_eq!(stage.report(worker, late), Some(Verdict::Obsolete));
 }
 
 #[test]
@@ -134,5 +95,8 @@ fn jobs_are_listed_from_either_end_and_ended_ones_separately() {
     assert_eq!(numbers(&mut farm.jobs(..jobs[1], all).rev()), [1]);
     assert_eq!(numbers(&mut farm.jobs(.., JobState::is_over).rev()), [3, 1]);
     assert_eq!(numbers(&mut farm.jobs(..jobs[2], JobState::is_over).rev()), [1]);
+    assert_eq!(numbers(&mut farm.jobs(jobs[3].., JobState::is_over)), []);
+    let states = JobState::ALL.map(|state| farm.jobs_in(state));
+    assert_eq!(states, [2, 0, 0, 0, 2], "two run, and two are cancelled");
     assert_eq!(stage.farm.overview().ended_in_all, 2);
 }
