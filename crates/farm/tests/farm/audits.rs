@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked_again, audits, change, checked_count, hello, kernel, plan,
-    proven, range, recount, report, report_of, work,
+    AUDIT_ALL, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, proven,
+    range, recount, report, report_of, work,
 };
 
 /// A job of 4 tasks under a full audit. w1 has counted all of it.
@@ -20,9 +20,7 @@ fn counted() -> (Stage, JobId) {
 }
 
 fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refusal> {
-    let request = RequestId(70);
-    stage.act(change(request, job, Change::Audit(policy)));
-    stage.sent.iter().rev().find_map(answered).expect("it is answered")
+    stage.ask(change(RequestId(70), job, Change::Audit(policy)))
 }
 
 fn confirmations(stage: &Stage) -> usize {
@@ -207,9 +205,8 @@ fn a_done_job_stays_done_during_an_audit_and_a_restart() {
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Ok(job));
     for _ in 0..2 {
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (1, 0)));
-        stage.act(change(RequestId(71), job, Change::Cancel));
-        let said = stage.sent.iter().rev().find_map(answered);
-        assert_eq!(said, Some(Err(Refusal::Over(job, JobState::Done))));
+        let cancelled = stage.ask(change(RequestId(71), job, Change::Cancel));
+        assert_eq!(cancelled, Err(Refusal::Over(job, JobState::Done)));
         stage.restart();
     }
     let two = stage.join("w2", 10);
@@ -320,22 +317,6 @@ fn a_paused_job_is_audited_when_it_goes_on() {
     work(&mut stage, two);
 
     assert_eq!(stage.state(job), (JobState::Done, 4));
-}
-
-#[test]
-fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
-    let (mut stage, job) = counted();
-    let (two, three) = (stage.join("w2", 10), stage.join("w3", 0));
-    let lease = stage.last_lease(two);
-    for minute in 1..10 {
-        stage.now = minute * 59_000;
-        // A sign of life of another worker has no effect.
-        stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
-        stage.act(Event::Said(two, WorkerMessage::Working(lease.id)));
-    }
-    assert!(!stage.revoked(lease.id));
-    assert_eq!(recount(&mut stage, two, lease, "search"), Some(Verdict::Agreed));
-    assert_eq!(stage.state(job).0, JobState::Done);
 }
 
 /// Makes a worker send signs of life for its latest lease until it is revoked. Returns how long the

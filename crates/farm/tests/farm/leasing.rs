@@ -305,6 +305,19 @@ fn pausing_a_job_revokes_its_leases_until_it_resumes() {
 }
 
 #[test]
+fn a_leaving_worker_is_leased_nothing_more() {
+    let mut stage = Stage::new();
+    stage.submit(100, 0);
+    let worker = stage.join("w1", 100);
+    let lease = stage.last_lease(worker);
+
+    stage.act(Event::Said(worker, WorkerMessage::Draining));
+    stage.finish(worker, &lease, 1_000);
+
+    assert_eq!(stage.leases(worker).len(), 1);
+}
+
+#[test]
 fn a_repeated_report_renews_no_lease_and_measures_no_speed() {
     // Given: w1 has reported one of four tasks.
     let mut stage = Stage::new();

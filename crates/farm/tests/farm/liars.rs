@@ -1,18 +1,16 @@
 //! Tests of workers that are proven wrong, and of the fate of their counts.
 
-use farm::{
-    AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report,
-    RequestId, SessionId, Verdict, WorkerMessage,
-};
+use farm::{AuditScope, Dismissal, Effect, JobState, LedgerCommand, Report, SessionId, Verdict};
 
 use crate::stage::{
-    Stage, asked_again, audits, change, checked_count, kernel, plan, provenance, range, recount,
-    report, work,
+    Stage, asked_again, audits, checked_count, kernel, plan, provenance, range, recount, report,
+    work,
 };
 
-/// A job that is audited completely. w1 counts [0, 2) correctly and [2, 4) incorrectly. w2 confirms
-/// [0, 2), and w1 confirms w2's [4, 6). Then w2 contradicts [2, 4).
-fn contradicted() -> (Stage, JobId) {
+#[test]
+fn a_liar_is_named_and_its_confirmations_are_void() {
+    // Given: w1 counts [0, 2) correctly and [2, 4) incorrectly. w2 confirms [0, 2), and w1 confirms
+    // w2's [4, 6). Then w2 contradicts [2, 4).
     let mut stage = Stage::new();
     let job = stage.submit_audited(6);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
@@ -29,13 +27,8 @@ fn contradicted() -> (Stage, JobId) {
     assert_eq!(audits(&stage, job), (1, 2));
     let verdict = stage.report(two, asked_again(of(2, 0, "search")));
     assert_eq!(verdict, Some(Verdict::Disputed));
-    (stage, job)
-}
 
-#[test]
-fn a_liar_is_named_and_its_confirmations_are_void() {
-    let (mut stage, job) = contradicted();
-
+    // When w3 agrees with w2
     let three = stage.join("w3", 2);
     let lease = stage.last_lease(three);
     recount(&mut stage, three, lease, "portable");
@@ -45,44 +38,12 @@ fn a_liar_is_named_and_its_confirmations_are_void() {
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
     assert!(stage.sent.contains(&Effect::Dismiss(SessionId(1), reason)));
-    // The range of w1 that w2 confirmed stays. The range of w2 that only w1 confirmed is counted
+    // Then the range of w1 that w2 confirmed stays. The range of w2 that only w1 confirmed is counted
     // again.
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
     assert_eq!(stage.last_lease(three).range, range(4, 6));
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 6), (0, 3)));
-}
-
-#[test]
-fn counts_of_a_liar_alone_are_repeated_in_every_job() {
-    // Given: w1 lies in one job and is contradicted. It has counted all of another job, which is
-    // done, and some of a third one, which is cancelled.
-    let mut stage = Stage::new();
-    let (first, other, ended) = (stage.submit_audited(4), stage.submit(3, 0), stage.submit(5, 0));
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    let lie = checked_count(plan(4), range(0, 2), 1);
-    stage.report(one, Report { checked_count: lie, ..report(first, plan(4), range(0, 2)) });
-    stage.report(one, report(first, plan(4), range(2, 4)));
-    stage.report(one, report(other, plan(3), range(0, 3)));
-    stage.report(one, report(ended, plan(5), range(0, 3)));
-    stage.act(change(RequestId(1), ended, Change::Cancel));
-    assert_eq!(stage.state(other), (JobState::Done, 3));
-    stage.report(two, asked_again(report(first, plan(4), range(0, 2))));
-
-    // When w3 agrees with w2
-    let three = stage.join("w3", 2);
-    let lease = stage.last_lease(three);
-    recount(&mut stage, three, lease, "portable");
-
-    // Then the settled range is the only one that is left in the first two jobs.
-    assert_eq!(stage.state(first), (JobState::Running, 2));
-    assert_eq!(stage.state(other), (JobState::Running, 0));
-    assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
-    work(&mut stage, three);
-    stage.act(Event::Said(two, WorkerMessage::Credit(1)));
-    work(&mut stage, two);
-    assert_eq!(stage.state(first), (JobState::Done, 4));
-    assert_eq!(stage.state(other), (JobState::Done, 3));
 }
 
 #[test]

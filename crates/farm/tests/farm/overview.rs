@@ -6,7 +6,8 @@ use farm::{
     Change, Event, JobId, JobState, JobView, PlanMap, Rate, RequestId, Times, WorkerMessage,
 };
 
-use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
+use crate::disputes::disputed;
+use crate::stage::{Stage, change};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -37,7 +38,7 @@ fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
 }
 
 #[test]
-fn a_map_shows_leased_and_accepted_ordinals() {
+fn a_map_shows_leased_accepted_and_disputed_ordinals() {
     let mut stage = Stage::new();
     let job = stage.submit(10_000, 0);
     let worker = stage.join("w1", 100);
@@ -54,19 +55,8 @@ fn a_map_shows_leased_and_accepted_ordinals() {
     let map = stage.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);
     assert_eq!(stage.farm.map(JobId(99)), None);
-}
 
-#[test]
-fn a_map_shows_disputed_ordinals() {
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let [one, two] = ["w1", "w2"].map(|worker| stage.join(worker, 0));
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    let checked_count = checked_count(plan(4), range(0, 4), 1);
-    stage.report(
-        two,
-        asked_again(farm::Report { checked_count, ..report(job, plan(4), range(0, 4)) }),
-    );
+    let (stage, job) = disputed(5);
     assert_eq!(sums(&stage.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
 }
 

@@ -99,6 +99,13 @@ impl Stage {
         }
     }
 
+    /// Handles a request, and returns the number of the job in its answer or the refusal.
+    pub fn ask(&mut self, request: Event) -> Result<JobId, Refusal> {
+        let before = self.sent.len();
+        self.act(request);
+        self.sent[before..].iter().find_map(answered).expect("it is answered at once")
+    }
+
     /// Makes all writes durable.
     pub fn flush(&mut self) {
         for answer in std::mem::take(&mut self.waiting) {

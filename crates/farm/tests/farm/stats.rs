@@ -2,7 +2,8 @@
 
 use farm::{Change, Event, Request, RequestId, Verdict, WorkerMessage};
 
-use crate::stage::{Stage, asked, asked_again, change, checked_count, noted, plan, range, report};
+use crate::disputes::{disputed, reported};
+use crate::stage::{Stage, asked, change, noted};
 
 #[test]
 fn a_repeated_report_counts_once_in_all_statistics() {
@@ -61,20 +62,11 @@ fn a_worker_that_stops_cleanly_is_not_lost() {
 
 #[test]
 fn only_principals_that_were_proven_wrong_are_counted() {
-    // Given: w1 and w2 contradict each other.
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let sessions = ["w1", "w2", "w3"].map(|worker| stage.join(worker, 0));
-    let [one, two, three] = sessions;
-    let reported = |count: u64| {
-        let checked_count = checked_count(plan(4), range(0, 4), count - 4);
-        asked_again(farm::Report { checked_count, ..report(job, plan(4), range(0, 4)) })
-    };
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, reported(5));
+    let (mut stage, job) = disputed(5);
+    let three = stage.join("w3", 0);
     assert_eq!(stage.farm.stats().proven_wrong, 0);
 
-    stage.report(three, reported(4));
+    stage.report(three, reported(job, 4));
 
     assert_eq!(stage.farm.stats().proven_wrong, 1);
     assert_eq!(stage.farm.stats().reports(Verdict::Disputed), 2);

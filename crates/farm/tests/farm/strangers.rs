@@ -2,13 +2,13 @@
 //! that an operator distrusts.
 
 use farm::{
-    AuditScope, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LeaseToken,
-    Party, Report, Request, RequestId, SessionId, Verdict,
+    AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId,
+    LeaseToken, Party, Report, Request, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked, asked_again, audits, hello, noted, plan, provenance, range, report,
-    report_of, work,
+    OWNER, Stage, asked, asked_again, audits, change, hello, noted, plan, provenance, range,
+    report, report_of, work,
 };
 
 fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
@@ -138,10 +138,13 @@ fn decide(stage: &mut Stage, party: Party, trusted: bool) {
 
 #[test]
 fn distrust_by_hand_dismisses_and_invalidates_counts() {
-    // Given: w1 has counted all of a job that is done, and a part of another job.
+    // Given: w1 has counted all of a job that is done, and a part of two others. One of these is
+    // cancelled.
     let mut stage = Stage::new();
-    let (done, half) = (stage.submit(3, 0), stage.submit(4, 0));
+    let [done, half, ended] = [stage.submit(3, 0), stage.submit(4, 0), stage.submit(5, 0)];
     let one = stage.join("w1", 0);
+    stage.report(one, report(ended, plan(5), range(0, 3)));
+    stage.act(change(RequestId(1), ended, Change::Cancel));
     stage.report(one, report(done, plan(3), range(0, 3)));
     stage.report(one, report(half, plan(4), range(0, 2)));
     assert_eq!(stage.state(done), (JobState::Done, 3));
@@ -151,6 +154,7 @@ fn distrust_by_hand_dismisses_and_invalidates_counts() {
     assert!(is_dismissed(&stage, one, Dismissal::Distrusted));
     assert_eq!(stage.state(done), (JobState::Running, 0));
     assert_eq!(stage.state(half), (JobState::Running, 0));
+    assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
     let two = stage.join("w2", 10);
     work(&mut stage, two);
     assert_eq!(stage.state(done), (JobState::Done, 3));

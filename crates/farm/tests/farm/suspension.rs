@@ -1,13 +1,11 @@
 //! Tests that totals which contradict known facts are suspended.
 
 use farm::{
-    AuditPolicy, Change, CheckedCount, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand,
-    Method, Plan, Refusal, Report, RequestId, SessionId, TaskCounts, Verdict,
+    AuditPolicy, Change, CheckedCount, Effect, Fact, JobId, JobState, Known, LedgerCommand, Method,
+    Plan, Refusal, Report, RequestId, SessionId, TaskCounts, Verdict,
 };
 
-use crate::stage::{
-    AUDIT_ALL, Stage, answered, change, checked_count, kernel, plan, report_of, spec, work,
-};
+use crate::stage::{AUDIT_ALL, Stage, change, checked_count, kernel, plan, report_of, spec, work};
 
 /// Known facts about four tasks: none counts more than 10, and together they count 5.
 fn known() -> Known {
@@ -35,11 +33,6 @@ fn suspended() -> (Stage, JobId) {
     let worker = stage.join("w1", 4);
     assert_eq!(tell(&mut stage, worker, 0, "portable"), Some(Verdict::Accepted));
     (stage, job)
-}
-
-fn answer(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
-    stage.act(event);
-    stage.sent.iter().rev().find_map(answered).expect("it is answered")
 }
 
 /// The sum of the range is possible, but the count of one of its tasks is not.
@@ -92,15 +85,11 @@ fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
     let (mut stage, job) = suspended();
     let withdrawn = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
     let asked = change(RequestId(69), job, Change::Audit(withdrawn));
-    assert_eq!(
-        answer(&mut stage, asked),
-        Err(Refusal::Suspended(job)),
-        "there is nothing to withdraw"
-    );
+    assert_eq!(stage.ask(asked), Err(Refusal::Suspended(job)), "there is nothing to withdraw");
 
     let request = RequestId(70);
     let asked = change(request, job, Change::Audit(AUDIT_ALL));
-    assert_eq!(answer(&mut stage, asked), Ok(job));
+    assert_eq!(stage.ask(asked), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Running);
     for worker in ["w2", "w3"] {
         let worker = stage.join(worker, 4);
@@ -117,7 +106,7 @@ fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
 fn an_audit_that_confirms_a_wrong_total_suspends_again() {
     let (mut stage, job) = suspended();
     let audited = change(RequestId(70), job, Change::Audit(AUDIT_ALL));
-    answer(&mut stage, audited).expect("it may be audited");
+    stage.ask(audited).expect("it may be audited");
     let two = stage.join("w2", 4);
 
     work(&mut stage, two);
@@ -135,11 +124,11 @@ fn a_suspended_job_is_cancelled_but_neither_paused_nor_resumed() {
     let (mut stage, job) = suspended();
     let request = RequestId(70);
     let refused = Err(Refusal::Suspended(job));
-    assert_eq!(answer(&mut stage, change(request, job, Change::Pause)), refused);
-    assert_eq!(answer(&mut stage, change(request, job, Change::Resume)), refused);
+    assert_eq!(stage.ask(change(request, job, Change::Pause)), refused);
+    assert_eq!(stage.ask(change(request, job, Change::Resume)), refused);
     assert_eq!(stage.state(job).0, JobState::Suspended);
 
-    assert_eq!(answer(&mut stage, change(request, job, Change::Cancel)), Ok(job));
+    assert_eq!(stage.ask(change(request, job, Change::Cancel)), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Cancelled);
     assert_eq!(stage.farm.job(job).and_then(|view| view.suspended), None);
 }
