@@ -162,18 +162,21 @@ fn counts_of_a_void_lease_are_dropped() {
 }
 
 #[test]
-fn a_repeated_lease_loses_nothing() {
-    let mut agent = connected();
-    let lease = lease(1, 1, 4, false);
-    agent.leased(lease);
-    agent.finished(Millis(0), part(lease, 0, 3));
-    agent.leased(lease);
-    agent.finished(Millis(0), part(lease, 0, 1));
-    agent.revoked(lease.id);
+fn a_repeated_lease_loses_nothing_and_its_recount_is_reported_whole() {
+    for (whole, counted) in [(false, 3), (true, 4)] {
+        let mut agent = connected();
+        let lease = lease(1, 1, 4, whole);
+        agent.leased(lease);
+        agent.finished(Millis(0), part(lease, 0, counted));
+        agent.leased(lease);
+        agent.finished(Millis(0), part(lease, 0, 1));
+        agent.revoked(lease.id);
 
-    let reported = reports(agent.poll(Millis(0)));
+        let sent: Vec<_> = reports(agent.poll(Millis(0))).iter().map(|of| of.range).collect();
 
-    assert!(reported.iter().any(|report| report.range == range(0, 3)), "{reported:?}");
+        assert!(sent.contains(&range(0, counted)), "{sent:?}");
+        assert!(!whole || sent == [range(0, 4)], "{sent:?}");
+    }
 }
 
 #[test]
@@ -206,21 +209,6 @@ fn reports_are_rarer_on_a_large_farm_until_a_new_coordinator() {
     agent.connected();
     agent.finished(Millis(300_000), part(other, 1, 2));
     assert!(reports(agent.poll(Millis(300_500))).iter().any(|report| report.range == range(1, 2)));
-}
-
-#[test]
-fn a_repeated_recount_is_reported_once_and_whole() {
-    let mut agent = connected();
-    let recount = lease(1, 1, 4, true);
-    agent.leased(recount);
-    agent.finished(Millis(0), part(recount, 0, 4));
-    agent.leased(recount);
-    agent.finished(Millis(0), part(recount, 0, 1));
-
-    let reported: Vec<_> =
-        reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
-
-    assert!(reported.iter().all(|&reported| reported == range(0, 4)), "{reported:?}");
 }
 
 #[test]

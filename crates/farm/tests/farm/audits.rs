@@ -444,20 +444,6 @@ fn a_recount_of_a_silent_or_lost_worker_goes_to_an_idle_one() {
 }
 
 #[test]
-fn a_sign_of_life_renews_only_a_recount() {
-    let mut stage = Stage::new();
-    stage.submit(4, 0);
-    let worker = stage.join("w1", 4);
-    let lease = stage.last_lease(worker).id;
-
-    stage.now = 50_000;
-    stage.act(Event::Said(worker, WorkerMessage::Working(lease)));
-    stage.tick(60_000);
-
-    assert!(stage.revoked(lease));
-}
-
-#[test]
 fn more_audits_than_the_farm_remembers_are_all_done() {
     let tasks = 2_000;
     let mut stage = Stage::new();

@@ -168,6 +168,35 @@ fn a_recount_of_a_hung_or_lost_worker_goes_to_an_idle_one() {
 }
 
 #[test]
+fn punctual_workers_get_the_ranges_of_a_wrong_worker_first() {
+    // Given: w3 has kept a recount too long. w4 has it now, and w5 is idle. w2, whose count is
+    // wrong, has all of another job.
+    let (mut stage, job) = disputed(5);
+    let late = stage.join("w3", 10);
+    stage.tick(60_000);
+    let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
+    assert_eq!((stage.leases(four).len(), stage.leases(idle).len()), (1, 0));
+    stage.tick(180_000 - 1);
+    stage.act(Event::Said(SessionId(2), WorkerMessage::Credit(10)));
+    let others = [late, idle];
+    for session in others {
+        stage.act(Event::Said(session, WorkerMessage::Credit(0)));
+    }
+    stage.submit(1, 0);
+    let lost = stage.last_lease(SessionId(2));
+    for session in others {
+        stage.act(Event::Said(session, WorkerMessage::Credit(10)));
+    }
+
+    // When w3 proves w2 wrong, at the moment at which its rest ends
+    stage.now = 180_000;
+    stage.report(late, reported(job, 4));
+
+    // Then w5 is leased the range of w2.
+    assert_eq!((stage.leases(late).len(), stage.last_lease(idle).range), (1, lost.range));
+}
+
+#[test]
 fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
     let (mut stage, job) = disputed(5);
     stage.submit(9, 1);
