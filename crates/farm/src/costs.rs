@@ -162,8 +162,6 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::StratumScheduler;
-    use crate::{IntervalSet, Method, Plan, Problem, Range};
 
     /// As many as a worker of this slowness counts in 16 seconds.
     fn counted(costs: &mut Costs, session: u64, slowness: u64) {
@@ -218,55 +216,5 @@ mod tests {
         (0..50).for_each(|_| round(&mut costs, 4_000));
         let us = left(&costs, 1_000, &[(1, 1)]).expect("known");
         assert!((3e6..4.2e6).contains(&us), "{us}");
-    }
-
-    /// A plan of which tasks become dearer and then cheaper, counted in the order of the scheduler by workers that
-    /// come and go. Whatever is told is right within a factor of 1.5 after five seconds.
-    #[test]
-    fn what_is_told_is_right_while_workers_come_and_go() {
-        let plan =
-            Plan { problem: Problem::Total { n: 18 }, method: Method::Halves, tasks: 12_800 };
-        let cost_us = |ordinal: u64| 2_000 + 3 * ordinal.min(plan.tasks - ordinal);
-        let of = |range: Range| (range.start()..range.end()).map(cost_us).sum::<u64>();
-        let mut pool: IntervalSet = Range::new(0, plan.tasks).into_iter().collect();
-        let (mut scheduler, mut costs) = (StratumScheduler::new(&plan), Costs::default());
-        // (session, slowness, there from this time on until that, free at), in microseconds
-        let mut workers =
-            [(1, 1, 0, u64::MAX, 0), (2, 3, 0, 20_000_000, 0), (3, 2, 30_000_000, u64::MAX, 0)];
-        let (mut now, mut reported, mut asked) = (0, 0, 0);
-        while !pool.is_empty() {
-            now += 100_000;
-            for (session, slowness, from, until, free_at) in &mut workers {
-                while (*from..*until).contains(&now) && *free_at <= now {
-                    let Some(range) = scheduler.take(SessionId(*session), &mut pool, 25) else {
-                        break;
-                    };
-                    // The first tasks are a hundred times as dear: tables are made for them.
-                    let first = if *free_at == 0 { 1_000_000 } else { 0 };
-                    let busy_us = of(range) * *slowness + first;
-                    costs.add(SessionId(*session), 1, range.len(), busy_us);
-                    *free_at = now + busy_us;
-                }
-                if *until == now {
-                    costs.forget_session(SessionId(*session));
-                }
-            }
-            let there =
-                workers.iter().filter(|(_, _, from, until, _)| (*from..*until).contains(&now));
-            let there: Vec<(SessionId, u64)> =
-                there.map(|&(session, slowness, ..)| (SessionId(session), slowness)).collect();
-            let work: u64 = pool.iter().map(of).sum();
-            let speed: f64 = there.iter().map(|&(_, slowness)| 1.0 / slowness as f64).sum();
-            let truth = work as f64 / speed;
-            let sessions: Vec<(SessionId, u32)> = there.iter().map(|&(id, _)| (id, 1)).collect();
-            asked += 1;
-            if let Some(us) = costs.us_left(pool.len(), &sessions) {
-                reported += 1;
-                let ratio = (us as f64).max(1e6) / truth.max(1e6);
-                let is_right = (2.0 / 3.0..1.5).contains(&ratio);
-                assert!(now < 5_000_000 || is_right, "{us} instead of {truth} at {now} us");
-            }
-        }
-        assert!(reported > asked / 2, "it was told {reported} times of {asked}");
     }
 }

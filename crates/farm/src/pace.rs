@@ -97,23 +97,13 @@ mod tests {
         let config = Config::default();
         let leased = |workers| {
             let pace = Pace::of(workers);
-            (pace.lease_ms(&config), pace.lease_ttl_ms(&config))
+            [pace.lease_ms(&config), pace.long_lease_ms(&config), pace.lease_ttl_ms(&config)]
         };
-        assert_eq!(leased(1_000), (10_000, 60_000));
-        assert_eq!(leased(20_000), (200_000, 300_000));
-    }
-
-    #[test]
-    fn leases_of_a_job_that_takes_long_are_for_many_reports() {
-        let leased = |workers, lease_ms| {
-            let config = Config { lease_ms, ..Config::default() };
-            Pace::of(workers).long_lease_ms(&config)
-        };
-        assert_eq!(
-            [1, 200, 2_000].map(|workers| leased(workers, 10_000)),
-            [64_000, 64_000, 640_000]
-        );
-        assert_eq!(leased(1, 100_000), 100_000, "never shorter than others");
+        assert_eq!(leased(1), [10_000, 64_000, 60_000]);
+        assert_eq!(leased(1_000), [10_000, 320_000, 60_000], "64 reports of a job that takes long");
+        assert_eq!(leased(20_000), [200_000, 6_400_000, 300_000]);
+        let config = Config { lease_ms: 100_000, ..config };
+        assert_eq!(Pace::of(1).long_lease_ms(&config), 100_000, "never shorter than others");
     }
 
     #[test]

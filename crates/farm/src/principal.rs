@@ -242,18 +242,6 @@ mod tests {
     }
 
     #[test]
-    fn machines_of_one_owner_check_each_other_only_across_machines() {
-        let (a, b, other) = (principal("o", "a"), principal("o", "b"), principal("p", "a"));
-        assert!(
-            a.is_apart_from(&b, AuditScope::Machines) && !a.is_apart_from(&b, AuditScope::Owners)
-        );
-        for across in [AuditScope::Machines, AuditScope::Owners] {
-            assert!(!a.is_apart_from(&a.clone(), across));
-            assert!(a.is_apart_from(&other, across));
-        }
-    }
-
-    #[test]
     fn a_machine_of_which_nothing_is_known_is_apart_from_declared_ones_alone() {
         let machines = [
             principal("o", "node1"),
@@ -270,18 +258,5 @@ mod tests {
             assert_eq!((apart(one, two), apart(two, one)), (expected, expected), "{one} and {two}");
         }
         assert!(machines[3].is_apart_from(&principal("p", "unknown"), AuditScope::Machines));
-    }
-
-    #[test]
-    fn who_distrusts_an_owner_distrusts_all_its_machines() {
-        let mut distrusted = Distrusted::default();
-        distrusted.0.insert(principal("o", "a").party(AuditScope::Machines));
-        assert!(
-            distrusted.includes(&principal("o", "a")) && !distrusted.includes(&principal("o", "b"))
-        );
-        distrusted.0.insert(principal("o", "a").party(AuditScope::Owners));
-        assert!(
-            distrusted.includes(&principal("o", "b")) && !distrusted.includes(&principal("p", "a"))
-        );
     }
 }

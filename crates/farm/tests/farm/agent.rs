@@ -1,28 +1,20 @@
 //! Tests of the worker's end of a session.
 
+use std::collections::BTreeMap;
+
 use farm::{
-    Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
+    Ack, Agent, AgentConfig, Hello, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
     Millis, Pace, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
+use proptest::collection::vec;
+use proptest::prelude::*;
 
-use crate::stage::{checked_count, kernel, plan, range};
+use crate::fair::shuffle;
+use crate::stage::{checked_count, hello, kernel, plan, range};
 
 fn connected() -> Agent {
-    let mut agent = Agent::new(AgentConfig {
-        hello: Hello {
-            worker: "w1".into(),
-            machine: "w1".into(),
-            build: "1.0".into(),
-            backend: "portable".into(),
-            instance: 1,
-            threads: 1,
-            memory: 0,
-            credit: 100,
-            holding: Vec::new(),
-        },
-        report_ms: 500,
-        resend_ms: 5_000,
-    });
+    let mut agent =
+        Agent::new(AgentConfig { hello: hello("w1", 100), report_ms: 500, resend_ms: 5_000 });
     agent.connected();
     agent
 }
@@ -66,7 +58,8 @@ fn two_jobs_of_one_plan_are_acknowledged_separately() {
     }
     assert_eq!(reports(agent.poll(Millis(0))).len(), 2);
 
-    agent.acked(&ack(JobId(1), plan(4).fingerprint(), range(0, 4)));
+    let of = part(lease(1, 1, 4, false), 0, 4);
+    agent.acked(&Ack::of(&of, Verdict::Accepted));
     assert!(!agent.is_settled());
 
     let again = reports(agent.poll(Millis(5_000)));
@@ -169,18 +162,21 @@ fn counts_of_a_void_lease_are_dropped() {
 }
 
 #[test]
-fn a_repeated_lease_loses_nothing() {
-    let mut agent = connected();
-    let lease = lease(1, 1, 4, false);
-    agent.leased(lease);
-    agent.finished(Millis(0), part(lease, 0, 3));
-    agent.leased(lease);
-    agent.finished(Millis(0), part(lease, 0, 1));
-    agent.revoked(lease.id);
+fn a_repeated_lease_loses_nothing_and_its_recount_is_reported_whole() {
+    for (whole, counted) in [(false, 3), (true, 4)] {
+        let mut agent = connected();
+        let lease = lease(1, 1, 4, whole);
+        agent.leased(lease);
+        agent.finished(Millis(0), part(lease, 0, counted));
+        agent.leased(lease);
+        agent.finished(Millis(0), part(lease, 0, 1));
+        agent.revoked(lease.id);
 
-    let reported = reports(agent.poll(Millis(0)));
+        let sent: Vec<_> = reports(agent.poll(Millis(0))).iter().map(|of| of.range).collect();
 
-    assert!(reported.iter().any(|report| report.range == range(0, 3)), "{reported:?}");
+        assert!(sent.contains(&range(0, counted)), "{sent:?}");
+        assert!(!whole || sent == [range(0, 4)], "{sent:?}");
+    }
 }
 
 #[test]
@@ -216,34 +212,7 @@ fn reports_are_rarer_on_a_large_farm_until_a_new_coordinator() {
 }
 
 #[test]
-fn a_recount_is_reported_whole_or_not_at_all() {
-    let mut agent = connected();
-    let recount = lease(1, 1, 4, true);
-    agent.leased(recount);
-    agent.finished(Millis(0), part(recount, 0, 2));
-    assert!(reports(agent.poll(Millis(10_000))).is_empty());
-
-    agent.finished(Millis(10_000), part(recount, 2, 4));
-    assert_eq!(reports(agent.poll(Millis(10_000)))[0].range, range(0, 4));
-}
-
-#[test]
-fn a_repeated_recount_is_reported_once_and_whole() {
-    let mut agent = connected();
-    let recount = lease(1, 1, 4, true);
-    agent.leased(recount);
-    agent.finished(Millis(0), part(recount, 0, 4));
-    agent.leased(recount);
-    agent.finished(Millis(0), part(recount, 0, 1));
-
-    let reported: Vec<_> =
-        reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
-
-    assert!(reported.iter().all(|&reported| reported == range(0, 4)), "{reported:?}");
-}
-
-#[test]
-fn a_recount_sends_signs_of_life_only_while_it_progresses() {
+fn a_recount_sends_signs_of_life_while_it_progresses_and_is_reported_whole() {
     let mut agent = connected();
     let recount = lease(1, 1, 4, true);
     agent.leased(recount);
@@ -258,6 +227,10 @@ fn a_recount_sends_signs_of_life_only_while_it_progresses() {
     assert_eq!(agent.poll(Millis(9_000)), []);
     agent.finished(Millis(9_000), part(recount, 2, 3));
     assert_eq!(agent.poll(Millis(9_000)), [WorkerMessage::Working(recount.id)]);
+
+    agent.finished(Millis(10_000), part(recount, 1, 2));
+    agent.finished(Millis(10_000), part(recount, 3, 4));
+    assert_eq!(reports(agent.poll(Millis(10_000)))[0].range, range(0, 4));
 }
 
 #[test]
@@ -302,19 +275,6 @@ fn task_counts_of_a_report_are_bounded_but_a_recount_is_whole() {
 }
 
 #[test]
-fn half_a_recount_is_forgotten_when_it_is_revoked() {
-    let mut agent = connected();
-    let recount = lease(1, 1, 4, true);
-    agent.leased(recount);
-    agent.finished(Millis(0), part(recount, 0, 2));
-
-    agent.revoked(recount.id);
-    agent.poll(Millis(1));
-
-    assert!(agent.is_settled());
-}
-
-#[test]
 fn a_stopping_worker_reports_its_counts_and_takes_no_lease() {
     let mut agent = connected();
     let lease = lease(1, 1, 4, false);
@@ -324,15 +284,87 @@ fn a_stopping_worker_reports_its_counts_and_takes_no_lease() {
     agent.stop();
     let messages = agent.poll(Millis(1));
     assert!(messages.contains(&WorkerMessage::Draining));
-    assert_eq!(reports(messages)[0].range, range(0, 2));
+    let reported = reports(messages);
+    assert_eq!(reported[0].range, range(0, 2));
 
-    agent.acked(&ack(lease.job, lease.fingerprint, range(0, 2)));
+    agent.acked(&Ack::of(&reported[0], Verdict::Accepted));
     assert!(agent.is_settled());
     agent.leased(lease);
     let WorkerMessage::Hello(hello) = agent.connected() else { panic!("first words") };
     assert_eq!((hello.credit, hello.holding), (0, vec![]));
 }
 
-fn ack(job: JobId, fingerprint: Fingerprint, range: Range) -> Ack {
-    Ack { job, fingerprint, range, verdict: Verdict::Accepted }
+/// The range `[0, tasks)`, divided at `cuts`.
+fn split(tasks: u64, cuts: &[u64]) -> Vec<Range> {
+    let mut ends: Vec<u64> = cuts.iter().map(|cut| cut % tasks).chain([0, tasks]).collect();
+    ends.sort_unstable();
+    ends.windows(2).filter_map(|pair| Range::new(pair[0], pair[1])).collect()
+}
+
+/// The count of this part of a lease. Its first task has the whole count.
+fn sum(lease: Lease, range: Range, count: u64) -> Report {
+    let checked_count = checked_count(lease.plan, range.first(1), count - 1);
+    Report { checked_count, ..part(lease, range.start(), range.end()) }
+}
+
+proptest! {
+    /// Reports tile a lease and have its sum. This holds for any division of the lease and any
+    /// order of its parts, even if neighbouring sums exceed 64 bits.
+    #[test]
+    fn reports_tile_the_lease(
+        tasks in 1..50u64,
+        cuts in vec(0..50u64, 0..20),
+        order in any::<u64>(),
+        huge in any::<bool>(),
+        polls in any::<u64>(),
+    ) {
+        let count = |range: Range| -> u64 {
+            (range.start()..range.end()).map(|o| if huge { 1 << 61 } else { 1 + o * o }).sum()
+        };
+        let most = if huge { 4 } else { tasks };
+        let pieces = |range: Range| {
+            let starts = (range.start()..range.end()).step_by(most as usize);
+            starts.filter_map(move |start| Range::new(start, (start + most).min(range.end())))
+        };
+        let mut parts: Vec<Range> = split(tasks, &cuts).into_iter().flat_map(pieces).collect();
+        shuffle(&mut parts, order);
+        let (mut agent, lease) = (connected(), lease(1, 1, tasks, false));
+        agent.leased(lease);
+        let mut sent = Vec::new();
+        for (turn, &range) in parts.iter().enumerate() {
+            agent.finished(Millis(1), sum(lease, range, count(range)));
+            let late = polls >> (turn % 64) & 1 == 1;
+            sent.extend(reports(agent.poll(Millis(if late { 1_000 } else { 1 }))));
+        }
+        let mut covered = IntervalSet::new();
+        for report in &sent {
+            prop_assert!(!covered.intersects(report.range), "sent twice: {:?}", report);
+            covered.insert(report.range);
+            prop_assert_eq!(report.checked_count.count, count(report.range));
+            agent.acked(&Ack::of(report, Verdict::Accepted));
+        }
+        prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![lease.range]);
+        prop_assert!(agent.is_settled());
+    }
+
+    /// Reports without an acknowledgement are sent again after a reconnection, with the same
+    /// boundaries.
+    #[test]
+    fn reports_are_repeated_exactly(tasks in 1..30u64, cuts in vec(0..30u64, 0..10)) {
+        let (mut agent, lease) = (connected(), lease(1, 1, tasks, false));
+        agent.leased(lease);
+        let mut sent = BTreeMap::new();
+        for (turn, range) in split(tasks, &cuts).into_iter().enumerate() {
+            agent.finished(Millis(1), sum(lease, range, 1 + range.start()));
+            let messages = agent.poll(Millis(1 + 400 * turn as u64));
+            sent.extend(reports(messages).into_iter().map(|report| (report.range, report)));
+        }
+        agent.disconnected();
+        let WorkerMessage::Hello(Hello { holding, .. }) = agent.connected() else { panic!("first words") };
+        let held: IntervalSet = holding.into_iter().map(|holding| holding.range).collect();
+        prop_assert_eq!(held.iter().collect::<Vec<_>>(), vec![lease.range]);
+        let again = reports(agent.poll(Millis(100_000)));
+        let again: BTreeMap<Range, Report> = again.into_iter().map(|r| (r.range, r)).collect();
+        prop_assert_eq!(again, sent);
+    }
 }

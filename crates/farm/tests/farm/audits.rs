@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked_again, audits, change, checked_count, hello, kernel, plan,
-    proven, range, recount, report, work,
+    AUDIT_ALL, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, proven,
+    range, recount, report, report_of, work,
 };
 
 /// A job of 4 tasks under a full audit. w1 has counted all of it.
@@ -20,9 +20,7 @@ fn counted() -> (Stage, JobId) {
 }
 
 fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refusal> {
-    let request = RequestId(70);
-    stage.act(change(request, job, Change::Audit(policy)));
-    stage.sent.iter().rev().find_map(answered).expect("it is answered")
+    stage.ask(change(RequestId(70), job, Change::Audit(policy)))
 }
 
 fn confirmations(stage: &Stage) -> usize {
@@ -149,29 +147,19 @@ fn a_later_audit_keeps_the_demand_for_other_owners() {
 }
 
 #[test]
-fn a_worker_that_repeats_unasked_is_asked_for_another_kernel() {
+fn an_unasked_count_confirms_nothing_but_its_worker_may_be_asked() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 0);
-    stage.report(two, report(job, plan(4), range(0, 4)));
+    for name in ["avx512", "portable"] {
+        let unasked = Report { kernel: kernel(name), ..report(job, plan(4), range(0, 4)) };
+        assert_eq!(stage.report(two, unasked), Some(Verdict::Agreed));
+        assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
+    }
 
     stage.act(Event::Said(two, WorkerMessage::Credit(10)));
     let lease = stage.last_lease(two);
     recount(&mut stage, two, lease, "search");
 
-    assert_eq!(stage.state(job).0, JobState::Done);
-}
-
-#[test]
-fn an_unasked_count_confirms_nothing() {
-    let (mut stage, job) = counted();
-    let (busy, late) = (stage.join("w2", 10), stage.join("w3", 0));
-    let lease = stage.last_lease(busy);
-
-    let unasked = Report { kernel: kernel("avx512"), ..report(job, plan(4), range(0, 4)) };
-    assert_eq!(stage.report(late, unasked), Some(Verdict::Agreed));
-    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
-
-    recount(&mut stage, busy, lease, "search");
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
 }
 
@@ -194,62 +182,16 @@ fn a_recount_confirms_and_ends_the_same_recount_elsewhere() {
 }
 
 #[test]
-fn across_owners_no_machine_of_the_same_owner_is_asked() {
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let across = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
-    ask(&mut stage, job, across).expect("it runs");
-    let one = stage.join("w1", 0);
-    stage.report(one, report(job, plan(4), range(0, 4)));
-
-    let same = stage.join("w2", 10);
-    assert!(stage.leases(same).is_empty());
-    let other = SessionId(3);
-    stage.join_as(other, "rack8", hello("w3", 10));
-    work(&mut stage, other);
-
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-}
-
-#[test]
 fn a_recount_is_leased_once_while_the_ledger_looks_it_up() {
-    let (mut stage, job) = counted();
+    let (mut stage, _) = counted();
     let two = stage.join("w2", 100);
     let lease = stage.last_lease(two);
 
-    let (id, token) = (lease.id, lease.token);
-    let of = report(job, plan(4), range(0, 4));
-    let report = Report { lease: id, token, kernel: kernel("search"), ..of };
+    let report = Report { kernel: kernel("search"), ..report_of(&lease, lease.range) };
     let effects = stage.farm.step(farm::Millis(0), Event::Said(two, WorkerMessage::Report(report)));
 
     let [Effect::Ledger(_, command)] = &effects[..] else { panic!("{effects:?}") };
     assert!(matches!(command, LedgerCommand::Compare(..)), "{command:?}");
-}
-
-#[test]
-fn a_policy_chooses_some_of_the_ranges() {
-    let policy = AuditPolicy { share_ppm: 300_000, seed: 5, by_search: true, ..AUDIT_ALL };
-    let mut stage = Stage::new();
-    let job = stage.submit(40, 0);
-    ask(&mut stage, job, policy).expect("it runs");
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 1));
-    stage.act(Event::Said(two, WorkerMessage::Credit(0)));
-    for task in 0..40 {
-        stage.report(one, report(job, plan(40), range(task, task + 1)));
-    }
-    let chosen = |&task: &u64| policy.chooses(plan(40).fingerprint(), range(task, task + 1));
-    let chosen: Vec<_> = (0..40).filter(chosen).map(|task| range(task, task + 1)).collect();
-    assert!((1..40).contains(&chosen.len()), "{chosen:?}");
-    assert_eq!(audits(&stage, job), (chosen.len() as u64, 0));
-
-    stage.act(Event::Said(two, WorkerMessage::Credit(1)));
-    work(&mut stage, two);
-
-    let recounts =
-        stage.leases(two).into_iter().filter_map(|lease| Some((lease.range, lease.recount?)));
-    let (ranges, how): (Vec<_>, Vec<_>) = recounts.unzip();
-    assert_eq!((ranges, stage.state(job)), (chosen, (JobState::Done, 40)));
-    assert!(how.iter().all(|recount| recount.by_search));
 }
 
 #[test]
@@ -263,9 +205,8 @@ fn a_done_job_stays_done_during_an_audit_and_a_restart() {
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Ok(job));
     for _ in 0..2 {
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (1, 0)));
-        stage.act(change(RequestId(71), job, Change::Cancel));
-        let said = stage.sent.iter().rev().find_map(answered);
-        assert_eq!(said, Some(Err(Refusal::Over(job, JobState::Done))));
+        let cancelled = stage.ask(change(RequestId(71), job, Change::Cancel));
+        assert_eq!(cancelled, Err(Refusal::Over(job, JobState::Done)));
         stage.restart();
     }
     let two = stage.join("w2", 10);
@@ -331,9 +272,9 @@ fn a_contradiction_reopens_a_done_job() {
     let two = stage.join("w2", 10);
     let leased = stage.last_lease(two);
 
-    let other = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
-    let other = Report { checked_count: checked_count(plan(4), range(0, 4), 5), ..other };
-    stage.report_as_is(two, Report { lease: leased.id, token: leased.token, ..other });
+    let (checked_count, kernel) = (checked_count(plan(4), range(0, 4), 5), kernel("search"));
+    let other = report_of(&leased, leased.range);
+    stage.report_as_is(two, Report { checked_count, kernel, ..other });
 
     let view = stage.farm.job(job).expect("it is there");
     assert_eq!((view.state, view.total, view.disputes), (JobState::Running, None, 1));
@@ -347,22 +288,6 @@ fn an_audit_of_nothing_ends_at_once() {
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Ok(job));
 
     assert_eq!(stage.state(job), (JobState::Done, 0));
-}
-
-#[test]
-fn a_job_does_not_end_while_the_ledger_writes_an_audit() {
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let one = stage.join("w1", 0);
-    stage.slow_disk = true;
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.act(change(RequestId(70), job, Change::Audit(AUDIT_ALL)));
-
-    stage.slow_disk = false;
-    stage.flush();
-
-    assert!(!stage.commands.iter().any(|command| matches!(command, LedgerCommand::Finish { .. })));
-    assert_eq!(audits(&stage, job), (1, 0));
 }
 
 #[test]
@@ -392,37 +317,6 @@ fn a_paused_job_is_audited_when_it_goes_on() {
     work(&mut stage, two);
 
     assert_eq!(stage.state(job), (JobState::Done, 4));
-}
-
-#[test]
-fn audits_go_on_after_a_restart() {
-    let (mut stage, job) = counted();
-    stage.join("w2", 10);
-
-    stage.restart();
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
-    let one = stage.join("w1", 10);
-    assert!(stage.leases(one).is_empty());
-    let three = stage.join("w3", 10);
-    work(&mut stage, three);
-
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-}
-
-#[test]
-fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
-    let (mut stage, job) = counted();
-    let (two, three) = (stage.join("w2", 10), stage.join("w3", 0));
-    let lease = stage.last_lease(two);
-    for minute in 1..10 {
-        stage.now = minute * 59_000;
-        // A sign of life of another worker has no effect.
-        stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
-        stage.act(Event::Said(two, WorkerMessage::Working(lease.id)));
-    }
-    assert!(!stage.revoked(lease.id));
-    assert_eq!(recount(&mut stage, two, lease, "search"), Some(Verdict::Agreed));
-    assert_eq!(stage.state(job).0, JobState::Done);
 }
 
 /// Makes a worker send signs of life for its latest lease until it is revoked. Returns how long the
@@ -475,7 +369,8 @@ fn a_lone_machine_is_asked_again_with_a_longer_deadline() {
     let (mut stage, job) = counted();
     let only = stage.join("w2", 10);
     hold_on(&mut stage, only);
-    let rested = stage.farm.next_wakeup().expect("it is waited for").0;
+    let (held_ms, rested) = (stage.now, stage.farm.next_wakeup().expect("it is waited for").0);
+    assert_eq!(rested, 2 * held_ms, "it rests as long as it has kept the range");
 
     stage.tick(rested);
 
@@ -530,30 +425,22 @@ fn confirmed_ranges_are_recounted_if_other_owners_are_required() {
 }
 
 #[test]
-fn a_silent_recount_goes_to_another_worker() {
-    let (mut stage, _) = counted();
-    let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
-    let lease = stage.last_lease(two);
-    stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
+fn a_recount_of_a_silent_or_lost_worker_goes_to_an_idle_one() {
+    for is_silent in [true, false] {
+        let (mut stage, _) = counted();
+        let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
+        let lease = stage.last_lease(two);
+        assert!(stage.leases(three).is_empty());
+        stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
 
-    stage.tick(60_000);
+        match is_silent {
+            true => stage.tick(60_000),
+            false => stage.act(Event::Left(two)),
+        }
 
-    assert!(stage.revoked(lease.id));
-    assert_eq!(stage.last_lease(three).range, lease.range);
-}
-
-#[test]
-fn a_sign_of_life_renews_only_a_recount() {
-    let mut stage = Stage::new();
-    stage.submit(4, 0);
-    let worker = stage.join("w1", 4);
-    let lease = stage.last_lease(worker).id;
-
-    stage.now = 50_000;
-    stage.act(Event::Said(worker, WorkerMessage::Working(lease)));
-    stage.tick(60_000);
-
-    assert!(stage.revoked(lease));
+        assert_eq!(stage.revoked(lease.id), is_silent);
+        assert_eq!(stage.last_lease(three).range, lease.range);
+    }
 }
 
 #[test]

@@ -2,13 +2,13 @@
 //! machine, or those of a worker that the operator trusts.
 
 use farm::{
-    AuditPolicy, AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, Party, Report,
+    AuditPolicy, AuditScope, Dismissal, Effect, Event, JobId, JobState, Known, Party, Report,
     Request, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, asked, asked_again, audits, change, checked_count, hello, kernel, plan,
-    proven, range, report,
+    AUDIT_ALL, Stage, asked, asked_again, audits, checked_count, hello, kernel, plan, proven,
+    range, report, spec,
 };
 
 /// A job of 4 tasks, all of which are counted again.
@@ -20,18 +20,9 @@ struct Case {
 impl Case {
     fn new(across: AuditScope) -> Case {
         let mut stage = Stage::new();
-        let job = match across {
-            AuditScope::Machines => stage.submit_audited(4),
-            AuditScope::Owners => Case::owners(&mut stage),
-        };
+        let policy = AuditPolicy { across, ..AUDIT_ALL };
+        let job = stage.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
         Case { stage, job }
-    }
-
-    fn owners(stage: &mut Stage) -> JobId {
-        let job = stage.submit_audited(4);
-        let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
-        stage.act(change(RequestId(1), job, Change::Audit(policy)));
-        job
     }
 
     fn join(&mut self, owner: &str, worker: &str, is_trusted: bool, credit: u64) -> SessionId {
@@ -266,6 +257,7 @@ fn an_owner_with_two_wrong_machines_is_distrusted() {
         case.says("rack9", "w3", 0);
         assert_eq!(case.total(), (JobState::Done, 4));
         assert!(case.distrusted().contains(&wrong.into()), "{:?}", case.distrusted());
-        case.job = Case::owners(&mut case.stage);
+        let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
+        case.job = case.stage.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
     }
 }

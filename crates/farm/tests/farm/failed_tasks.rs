@@ -1,11 +1,8 @@
 //! Tests of tasks that kill their workers. They are found by halving, kept away from workers, and
 //! tried again on request.
 
-use std::ops::ControlFlow;
-
 use farm::{
     Change, Effect, Event, Hello, Holding, JobId, JobState, Lease, Range, RequestId, SessionId,
-    WorkerMessage,
 };
 
 use crate::stage::{OWNER, Stage, change, hello, plan, range, report};
@@ -39,32 +36,18 @@ impl Fleet {
     fn count(&mut self, deadly: &[u64]) -> SessionId {
         loop {
             let session = self.start();
+            let kills = |lease: &Lease| deadly.iter().any(|&task| holds(lease.range, task));
             let mut counted = 0;
-            while let Some(&lease) = self.stage.leases(session).get(counted) {
-                if self.try_to_count(session, &lease, deadly).is_break() {
-                    break;
-                }
+            while let Some(&lease) = self.stage.leases(session).get(counted).filter(|l| !kills(l)) {
+                self.stage.finish(session, &lease, 1_000);
                 counted += 1;
             }
-            if counted == self.stage.leases(session).len() {
+            let Some(last) = self.stage.leases(session).get(counted).copied() else {
                 return session;
-            }
-        }
-    }
-
-    fn try_to_count(
-        &mut self,
-        session: SessionId,
-        lease: &Lease,
-        deadly: &[u64],
-    ) -> ControlFlow<()> {
-        if deadly.iter().any(|&task| holds(lease.range, task)) {
-            self.deaths.push(lease.range.len());
+            };
+            self.deaths.push(last.range.len());
             self.stage.act(Event::Left(session));
-            return ControlFlow::Break(());
         }
-        self.stage.finish(session, lease, 1_000);
-        ControlFlow::Continue(())
     }
 
     fn failed(&self) -> Vec<u64> {
@@ -128,57 +111,6 @@ fn several_deadly_tasks_are_found() {
 }
 
 #[test]
-fn suspected_tasks_are_leased_alone_and_last() {
-    // Given: two processes crashed with the first four of eight tasks.
-    let mut stage = Stage::new();
-    stage.submit(8, 0);
-    for worker in ["w1", "w2"] {
-        let session = stage.join(worker, 4);
-        assert_eq!(stage.last_lease(session).range, range(0, 4));
-        stage.now += 1_000;
-        stage.act(Event::Left(session));
-    }
-
-    // When a third process has room for all tasks
-    let third = stage.join("w3", 100);
-    let ordinary = stage.last_lease(third);
-    stage.finish(third, &ordinary, 1_000);
-
-    // Then it gets the ordinary tasks first, and then half of the suspected ones.
-    let ranges: Vec<_> = stage.leases(third).iter().map(|lease| lease.range).collect();
-    assert_eq!(ranges, [range(4, 8), range(0, 2)]);
-    // A fourth process gets half of the rest.
-    let fourth = stage.join("w4", 100);
-    let ranges: Vec<_> = stage.leases(fourth).iter().map(|lease| lease.range).collect();
-    assert_eq!(ranges, [range(2, 3)]);
-}
-
-#[test]
-fn lost_connections_and_stopped_workers_fail_no_task() {
-    // Given: one process after the other loses its session while it holds the same task.
-    let mut stage = Stage::new();
-    stage.submit(1, 0);
-    for number in 1..=9 {
-        let worker = format!("w{number}");
-        let session = stage.join(&worker, 1);
-        let lease = stage.last_lease(session);
-        stage.act(Event::Left(session));
-
-        // When the process reconnects with its lease, and is then asked to stop
-        let session = SessionId(100 + number);
-        let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello(&worker, 1) };
-        stage.join_as(session, OWNER, hello);
-        assert!(!stage.revoked(lease.id), "{worker} would drop what it was left");
-        stage.act(Event::Said(session, WorkerMessage::Draining));
-        stage.act(Event::Left(session));
-    }
-
-    // Then the task is not suspected.
-    let last = stage.join("w10", 1);
-    assert_eq!(stage.last_lease(last).range, range(0, 1));
-}
-
-#[test]
 fn a_worker_that_still_holds_a_failed_task_keeps_it() {
     // Given: three workers lost their sessions with the only task.
     let mut stage = Stage::new();
@@ -199,31 +131,6 @@ fn a_worker_that_still_holds_a_failed_task_keeps_it() {
     // Then it keeps the task, which is not failed any more.
     assert_eq!(failed(&stage), 0);
     assert!(!stage.revoked(leases[1].id), "it would drop what it counts");
-}
-
-#[test]
-fn a_process_that_comes_back_late_did_not_crash() {
-    // Given: one process loses its sessions, and each time it comes back after its lease has
-    // expired.
-    let mut stage = Stage::new();
-    let job = stage.submit(1, 0);
-    for life in 1..=6 {
-        let session = SessionId(100 + life);
-        stage.join_as(session, OWNER, hello("w1", 1));
-        let lease = stage.last_lease(session);
-        stage.act(Event::Left(session));
-        stage.tick(stage.now + 1_000_000);
-        let again = SessionId(200 + life);
-        stage.join_as(
-            again,
-            OWNER,
-            Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 1) },
-        );
-        stage.act(Event::Said(again, WorkerMessage::Draining));
-        stage.act(Event::Left(again));
-    }
-
-    assert_eq!(stage.farm.job(job).expect("it exists").failed, 0);
 }
 
 #[test]
@@ -294,19 +201,6 @@ fn a_resumed_job_tries_its_failed_tasks_again() {
     // And when the task does not kill any more
     fleet.resume(idle);
     assert_eq!(fleet.failed(), []);
-    fleet.count(&[]);
-    assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
-}
-
-#[test]
-fn a_restarted_coordinator_tries_again() {
-    let mut fleet = Fleet::new();
-    fleet.count(&[37]);
-
-    fleet.stage.restart();
-    assert_eq!(fleet.failed(), []);
-
-    fleet.stage.tick(100_000);
     fleet.count(&[]);
     assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
 }

@@ -10,7 +10,7 @@ use farm::{
     SessionId,
 };
 
-use crate::stage::{CONFIG, Stage, hello, report};
+use crate::stage::{CONFIG, Stage, hello, report_of};
 
 /// The time between two steps of the workers, in ms.
 pub const STEP_MS: u64 = 50;
@@ -34,6 +34,14 @@ impl Random {
 
     fn between(&mut self, least: f64, most: f64) -> f64 {
         least + (most - least) * self.share()
+    }
+}
+
+/// Permutes the items. The permutation depends only on the seed.
+pub fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut random = Random(seed);
+    for index in (1..items.len()).rev() {
+        items.swap(index, random.next() as usize % (index + 1));
     }
 }
 
@@ -118,12 +126,23 @@ impl Model {
 
     fn of(&self, lease: &Lease, range: Range) -> Report {
         let busy_us = (range.len() as f64 / self.tasks_per_ms * 1e3) as u64;
-        Report { busy_us, ..of(lease, range) }
+        Report { busy_us, ..report_of(lease, range) }
     }
 }
 
-fn of(lease: &Lease, range: Range) -> Report {
-    Report { lease: lease.id, token: lease.token, ..report(lease.job, lease.plan, range) }
+/// Makes the workers read their messages and count for a step.
+pub fn step(stage: &mut Stage, models: &mut [Model]) {
+    for effect in &stage.sent[stage.seen..] {
+        models.iter_mut().for_each(|model| model.takes(effect));
+    }
+    stage.seen = stage.sent.len();
+    let now = stage.now + STEP_MS;
+    stage.tick(now);
+    for model in models.iter_mut().filter(|model| model.runs(now)) {
+        for report in model.count(now) {
+            stage.report_as_is(model.session, report);
+        }
+    }
 }
 
 /// The delay of a job's end compared with the ideal, in ms. The job has many workers whose speeds
@@ -151,27 +170,18 @@ fn delay_ms(seed: u64) -> u64 {
         }
         models.push(model);
     }
-    let (mut counted, mut ideal, mut seen) = (0.0, None, 0);
+    let (mut counted, mut ideal) = (0.0, None);
     while stage.state(job).0 != JobState::Done {
         let now = stage.now + STEP_MS;
-        stage.tick(now);
-        for model in &mut models {
-            if (now - STEP_MS..now).contains(&model.dies_at) {
+        for model in &models {
+            if (stage.now..now).contains(&model.dies_at) {
                 // Tasks that it has counted and not reported are lost under any policy.
                 counted -= model.done.map_or(0.0, |(_, range, _)| range.len() as f64);
                 stage.act(Event::Left(model.session));
             }
-            if model.runs(now) {
-                counted += model.tasks_per_ms * STEP_MS as f64;
-                for report in model.count(now) {
-                    stage.report_as_is(model.session, report);
-                }
-            }
+            counted += if model.runs(now) { model.tasks_per_ms * STEP_MS as f64 } else { 0.0 };
         }
-        for effect in &stage.sent[seen..] {
-            models.iter_mut().for_each(|model| model.takes(effect));
-        }
-        seen = stage.sent.len();
+        step(&mut stage, &mut models);
         if counted >= 30_000.0 && ideal.is_none() {
             ideal = Some(now);
         }
@@ -215,11 +225,10 @@ fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
         stage.join_as(session, "rack7", hello(&format!("w{number}"), 1 << 40));
         Model::new(session, 0.4)
     });
-    let (mut seen, mut idle_ms) = (0, 0);
+    let mut idle_ms = 0;
     let mut trickled: Vec<(Lease, u64)> = Vec::new();
     while stage.state(job).0 != JobState::Done {
-        for effect in &stage.sent[seen..] {
-            honest.iter_mut().for_each(|model| model.takes(effect));
+        for effect in &stage.sent[stage.seen..] {
             match effect {
                 Effect::Tell(session, CoordinatorMessage::Lease(lease)) if session.0 <= 20 => {
                     trickled.push((*lease, 0))
@@ -230,20 +239,13 @@ fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
                 _ => {}
             }
         }
-        seen = stage.sent.len();
-        let now = stage.now + STEP_MS;
-        stage.tick(now);
-        for model in &mut honest {
-            for report in model.count(now) {
-                stage.report_as_is(model.session, report);
-            }
-        }
-        if now.is_multiple_of(59_000) {
+        step(&mut stage, &mut honest);
+        if stage.now.is_multiple_of(59_000) {
             for (lease, reported) in &mut trickled {
                 let task = lease.range.start() + *reported;
                 let session = holder(&stage, lease);
                 if let (Some(session), Some(task)) = (session, Range::new(task, task + 1)) {
-                    stage.report_as_is(session, of(lease, task));
+                    stage.report_as_is(session, report_of(lease, task));
                     *reported += 1;
                 }
             }

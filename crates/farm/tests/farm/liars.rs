@@ -1,18 +1,16 @@
 //! Tests of workers that are proven wrong, and of the fate of their counts.
 
-use farm::{
-    AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report,
-    RequestId, SessionId, Verdict, WorkerMessage,
-};
+use farm::{AuditScope, Dismissal, Effect, JobState, LedgerCommand, Report, SessionId, Verdict};
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, provenance,
-    range, recount, report, work,
+    Stage, asked_again, audits, checked_count, kernel, plan, provenance, range, recount, report,
+    work,
 };
 
-/// A job that is audited completely. w1 counts [0, 2) correctly and [2, 4) incorrectly. w2 confirms
-/// [0, 2), and w1 confirms w2's [4, 6). Then w2 contradicts [2, 4).
-fn contradicted() -> (Stage, JobId) {
+#[test]
+fn a_liar_is_named_and_its_confirmations_are_void() {
+    // Given: w1 counts [0, 2) correctly and [2, 4) incorrectly. w2 confirms [0, 2), and w1 confirms
+    // w2's [4, 6). Then w2 contradicts [2, 4).
     let mut stage = Stage::new();
     let job = stage.submit_audited(6);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
@@ -29,13 +27,8 @@ fn contradicted() -> (Stage, JobId) {
     assert_eq!(audits(&stage, job), (1, 2));
     let verdict = stage.report(two, asked_again(of(2, 0, "search")));
     assert_eq!(verdict, Some(Verdict::Disputed));
-    (stage, job)
-}
 
-#[test]
-fn a_liar_is_named_and_its_confirmations_are_void() {
-    let (mut stage, job) = contradicted();
-
+    // When w3 agrees with w2
     let three = stage.join("w3", 2);
     let lease = stage.last_lease(three);
     recount(&mut stage, three, lease, "portable");
@@ -45,72 +38,12 @@ fn a_liar_is_named_and_its_confirmations_are_void() {
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
     assert!(stage.sent.contains(&Effect::Dismiss(SessionId(1), reason)));
-    // The range of w1 that w2 confirmed stays. The range of w2 that only w1 confirmed is counted
+    // Then the range of w1 that w2 confirmed stays. The range of w2 that only w1 confirmed is counted
     // again.
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
     assert_eq!(stage.last_lease(three).range, range(4, 6));
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 6), (0, 3)));
-}
-
-#[test]
-fn counts_of_a_liar_alone_are_repeated_in_every_job() {
-    // Given: w1 lies in one job and is contradicted. It has counted all of another job, which is
-    // done, and some of a third one, which is cancelled.
-    let mut stage = Stage::new();
-    let (first, other, ended) = (stage.submit_audited(4), stage.submit(3, 0), stage.submit(5, 0));
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    let lie = checked_count(plan(4), range(0, 2), 1);
-    stage.report(one, Report { checked_count: lie, ..report(first, plan(4), range(0, 2)) });
-    stage.report(one, report(first, plan(4), range(2, 4)));
-    stage.report(one, report(other, plan(3), range(0, 3)));
-    stage.report(one, report(ended, plan(5), range(0, 3)));
-    stage.act(change(RequestId(1), ended, Change::Cancel));
-    assert_eq!(stage.state(other), (JobState::Done, 3));
-    stage.report(two, asked_again(report(first, plan(4), range(0, 2))));
-
-    // When w3 agrees with w2
-    let three = stage.join("w3", 2);
-    let lease = stage.last_lease(three);
-    recount(&mut stage, three, lease, "portable");
-
-    // Then the settled range is the only one that is left in the first two jobs.
-    assert_eq!(stage.state(first), (JobState::Running, 2));
-    assert_eq!(stage.state(other), (JobState::Running, 0));
-    assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
-    work(&mut stage, three);
-    stage.act(Event::Said(two, WorkerMessage::Credit(1)));
-    work(&mut stage, two);
-    assert_eq!(stage.state(first), (JobState::Done, 4));
-    assert_eq!(stage.state(other), (JobState::Done, 3));
-}
-
-#[test]
-fn a_dispute_begun_by_a_liar_ends_and_its_row_is_recounted() {
-    // Given: w1 contradicts w2's count of one job, and is itself contradicted in another.
-    let mut stage = Stage::new();
-    let (first, other) = (stage.submit_audited(4), stage.submit_audited(3));
-    let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
-    let truth = |of, tasks| report(of, plan(tasks), range(0, tasks));
-    let lie = |of, tasks| Report {
-        checked_count: checked_count(plan(tasks), range(0, tasks), 1),
-        ..truth(of, tasks)
-    };
-    stage.report(two, truth(other, 3));
-    stage.report(one, asked_again(lie(other, 3)));
-    stage.report(one, lie(first, 4));
-    stage.report(two, asked_again(truth(first, 4)));
-
-    // When the second dispute is settled
-    stage.report(three, asked_again(truth(first, 4)));
-
-    // Then w2's count of the other job stays, and another worker must confirm it.
-    let disputes = |stage: &Stage| stage.farm.job(other).map(|view| view.disputes);
-    assert_eq!((stage.state(first), disputes(&stage)), ((JobState::Done, 4), Some(0)));
-    assert_eq!((stage.state(other), audits(&stage, other)), ((JobState::Running, 3), (1, 0)));
-    let second = Report { kernel: kernel("search"), ..truth(other, 3) };
-    stage.report(three, asked_again(second));
-    assert_eq!(stage.state(other), (JobState::Done, 3));
 }
 
 #[test]
@@ -133,25 +66,6 @@ fn a_settlement_needs_a_vote_other_than_a_liars() {
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
     stage.report(three, asked_again(of(0, "search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-}
-
-#[test]
-fn a_worker_that_was_proven_wrong_is_not_heard_again() {
-    let (mut stage, job) = contradicted();
-    let three = stage.join("w3", 2);
-    let lease = stage.last_lease(three);
-    recount(&mut stage, three, lease, "portable");
-
-    let dismissed = Effect::Dismiss(SessionId(11), Dismissal::Distrusted);
-    let sent = stage.sent.len();
-    stage.join_as(SessionId(11), OWNER, hello("w1", 9));
-    assert_eq!(stage.sent[sent..], *std::slice::from_ref(&dismissed));
-    assert_eq!(stage.report(SessionId(11), report(job, plan(6), range(4, 6))), None);
-
-    stage.restart();
-    let sent = stage.sent.len();
-    stage.join_as(SessionId(11), OWNER, hello("w1", 9));
-    assert_eq!(stage.sent[sent..], [dismissed]);
 }
 
 #[test]
@@ -182,29 +96,4 @@ fn no_job_is_done_while_a_liars_rows_are_being_invalidated() {
     assert!(!stage.sent.contains(&Effect::AtRest(other)));
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(first), (JobState::Done, 2));
-}
-
-#[test]
-fn a_contradiction_during_a_settlement_waits() {
-    // Given: the ledger is writing the end of one dispute.
-    let mut stage = Stage::new();
-    let (first, other) = (stage.submit_audited(2), stage.submit_audited(3));
-    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
-    let lie = checked_count(plan(2), range(0, 2), 1);
-    stage.report(one, Report { checked_count: lie, ..report(first, plan(2), range(0, 2)) });
-    stage.report(two, asked_again(report(first, plan(2), range(0, 2))));
-    stage.report(two, report(other, plan(3), range(0, 3)));
-    stage.slow_disk = true;
-    stage.report(three, asked_again(report(first, plan(2), range(0, 2))));
-
-    // When another range is contradicted, then nobody is answered,
-    let wrong = checked_count(plan(3), range(0, 3), 5);
-    let dispute =
-        asked_again(Report { checked_count: wrong, ..report(other, plan(3), range(0, 3)) });
-    assert_eq!(stage.report(three, dispute.clone()), None);
-    stage.flush();
-    stage.slow_disk = false;
-
-    // and the worker reports again.
-    assert_eq!(stage.report(three, dispute), Some(Verdict::Disputed));
 }

@@ -1,16 +1,17 @@
-//! Tests of single behaviours of the farm, in the form given, when, then.
+//! Tests of single behaviours of the farm, in the form given, when, then, and properties that hold
+//! for all random inputs.
 // Everything in a test binary is within the crate.
 #![allow(unreachable_pub)]
 
 mod agent;
 mod audits;
-mod clients;
 mod coalitions;
 mod disputes;
 mod ends;
 mod failed_tasks;
 mod fair;
-mod idle;
+mod interval_set;
+mod joined_rows;
 mod leasing;
 mod liars;
 mod memory;
@@ -19,7 +20,6 @@ mod owners;
 mod removal;
 mod restarts;
 mod shares;
-mod slices;
 mod stage;
 mod stats;
 mod strangers;

@@ -5,31 +5,6 @@ use farm::{Event, WorkerMessage};
 use crate::stage::{Stage, range};
 
 #[test]
-fn a_worker_without_the_memory_is_never_leased_the_job() {
-    let mut stage = Stage::new();
-    let job = stage.submit_large(10, 0, 100);
-    let (small, large) = (stage.join_with("w1", 1, 99), stage.join_with("w2", 1, 100));
-
-    while stage.farm.job(job).expect("it exists").tasks_done < 10 {
-        let lease = stage.last_lease(large);
-        stage.finish(large, &lease, 1_000);
-    }
-
-    assert!(stage.leases(small).is_empty());
-}
-
-#[test]
-fn a_worker_without_the_memory_counts_another_job() {
-    let mut stage = Stage::new();
-    stage.submit_large(10, 5, 100);
-    let light = stage.submit(10, 0);
-
-    let small = stage.join_with("w1", 1, 99);
-
-    assert_eq!(stage.last_lease(small).job, light);
-}
-
-#[test]
 fn threads_without_memory_do_not_count_for_lease_sizes() {
     let mut stage = Stage::new();
     let heavy = stage.submit_large(100_000_000, 5, 100);

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage};
+use farm::{
+    Change, Event, JobId, JobState, JobView, PlanMap, Rate, RequestId, Times, WorkerMessage,
+};
 
-use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
+use crate::disputes::disputed;
+use crate::stage::{Stage, change};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -35,7 +38,7 @@ fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
 }
 
 #[test]
-fn a_map_shows_leased_and_accepted_ordinals() {
+fn a_map_shows_leased_accepted_and_disputed_ordinals() {
     let mut stage = Stage::new();
     let job = stage.submit(10_000, 0);
     let worker = stage.join("w1", 100);
@@ -52,19 +55,8 @@ fn a_map_shows_leased_and_accepted_ordinals() {
     let map = stage.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);
     assert_eq!(stage.farm.map(JobId(99)), None);
-}
 
-#[test]
-fn a_map_shows_disputed_ordinals() {
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let [one, two] = ["w1", "w2"].map(|worker| stage.join(worker, 0));
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    let checked_count = checked_count(plan(4), range(0, 4), 1);
-    stage.report(
-        two,
-        asked_again(farm::Report { checked_count, ..report(job, plan(4), range(0, 4)) }),
-    );
+    let (stage, job) = disputed(5);
     assert_eq!(sums(&stage.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
 }
 
@@ -77,7 +69,7 @@ fn an_overview_has_live_jobs_ended_jobs_and_workers() {
     stage.act(change(RequestId(7), second, Change::Cancel));
 
     let overview = stage.farm.overview();
-    let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
+    let ids = |jobs: &[JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
     assert_eq!((ids(&overview.live), ids(&overview.ended)), (vec![first], vec![second]));
     assert_eq!(overview.ended_in_all, 1);
     let detail = &overview.workers[0];
@@ -117,4 +109,24 @@ fn an_ended_job_has_its_duration_and_its_speed() {
     assert_eq!([submitted_at_ms, begun_at_ms, ended_at_ms], [Some(0), Some(7_000), Some(9_000)]);
     assert_eq!(job.times.counting(), Some(Duration::from_secs(2)), "it waited before");
     assert_eq!(job.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
+}
+
+#[test]
+fn remarks_say_what_a_person_may_do() {
+    let mut stage = Stage::new();
+    let id = stage.submit(4, 0);
+    let job = JobView { waits_for: None, ..stage.farm.job(id).expect("it exists") };
+    let failed = JobView { failed: 2, failed_first: vec![3, 14], ..job.clone() };
+    let disputed = JobView { disputes: 1, disputed: Some("two disagree".into()), ..job.clone() };
+    let audited = JobView { state: JobState::Done, audits_wanted: 7, ..job };
+    for (job, expected) in [
+        (JobView { failed: 9, ..failed.clone() }, "(3, 14, …)"),
+        (failed, "2 tasks (3, 14)"),
+        (JobView { disputes: 3, ..disputed.clone() }, "is disputed: 3 ranges; two disagree"),
+        (disputed, "is disputed: two disagree"),
+        (audited, "is done, 7 ranges are being counted again"),
+    ] {
+        let remarks = job.remarks();
+        assert!(remarks.len() == 1 && remarks[0].contains(expected), "{remarks:?}");
+    }
 }

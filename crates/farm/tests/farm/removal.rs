@@ -1,12 +1,8 @@
 //! Tests of the removal of ended jobs.
 
-use farm::{
-    Change, Event, JobId, JobState, Party, Refusal, Request, RequestId, SessionId, Verdict,
-};
+use farm::{Change, Event, JobId, JobState, Party, Refusal, Request, RequestId};
 
-use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked, audits, change, plan, range, report, submission_by, work,
-};
+use crate::stage::{AUDIT_ALL, Stage, asked, audits, change, plan, submission_by, work};
 
 const REQUEST: RequestId = RequestId(9);
 
@@ -14,66 +10,39 @@ fn remove(job: JobId) -> Event {
     asked(REQUEST, Request::Remove(job))
 }
 
-/// The answer to the request of an event.
-fn answer(stage: &mut Stage, event: Event) -> Option<Result<JobId, Refusal>> {
-    let before = stage.sent.len();
-    stage.act(event);
-    stage.sent[before..].iter().find_map(answered)
-}
-
-/// A farm with a job of 12 tasks that one worker has counted.
-fn counted() -> (Stage, JobId) {
-    let mut stage = Stage::new();
-    let job = stage.submit(12, 0);
-    let worker = stage.join("w1", 100);
-    work(&mut stage, worker);
-    assert_eq!(stage.state(job), (JobState::Done, 12));
-    (stage, job)
-}
-
-#[test]
-fn a_removed_job_is_unknown() {
-    let (mut stage, job) = counted();
-    let late = report(job, plan(12), range(0, 12));
-
-    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
-    assert_eq!(stage.farm.job(job), None);
-    assert_eq!(stage.report(SessionId(1), late), Some(Verdict::Obsolete));
-    stage.restart();
-    assert_eq!(stage.farm.job(job), None);
-    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
-}
-
 #[test]
 fn only_an_ended_job_without_open_decisions_is_removed() {
     let mut stage = Stage::new();
     let job = stage.submit(12, 0);
     let refusal = Refusal::NotOver(job, JobState::Running);
-    assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
+    assert_eq!(stage.ask(remove(job)), Err(refusal));
     // A job is not removed either while the ledger is writing its end, or a decision that may
     // invalidate its counts.
     stage.slow_disk = true;
     stage.act(change(RequestId(1), job, Change::Cancel));
     let refusal = Refusal::NotOver(job, JobState::Running);
-    assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
+    assert_eq!(stage.ask(remove(job)), Err(refusal));
     stage.flush();
     let party = Party { owner: "somebody".into(), machine: None };
     let (request, reason) = (RequestId(2), String::new());
     stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
-    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::Unsettled(job))));
+    assert_eq!(stage.ask(remove(job)), Err(Refusal::Unsettled(job)));
     stage.flush();
     stage.slow_disk = false;
-    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
-    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
+    assert_eq!(stage.ask(remove(job)), Ok(job));
+    assert_eq!(stage.ask(remove(job)), Err(Refusal::NoSuchJob(job)));
 }
 
 #[test]
 fn removing_an_audited_job_revokes_its_recounts() {
-    let (mut stage, job) = counted();
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    let worker = stage.join("w1", 100);
+    work(&mut stage, worker);
     stage.act(change(RequestId(1), job, Change::Audit(AUDIT_ALL)));
-    assert_eq!(audits(&stage, job), (2, 0));
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (2, 0)));
 
-    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+    assert_eq!(stage.ask(remove(job)), Ok(job));
 
     let other = stage.join("w2", 100);
     assert_eq!(stage.leases(other), []);
@@ -85,36 +54,14 @@ fn a_removed_job_frees_its_key_but_not_its_number() {
     stage.act(submission_by("lab", Some("nightly"), plan(12), None));
     let job = JobId(1);
     stage.act(change(RequestId(1), job, Change::Cancel));
-    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+    assert_eq!(stage.ask(remove(job)), Ok(job));
     stage.restart();
+    assert_eq!(stage.farm.job(job), None);
 
     stage.act(submission_by("lab", Some("nightly"), plan(12), None));
 
     let next = stage.farm.job(JobId(2)).expect("it is another job");
     assert_eq!(next.spec.origin.key.as_deref(), Some("nightly"));
-}
-
-#[test]
-fn a_removal_is_whole_after_a_crash() {
-    let mut stage = Stage::new();
-    let job = stage.submit(12, 0);
-    for (number, start) in (1..=6).zip((0..).step_by(2)) {
-        let worker = stage.join(&format!("w{number}"), 1);
-        stage.report(worker, report(job, plan(12), range(start, start + 2)));
-    }
-    assert_eq!(stage.state(job), (JobState::Done, 12));
-    let late = report(job, plan(12), range(0, 2));
-
-    // When the coordinator crashes before it answers
-    stage.slow_disk = true;
-    assert_eq!(answer(&mut stage, remove(job)), None, "it takes longer");
-    stage.restart();
-
-    // Then all of the job is gone.
-    assert!(stage.farm.job(job).is_none());
-    let worker = stage.join("w7", 100);
-    assert_eq!(stage.leases(worker), []);
-    assert_eq!(stage.report(worker, late), Some(Verdict::Obsolete));
 }
 
 #[test]
@@ -134,5 +81,8 @@ fn jobs_are_listed_from_either_end_and_ended_ones_separately() {
     assert_eq!(numbers(&mut farm.jobs(..jobs[1], all).rev()), [1]);
     assert_eq!(numbers(&mut farm.jobs(.., JobState::is_over).rev()), [3, 1]);
     assert_eq!(numbers(&mut farm.jobs(..jobs[2], JobState::is_over).rev()), [1]);
+    assert_eq!(numbers(&mut farm.jobs(jobs[3].., JobState::is_over)), []);
+    let states = JobState::ALL.map(|state| farm.jobs_in(state));
+    assert_eq!(states, [2, 0, 0, 0, 2], "two run, and two are cancelled");
     assert_eq!(stage.farm.overview().ended_in_all, 2);
 }

@@ -8,8 +8,7 @@ use farm::{
 use testkit::MemoryStore;
 
 use crate::stage::{
-    OWNER, Stage, asked_again, checked_count, hello, kernel, plan, proven, provenance, range,
-    report, spec,
+    OWNER, Stage, hello, kernel, plan, proven, provenance, range, report, spec, work,
 };
 
 const JOB: JobId = JobId(1);
@@ -109,58 +108,22 @@ fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
 }
 
 #[test]
-fn a_second_session_of_one_worker_replaces_the_first() {
-    let mut stage = Stage::new();
-    stage.submit(4, 0);
-    let first = stage.join("w1", 4);
-    let lease = stage.last_lease(first).id;
+fn a_second_session_of_one_process_replaces_the_first() {
+    // Processes of two owners may have the same number.
+    for (owner, is_replaced) in [(OWNER, true), ("rack8", false)] {
+        let mut stage = Stage::new();
+        stage.submit(4, 0);
+        let first = stage.join("w1", 4);
+        let second = SessionId(9);
 
-    let hello = Hello { holding: vec![], ..hello("w1", 4) };
-    stage.join_as(SessionId(9), OWNER, hello);
+        stage.join_as(second, owner, hello("w1", 4));
 
-    assert!(stage.sent.contains(&Effect::Dismiss(first, Dismissal::Replaced)));
-    assert_eq!(stage.last_lease(SessionId(9)).range, range(0, 4));
-    assert_ne!(stage.last_lease(SessionId(9)).id, lease);
-    assert_eq!(stage.farm.workers(), 1);
-}
-
-#[test]
-fn a_job_ends_after_a_crash_between_last_result_and_end() {
-    let mut stage = restored(half_done(10));
-
-    stage.tick(0);
-
-    assert_eq!(stage.state(JOB), (JobState::Done, 10));
-}
-
-#[test]
-fn a_dispute_survives_a_restart() {
-    let mut store = half_done(10);
-    let counted = |more| {
-        let (plan, range) = (plan(10), range(0, 10));
-        Report { checked_count: checked_count(plan, range, more), ..report(JOB, plan, range) }
-    };
-    let dispute = LedgerCommand::Dispute(counted(1), provenance("w2"));
-    rules::execute(&mut store, &dispute).expect("it fits");
-    let mut stage = restored(store);
-    assert_eq!(stage.state(JOB).0, JobState::Running);
-
-    let three = stage.join("w3", 100);
-    let recount = stage.last_lease(three).recount.expect("of what is disputed");
-    assert_eq!(recount.unlike, kernel("avx2"));
-    stage.report(three, asked_again(counted(1)));
-
-    assert_eq!(stage.state(JOB), (JobState::Done, 11));
-}
-
-#[test]
-fn lease_numbers_rise_across_restarts() {
-    let mut stage = restored(half_done(5));
-    let worker = stage.join("w1", 100);
-
-    stage.tick(3_000);
-
-    assert!(stage.last_lease(worker).id > LeaseId(2 << 40));
+        let dismissed = Effect::Dismiss(first, Dismissal::Replaced);
+        assert_eq!(stage.sent.contains(&dismissed), is_replaced, "{owner}");
+        assert_eq!(stage.farm.workers(), if is_replaced { 1 } else { 2 });
+        let leases: Vec<_> = stage.leases(second).iter().map(|lease| lease.range).collect();
+        assert_eq!(leases.contains(&range(0, 4)), is_replaced, "{leases:?}");
+    }
 }
 
 #[test]
@@ -184,20 +147,6 @@ fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
 
     // Then another worker counts all of both jobs.
     let two = stage.join("w2", 100);
-    crate::stage::work(&mut stage, two);
+    work(&mut stage, two);
     assert_eq!([JOB, JobId(2)].map(|job| stage.state(job).0), [JobState::Done; 2]);
-}
-
-#[test]
-fn equal_process_numbers_of_two_owners_are_two_processes() {
-    let mut stage = Stage::new();
-    stage.submit(4, 0);
-    let first = stage.join("w1", 4);
-    let lease = stage.last_lease(first).id;
-
-    stage.join_as(SessionId(9), "rack8", hello("w1", 0));
-
-    assert!(!stage.revoked(lease) && stage.farm.workers() == 2);
-    let replaced = Effect::Dismiss(first, Dismissal::Replaced);
-    assert!(!stage.sent.contains(&replaced));
 }

@@ -1,21 +1,19 @@
 //! Tests that owners share leases by their weights, and take no more hours than their limits allow.
 
 use farm::{
-    Answer, Change, Effect, Hours, JobId, JobState, Request, RequestId, Share, ShareChange,
+    Answer, Change, Effect, Hours, JobId, JobState, Report, Request, RequestId, Share, ShareChange,
 };
 
-use crate::fair::{Model, Random, STEP_MS};
-use crate::stage::{Stage, asked, change, kernel, plan, report, submission_by, work};
+use crate::fair::{Model, Random, STEP_MS, step};
+use crate::stage::{Stage, asked, change, kernel, plan, report_of, submission_by, work};
 
 const MINUTE_MS: u64 = 60_000;
 const HOUR_US: u64 = 3_600_000_000;
 
 /// Submits jobs of this owner that take longer than a test.
 fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
-    for _ in 0..jobs {
-        stage.act(submission_by(owner, None, plan(1 << 40), None));
-    }
-    stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
+    let submit = |_| stage.submitted(submission_by(owner, None, plan(1 << 40), None));
+    (0..jobs).map(submit).last().expect("at least one")
 }
 
 fn grant(stage: &mut Stage, owner: &str, change: ShareChange) {
@@ -48,23 +46,12 @@ fn crew(stage: &mut Stage, random: &mut Random, workers: u64) -> Vec<Model> {
 
 /// Makes the workers count for `ms`. Returns for how long any of them was idle, in ms.
 fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
-    let (end, mut seen, mut idle_ms) = (stage.now + ms, stage.seen, 0);
+    let (end, mut idle_ms) = (stage.now + ms, 0);
     while stage.now < end {
-        for effect in &stage.sent[seen..] {
-            models.iter_mut().for_each(|model| model.takes(effect));
-        }
-        seen = stage.sent.len();
-        let now = stage.now + STEP_MS;
-        stage.tick(now);
-        for model in models.iter_mut() {
-            for report in model.count(now) {
-                stage.report_as_is(model.session, report);
-            }
-            let is_idle = stage.farm.leased_to(model.session).next().is_none();
-            idle_ms += if is_idle { STEP_MS } else { 0 };
-        }
+        step(stage, models);
+        let is_idle = |model: &&Model| stage.farm.leased_to(model.session).next().is_none();
+        idle_ms += STEP_MS * models.iter().filter(is_idle).count() as u64;
     }
-    stage.seen = seen;
     idle_ms
 }
 
@@ -210,15 +197,8 @@ fn hours_include_all_counts_even_of_removed_jobs() {
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 100);
     let lease = stage.last_lease(one);
-    let on_device = report(job, plan(4), lease.range);
-    let on_device = farm::Report {
-        lease: lease.id,
-        token: lease.token,
-        kernel: kernel("gpu"),
-        busy_us: 70,
-        ..on_device
-    };
-    stage.report_as_is(one, on_device);
+    let on_device = report_of(&lease, lease.range);
+    stage.report_as_is(one, Report { kernel: kernel("gpu"), busy_us: 70, ..on_device });
     let hours = |stage: &Stage| stage.farm.job(job).expect("it exists").hours;
     assert_eq!(hours(&stage), Hours { processor_us: 0, gpu_us: 70 });
     let two = stage.join("w2", 100);

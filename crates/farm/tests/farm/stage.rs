@@ -7,7 +7,7 @@ use farm::{
     Event, Farm, Hello, Holding, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId,
     LeaseKey, LeaseKind, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
     Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored, SessionId, Slice,
-    TaskCounts, Verdict, WorkerMessage,
+    Submission, TaskCounts, Verdict, WorkerMessage,
 };
 use testkit::MemoryStore;
 
@@ -99,6 +99,13 @@ impl Stage {
         }
     }
 
+    /// Handles a request, and returns the number of the job in its answer or the refusal.
+    pub fn ask(&mut self, request: Event) -> Result<JobId, Refusal> {
+        let before = self.sent.len();
+        self.act(request);
+        self.sent[before..].iter().find_map(answered).expect("it is answered at once")
+    }
+
     /// Makes all writes durable.
     pub fn flush(&mut self) {
         for answer in std::mem::take(&mut self.waiting) {
@@ -141,13 +148,28 @@ impl Stage {
 
     /// Submits a job that takes this much memory for each thread.
     pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
-        self.act(submission(plan(tasks), priority, thread_memory, None));
-        self.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
+        let known = Known { thread_memory, ..Known::nothing() };
+        self.submit_spec(JobSpec { priority, ..spec(plan(tasks)) }, None, known)
     }
 
     /// Submits a job that is audited completely.
     pub fn submit_audited(&mut self, tasks: u64) -> JobId {
-        self.act(submission(plan(tasks), 0, 0, Some(AUDIT_ALL)));
+        self.submit_spec(spec(plan(tasks)), Some(AUDIT_ALL), Known::nothing())
+    }
+
+    pub fn submit_spec(
+        &mut self,
+        spec: JobSpec,
+        audit: Option<AuditPolicy>,
+        known: Known,
+    ) -> JobId {
+        let submission = Submission { spec, audit, known: known.into() };
+        self.submitted(asked(RequestId(7), Request::Submit(vec![submission])))
+    }
+
+    /// The number of the job that is added by this event.
+    pub fn submitted(&mut self, submission: Event) -> JobId {
+        self.act(submission);
         self.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
     }
 
@@ -192,10 +214,7 @@ impl Stage {
     ) -> Option<Verdict> {
         let busy_us = us_per_task * lease.range.len();
         self.now += busy_us / 1_000;
-        let (id, token) = (lease.id, lease.token);
-        let report =
-            Report { lease: id, token, busy_us, ..report(lease.job, lease.plan, lease.range) };
-        self.report_as_is(session, report)
+        self.report_as_is(session, Report { busy_us, ..report_of(lease, lease.range) })
     }
 
     /// All leases of a session so far.
@@ -284,17 +303,6 @@ pub fn spec(plan: Plan) -> JobSpec {
     JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 }
 }
 
-pub fn submission(
-    plan: Plan,
-    priority: i32,
-    thread_memory: u64,
-    audit: Option<AuditPolicy>,
-) -> Event {
-    let spec = JobSpec { priority, ..spec(plan) };
-    let known = Box::new(Known { thread_memory, ..Known::nothing() });
-    asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
-}
-
 /// A submission by this owner, with a key if there is one.
 pub fn submission_by(
     owner: &str,
@@ -304,7 +312,7 @@ pub fn submission_by(
 ) -> Event {
     let origin = Origin { owner: owner.into(), key: key.map(Into::into) };
     let (spec, known) = (JobSpec { origin, ..spec(plan) }, Known::nothing().into());
-    asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
+    asked(RequestId(7), Request::Submit(vec![Submission { spec, audit, known }]))
 }
 
 pub fn kernel(name: &str) -> KernelName {
@@ -354,11 +362,15 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
     }
 }
 
+/// A report of a part of a lease with a count of 1 per task.
+pub fn report_of(lease: &Lease, part: Range) -> Report {
+    Report { lease: lease.id, token: lease.token, ..report(lease.job, lease.plan, part) }
+}
+
 /// Reports a recount of the lease with the kernel `name`.
 pub fn recount(stage: &mut Stage, session: SessionId, lease: Lease, name: &str) -> Option<Verdict> {
-    let of = report(lease.job, lease.plan, lease.range);
-    let (id, token) = (lease.id, lease.token);
-    stage.report_as_is(session, Report { lease: id, token, kernel: kernel(name), ..of })
+    let of = report_of(&lease, lease.range);
+    stage.report_as_is(session, Report { kernel: kernel(name), ..of })
 }
 
 /// Counts all leases of a worker correctly.

@@ -1,8 +1,9 @@
 //! Tests of the farm's statistics.
 
-use farm::{Change, Event, JobId, JobState, Request, RequestId, Verdict, WorkerMessage};
+use farm::{Change, Event, Request, RequestId, Verdict, WorkerMessage};
 
-use crate::stage::{Stage, asked, asked_again, change, checked_count, noted, plan, range, report};
+use crate::disputes::{disputed, reported};
+use crate::stage::{Stage, asked, change, noted};
 
 #[test]
 fn a_repeated_report_counts_once_in_all_statistics() {
@@ -14,6 +15,7 @@ fn a_repeated_report_counts_once_in_all_statistics() {
     stage.finish(one, &lease, 250);
     stage.finish(one, &lease, 250);
 
+    assert!(!stage.revoked(lease.id), "it is finished");
     let stats = stage.farm.stats();
     assert_eq!((stats.tasks_accepted, stats.busy_us), (lease.range.len(), 250 * lease.range.len()));
     let reported = Verdict::ALL.map(|verdict| stats.reports(verdict));
@@ -60,20 +62,11 @@ fn a_worker_that_stops_cleanly_is_not_lost() {
 
 #[test]
 fn only_principals_that_were_proven_wrong_are_counted() {
-    // Given: w1 and w2 contradict each other.
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let sessions = ["w1", "w2", "w3"].map(|worker| stage.join(worker, 0));
-    let [one, two, three] = sessions;
-    let reported = |count: u64| {
-        let checked_count = checked_count(plan(4), range(0, 4), count - 4);
-        asked_again(farm::Report { checked_count, ..report(job, plan(4), range(0, 4)) })
-    };
-    stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, reported(5));
+    let (mut stage, job) = disputed(5);
+    let three = stage.join("w3", 0);
     assert_eq!(stage.farm.stats().proven_wrong, 0);
 
-    stage.report(three, reported(4));
+    stage.report(three, reported(job, 4));
 
     assert_eq!(stage.farm.stats().proven_wrong, 1);
     assert_eq!(stage.farm.stats().reports(Verdict::Disputed), 2);
@@ -82,23 +75,6 @@ fn only_principals_that_were_proven_wrong_are_counted() {
     stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
     assert_eq!(stage.farm.stats().proven_wrong, 1);
     assert!(stage.sent.contains(&noted(request)));
-}
-
-#[test]
-fn jobs_that_have_ended_are_counted_but_not_listed() {
-    let mut stage = Stage::new();
-    let (first, second) = (stage.submit(4, 0), stage.submit(4, 0));
-    stage.act(change(RequestId(9), first, Change::Cancel));
-
-    let live_after = |after, most| -> Vec<JobId> {
-        let live = stage.farm.jobs(JobId(after + 1).., |state| !state.is_over());
-        live.take(most).map(|job| job.id).collect()
-    };
-    let live = live_after(0, 9);
-    assert_eq!(live, [second]);
-    let states = JobState::ALL.map(|state| stage.farm.jobs_in(state));
-    assert_eq!(states, [1, 0, 0, 0, 1], "one runs, and one is cancelled");
-    assert!(live_after(0, 0).is_empty() && live_after(second.0, 9).is_empty());
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Tests of the verdicts on reports.
 
 use farm::{
-    Change, CoordinatorMessage, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId,
-    Verdict,
+    Ack, Change, CheckedCount, CoordinatorMessage, Effect, Fingerprint, JobId, JobSpec, JobState,
+    Known, Report, RequestId, Slice, Verdict,
 };
 
-use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
+use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report, spec};
 
 #[test]
 fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
@@ -20,51 +20,38 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     stage.flush();
     assert!(matches!(
         stage.sent.last(),
-        Some(farm::Effect::Tell(
-            _,
-            CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. })
-        ))
+        Some(Effect::Tell(_, CoordinatorMessage::Ack(Ack { verdict: Verdict::Accepted, .. })))
     ));
     assert_eq!(stage.state(job), (JobState::Running, 4));
 }
 
 #[test]
-fn a_repeated_report_agrees_and_is_counted_once() {
+fn each_report_that_is_not_accepted_has_its_verdict_and_changes_nothing() {
     let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    stage.report(one, report(job, plan(10), range(0, 4)));
+    let (job, cancelled) = (stage.submit(10, 0), stage.submit(10, 0));
+    stage.act(change(RequestId(1), cancelled, Change::Cancel));
+    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
+    let of = |start, end| report(job, plan(10), range(start, end));
+    stage.report(one, of(0, 4));
+    stage.report(two, of(4, 6));
 
-    let again = stage.report(two, report(job, plan(10), range(0, 4)));
-
-    assert_eq!((again, stage.state(job).1), (Some(Verdict::Agreed), 4));
-}
-
-#[test]
-fn several_rows_together_agree_with_one_report() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 0);
-    stage.report(worker, report(job, plan(10), range(0, 4)));
-    stage.report(worker, report(job, plan(10), range(4, 6)));
-
-    let both = stage.report(worker, report(job, plan(10), range(0, 6)));
-
-    assert_eq!(both, Some(Verdict::Agreed));
-}
-
-#[test]
-fn the_rest_of_a_superseded_range_is_leased_again_at_once() {
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let (one, two) = (stage.join("w1", 10), stage.join("w2", 0));
-    let lease = stage.last_lease(one);
-    stage.report(two, report(job, plan(4), range(0, 2)));
-
-    let verdict = stage.finish(one, &lease, 1_000);
-
-    assert_eq!(verdict, Some(Verdict::Superseded));
-    assert_eq!(stage.last_lease(one).range.start(), 2);
+    let checked_count = of(0, 4).checked_count;
+    let altered = CheckedCount { count: checked_count.count ^ 1 << 40, ..checked_count };
+    for (late, expected) in [
+        (of(0, 4), Verdict::Agreed),
+        (of(0, 6), Verdict::Agreed),
+        (of(2, 6), Verdict::Superseded),
+        (of(1, 3), Verdict::Superseded),
+        (of(4, 8), Verdict::Superseded),
+        (of(8, 11), Verdict::Invalid),
+        (Report { checked_count: altered, ..of(6, 10) }, Verdict::Invalid),
+        (Report { fingerprint: Fingerprint([7; 32]), ..of(6, 10) }, Verdict::Foreign),
+        (Report { job: cancelled, ..of(6, 10) }, Verdict::Obsolete),
+        (Report { job: JobId(99), ..of(6, 10) }, Verdict::Obsolete),
+    ] {
+        assert_eq!(stage.report(three, late.clone()), Some(expected), "{late:?}");
+        assert_eq!(stage.state(job), (JobState::Running, 6), "{late:?}");
+    }
 }
 
 #[test]
@@ -85,81 +72,20 @@ fn a_report_across_a_frozen_range_frees_its_other_part() {
 }
 
 #[test]
-fn a_report_that_overlaps_rows_without_aligning_is_superseded() {
+fn a_range_outside_of_the_slice_is_invalid() {
     let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 0);
-    stage.report(worker, report(job, plan(10), range(0, 6)));
-
-    let inside = stage.report(worker, report(job, plan(10), range(2, 4)));
-
-    assert_eq!(inside, Some(Verdict::Superseded));
-}
-
-#[test]
-fn a_cancelled_and_an_unknown_job_make_reports_obsolete() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 0);
-    stage.act(change(RequestId(1), job, Change::Cancel));
-
-    let cancelled = stage.report(worker, report(job, plan(10), range(0, 4)));
-    let unknown = stage.report(worker, report(JobId(99), plan(10), range(0, 4)));
-
-    assert_eq!((cancelled, unknown), (Some(Verdict::Obsolete), Some(Verdict::Obsolete)));
-}
-
-#[test]
-fn a_count_under_another_plan_is_foreign() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
+    let slice = Slice::new(1, 2).expect("it is one");
+    let spec = JobSpec { slice, ..spec(plan(4)) };
+    let job = stage.submit_spec(spec, None, Known::nothing());
     let worker = stage.join("w1", 0);
 
-    let fingerprint = Fingerprint([7; 32]);
-    let verdict =
-        stage.report(worker, Report { fingerprint, ..report(job, plan(10), range(0, 4)) });
+    // The slice has the first and the third of four tasks.
+    let verdicts = [(0, 1), (1, 2), (2, 3), (0, 2)]
+        .map(|(start, end)| stage.report(worker, report(job, plan(4), range(start, end))));
 
-    assert_eq!((verdict, stage.state(job).1), (Some(Verdict::Foreign), 0));
-}
-
-#[test]
-fn a_range_outside_of_the_plan_is_invalid() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 0);
-
-    let verdict = stage.report(worker, report(job, plan(10), range(8, 11)));
-
-    assert_eq!((verdict, stage.state(job).1), (Some(Verdict::Invalid), 0));
-}
-
-#[test]
-fn an_altered_sum_is_invalid() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 0);
-
-    let right = report(job, plan(10), range(0, 4));
-    let checked_count =
-        farm::CheckedCount { count: right.checked_count.count ^ 1 << 40, ..right.checked_count };
-    let verdict = stage.report(worker, Report { checked_count, ..right });
-
-    assert_eq!((verdict, stage.state(job).1), (Some(Verdict::Invalid), 0));
-}
-
-#[test]
-fn a_job_without_tasks_is_done_at_once_with_the_total_0() {
-    let mut stage = Stage::new();
-
-    let job = stage.submit(0, 0);
-
-    assert_eq!(stage.state(job), (JobState::Done, 0));
-    assert!(stage.commands.contains(&LedgerCommand::Finish {
-        job,
-        tasks: 0,
-        total: 0,
-        reason: None
-    }));
+    let (accepted, invalid) = (Some(Verdict::Accepted), Some(Verdict::Invalid));
+    assert_eq!(verdicts, [accepted, invalid, accepted, invalid]);
+    assert_eq!(stage.state(job), (JobState::Done, 2));
 }
 
 #[test]

@@ -9,8 +9,7 @@ fn waits_for(stage: &Stage, job: JobId) -> Option<String> {
 }
 
 fn submit_by(stage: &mut Stage, owner: &str, audit: Option<AuditPolicy>) -> JobId {
-    stage.act(submission_by(owner, None, plan(4), audit));
-    stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
+    stage.submitted(submission_by(owner, None, plan(4), audit))
 }
 
 #[test]

@@ -6,8 +6,6 @@ use farm::{IntervalSet, Range};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::ordinals;
-
 const UNIVERSE: u64 = 64;
 
 proptest! {
@@ -24,14 +22,14 @@ proptest! {
                 Change::Remove(range) => {
                     let within: Vec<_> = set.within(range).collect();
                     prop_assert_eq!(set.remove(range), within);
-                    model.retain(|ordinal| !contains(range, *ordinal));
+                    model.retain(|ordinal| !ordinals(range).contains(ordinal));
                 }
             }
             prop_assert_eq!(set.iter().collect::<Vec<_>>(), intervals(&model));
             prop_assert_eq!(set.len(), model.len() as u64);
             prop_assert_eq!(set.is_empty(), model.is_empty());
         }
-        let within: BTreeSet<u64> = model.iter().copied().filter(|&o| contains(probe, o)).collect();
+        let within: BTreeSet<u64> = model.iter().copied().filter(|o| ordinals(probe).contains(o)).collect();
         prop_assert_eq!(set.within(probe).collect::<Vec<_>>(), intervals(&within));
         prop_assert_eq!(set.intersects(probe), !within.is_empty());
         prop_assert_eq!(set.contains(probe), within.len() as u64 == probe.len());
@@ -58,9 +56,10 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn contains(range: Range, ordinal: u64) -> bool {
-    ordinals(range).contains(&ordinal)
+fn ordinals(range: Range) -> std::ops::Range<u64> {
+    range.start()..range.end()
 }
+
 /// The maximal intervals of a set of ordinals.
 fn intervals(set: &BTreeSet<u64>) -> Vec<Range> {
     let mut intervals: Vec<Range> = Vec::new();
