@@ -69,13 +69,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_ledger_is_read_whole() {
+    fn a_sound_ledger_is_read_whole_and_damage_is_found_wherever_it_is() {
         let expected = ScrubReport { jobs: 1, ranges: 30, ..ScrubReport::default() };
         assert_eq!(scrubbed("").expect("it is sound"), expected);
-    }
 
-    #[test]
-    fn damage_is_found_wherever_it_is() {
         let columns =
             "job, first, past, count, residue, digest, kernel, owner, machine, worker, build";
         let second = format!(

@@ -35,60 +35,40 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
-        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem,
-        Provenance, Report, Slice,
+        AuditScope, CheckedCount, EvidenceRecord, Ground, LeaseId, LedgerCommand, Method, Plan,
+        Problem, Report,
     };
     use tempfile::TempDir;
 
     use super::*;
+    use crate::tests::{JOB, everything, interval, job_of, kernel, principal, provenance};
     use crate::{CheckedLedger, Draft, Evidence, Ledger, LedgerFault, join_ledgers, scrub};
 
-    const JOB: JobId = JobId(1);
-    const TASKS: u64 = 12;
-
     fn plan() -> Plan {
-        Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: TASKS }
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 12 }
     }
 
     /// A report of a range, each of whose tasks counts 10 and its ordinal, and `more`.
     fn report(first: u64, past: u64, more: u64) -> Report {
-        let range = Range::new(first, past).expect("not empty");
+        let (range, fingerprint) = (interval(first, past), plan().fingerprint());
         let counts: Vec<u64> = (first..past).map(|at| 10 + at + more).collect();
-        let with = |sum: CheckedCount, (at, &count)| sum.with(plan().fingerprint(), at, count);
+        let with = |sum: CheckedCount, (at, &count)| sum.with(fingerprint, at, count);
         let checked_count = (first..past).zip(&counts).try_fold(CheckedCount::EMPTY, with);
-        Report {
-            job: JOB,
-            fingerprint: plan().fingerprint(),
-            lease: LeaseId(1 + first),
-            token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
-            range,
-            checked_count: checked_count.expect("it is small"),
-            task_counts: TaskCounts::new(&counts),
-            kernel: KernelName::new("avx2").expect("there is one"),
-            busy_us: 1,
-        }
-    }
-
-    fn by(machine: &str) -> Provenance {
-        let principal = Principal { owner: "lab".into(), machine: machine.into() };
-        Provenance { principal, worker: machine.into(), build: "1".into() }
+        let (checked_count, task_counts) =
+            (checked_count.expect("it is small"), TaskCounts::new(&counts));
+        let lease = LeaseId(1 + first);
+        let of_another_plan = crate::tests::report(range, 0);
+        Report { fingerprint, lease, checked_count, task_counts, ..of_another_plan }
     }
 
     fn accept(report: Report, machine: &str) -> LedgerCommand {
-        LedgerCommand::Accept { report, provenance: by(machine), audit: false }
+        LedgerCommand::Accept { report, provenance: provenance(machine), audit: false }
     }
 
     /// A ledger that has done this, each for itself.
     fn ledger_of(path: &Path, commands: impl IntoIterator<Item = LedgerCommand>) -> Ledger {
         let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
-        let (origin, plan, slice) = (Origin::default(), plan(), Slice::ALL);
-        let new = LedgerCommand::CreateJob {
-            job: JOB,
-            spec: JobSpec { origin, plan, slice, priority: 0 },
-            audit: None,
-        };
-        for command in std::iter::once(new).chain(commands) {
+        for command in std::iter::once(job_of(plan())).chain(commands) {
             ledger.apply(&[command]).expect("it fits the rows");
         }
         ledger
@@ -107,13 +87,16 @@ mod tests {
     }
 
     #[test]
-    fn what_each_task_counts_is_read_back_with_its_row_if_it_was_told() {
+    fn a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_counts_or_none() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let omitted = Report { task_counts: TaskCounts::default(), ..report(3, 5, 0) };
-        let accepted = [accept(report(0, 3, 0), "a"), accept(omitted, "a")];
-        drop(ledger_of(&path, accepted));
-        assert_eq!(reported(&path).expect("it is sound"), [vec![10, 11, 12], vec![]]);
+        let told = |at| Report { lease: LeaseId(1), ..report(at, at + 1, 0) };
+        let untold = |at| Report { task_counts: TaskCounts::default(), ..told(at) };
+        let reports = [told(1), told(0), told(3), told(2), told(6), untold(7), untold(8)];
+        drop(ledger_of(&path, reports.map(|report| accept(report, "a"))));
+        let rows = reported(&path).expect("it is sound");
+        assert_eq!(rows, [vec![10, 11, 12, 13], vec![16], vec![]]);
+        scrub(&path).expect("it is sound");
     }
 
     #[test]
@@ -155,11 +138,11 @@ mod tests {
     fn they_go_with_their_row_and_come_with_the_one_that_replaces_it() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let dispute = LedgerCommand::Dispute(report(3, 6, 0), by("b"));
-        let wrong = vec![by("a").principal.party(AuditScope::Machines)];
+        let dispute = LedgerCommand::Dispute(report(3, 6, 0), provenance("b"));
+        let wrong = vec![principal("a").party(AuditScope::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
-            provenance: by("c"),
+            provenance: provenance("c"),
             wrong,
             ground: Ground::OwnMachines,
         };
@@ -182,18 +165,15 @@ mod tests {
         assert_eq!(reported(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
     }
 
-    fn everything() -> AuditPolicy {
-        let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
-        AuditPolicy { share_ppm, seed: 1, by_search: false, across }
-    }
-
     /// A ledger whose only row has a second count that has told this.
     fn reported_twice(path: &Path, task_counts: TaskCounts) -> Ledger {
-        let audit =
-            LedgerCommand::RequestAudit { job: JOB, policy: everything(), by: "lab".into() };
-        let kernel = KernelName::new("portable").expect("there is one");
-        let second = Report { kernel, task_counts, ..report(0, 3, 0) };
-        let confirm = LedgerCommand::Confirm(second, by("b"));
+        let audit = LedgerCommand::RequestAudit {
+            job: JOB,
+            policy: everything(1, false),
+            by: "lab".into(),
+        };
+        let second = Report { kernel: kernel("portable"), task_counts, ..report(0, 3, 0) };
+        let confirm = LedgerCommand::Confirm(second, provenance("b"));
         ledger_of(path, [accept(report(0, 3, 0), "a"), audit, confirm])
     }
 
@@ -217,7 +197,7 @@ mod tests {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
         let ledger = reported_twice(&path, TaskCounts::default());
-        let party = by("a").principal.party(AuditScope::Machines);
+        let party = principal("a").party(AuditScope::Machines);
         let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
         ledger.apply(&[distrust]).expect("there is a reason");
         drop(ledger);

@@ -49,26 +49,6 @@ fn a_range_that_is_said_to_be_confirmed_has_a_second_count() {
 }
 
 #[test]
-fn a_suspended_job_is_suspended_for_its_reason_when_the_ledger_is_opened_again() {
-    let directory = TempDir::new().expect("a directory");
-    let path = directory.path().join("ledger.db");
-    let ledger = open(&path).expect("it opens");
-    ledger.apply(&[new_job(), range(0, 60, 7), range(60, 100, 5)]).expect("it is written");
-    let suspend = |total| {
-        let reason = Some("it is no multiple of 8".to_string());
-        LedgerCommand::Finish { job: JOB, tasks: 100, total, reason }
-    };
-    ledger.apply(&[suspend(7)]).expect_err("the total is another");
-    ledger.apply(&[suspend(12)]).expect("it is the sum");
-    drop(ledger);
-
-    let [job] = read(&CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens"));
-
-    assert_eq!((job.state, job.total), (JobState::Suspended, 12));
-    assert_eq!(job.suspended.as_deref(), Some("it is no multiple of 8"));
-}
-
-#[test]
 fn every_opening_has_its_own_number() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
@@ -140,7 +120,7 @@ fn a_flipped_bit_never_becomes_another_count() {
     for start in 0..40 {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
     }
-    let known = what_counts(ledger.read_back().expect("it can be read").jobs);
+    let known = what_counts(&ledger.read_back().expect("it can be read").jobs);
     ledger.close().expect("it can be closed");
     let sound = fs::read(&path).expect("it can be read");
     let used = (0..sound.len()).filter(|&at| sound[at] != 0);
@@ -152,33 +132,51 @@ fn a_flipped_bit_never_becomes_another_count() {
         fs::write(&path, &bytes).expect("it can be written");
         match CheckedLedger::open(&path) {
             Ok(ledger) => {
-                assert_eq!(what_counts(ledger.jobs().to_vec()), known, "byte {at}");
+                assert_eq!(what_counts(ledger.jobs()), known, "byte {at}");
             }
             Err(_) => {
                 refused += 1;
                 assert!(fs::read(&path).expect("it can be read") == bytes, "byte {at}: changed");
             }
         }
-        remove(&path, &["-wal", "-shm", "-journal"]);
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = fs::remove_file(with_suffix(&path, suffix));
+        }
     }
     assert!(refused > 0);
 }
 
-/// What a total rests on, once a farm goes on from it.
-fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)> {
-    let farm = Farm::restore(
-        config(),
-        key(),
-        Millis(0),
-        Restored { epoch: 1, jobs, ..Restored::default() },
-        |_, _| farm::Known::nothing(),
-    );
-    let jobs = farm.jobs(.., |_| true);
-    jobs.map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.counted)).collect()
+/// What a total rests on.
+fn what_counts(jobs: &[RestoredJob]) -> Vec<(JobId, Plan, JobState, u128, IntervalSet)> {
+    let what =
+        |job: &RestoredJob| (job.id, job.spec.plan, job.state, job.total, job.accepted.clone());
+    jobs.iter().map(what).collect()
 }
 
-fn remove(path: &Path, suffixes: &[&str]) {
-    for suffix in suffixes {
-        let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+#[test]
+fn nothing_but_the_number_of_a_removed_job_is_left() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    // Given: three ranges that were counted twice, and one in dispute.
+    let ledger = ledger_in(&path);
+    let dispute =
+        |start| LedgerCommand::Dispute(report(interval(start, start + 10), 8), provenance("c"));
+    ledger.apply(&[range(10, 20, 1), range(20, 30, 1)]).expect("it is written");
+    ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
+    ledger.apply(&[range(30, 40, 1), dispute(30), dispute(0)]).expect("it is written");
+    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+    ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
+    ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
+
+    for table in ["jobs", "ranges", "audits", "disputes", "audit_policies", "changes"] {
+        let rows = |row: &rusqlite::Row<'_>| row.get::<_, u32>(0);
+        let left = ledger.db.query_row(&format!("SELECT count(*) FROM {table}"), [], rows);
+        assert_eq!(left, Ok(0), "{table}");
     }
+    let was = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+    let was = ledger.db.query_row("SELECT state, total FROM removed", [], was);
+    assert_eq!(was, Ok(("done".into(), "1".into())));
+    ledger.close().expect("it can be closed");
+    let ledger = open(&path).expect("it is sound");
+    assert_eq!(ledger.restored.last_job, JOB.0);
 }
