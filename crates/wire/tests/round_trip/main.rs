@@ -1,7 +1,6 @@
 //! Checks that each end reads what the other end writes, and that no input crashes it.
 
 mod messages;
-mod protocol;
 
 use board::{MethodChoice, Prefix, Task};
 use farm::{
@@ -36,11 +35,6 @@ proptest! {
         let bytes = v1::Job::from(job.clone()).encode_to_vec();
         let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(JobView::try_from(read), Ok(job));
-    }
-
-    #[test]
-    fn noise_is_an_error_at_worst(bytes in vec(any::<u8>(), 0..200)) {
-        read_all(&bytes);
     }
 
     /// The bytes are almost a message.
@@ -177,31 +171,6 @@ fn the_largest_messages_fit_the_limit() {
     assert!(v1::WorkResponse::from(block).encoded_len() <= MAX_MESSAGE_BYTES);
 }
 
-#[test]
-fn numbers_that_no_ledger_can_hold_are_refused() {
-    let range = Some(v1::OrdinalRange { start: 0, end: 1 });
-    let fits = v1::Report {
-        lease: 1,
-        job: 1,
-        fingerprint: vec![0; 32],
-        range,
-        digest: vec![0; 16],
-        kernel: "portable".into(),
-        token: token_bytes(),
-        ..Default::default()
-    };
-    assert!(Report::try_from(fits.clone()).is_ok());
-    for report in [
-        v1::Report { lease: 1 << 63, ..fits.clone() },
-        v1::Report { residue: 1 << 63, ..fits.clone() },
-        v1::Report { job: u64::MAX, ..fits.clone() },
-        v1::Report { task_counts: vec![1; TaskCounts::MOST + 1], ..fits },
-    ] {
-        let error = Report::try_from(report).expect_err("it is too large");
-        assert!(error.to_string().contains("out of bounds"), "{error}");
-    }
-}
-
 /// The name of a worker appears in logs, tables and ledgers.
 #[test]
 fn impossible_names_of_a_worker_are_refused() {
@@ -233,45 +202,46 @@ fn impossible_names_of_a_worker_are_refused() {
     assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
 }
 
-fn token_bytes() -> Vec<u8> {
+/// A report of one task that counts nothing.
+fn encoded_report() -> v1::Report {
     let range = Range::new(0, 1).expect("not empty");
-    LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
-}
-
-#[test]
-fn a_token_of_another_form_is_refused() {
-    for token in [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]] {
-        let report = v1::Report {
-            fingerprint: vec![0; 32],
-            range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-            digest: vec![0; 16],
-            kernel: "portable".into(),
-            token,
-            ..Default::default()
-        };
-        let refused = Report::try_from(report).expect_err("it is no token").to_string();
-        assert!(refused.contains("`token`"), "{refused}");
+    let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+    v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range: Some(range.into()),
+        digest: vec![0; 16],
+        kernel: "portable".into(),
+        token: token.to_bytes().to_vec(),
+        ..Default::default()
     }
 }
 
 #[test]
-fn an_unknown_kernel_is_refused_and_its_name_is_escaped() {
-    let report = |kernel: &str| v1::Report {
-        lease: 1,
-        job: 1,
-        fingerprint: vec![0; 32],
-        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-        digest: vec![0; 16],
-        kernel: kernel.into(),
-        token: token_bytes(),
-        ..Default::default()
-    };
+fn an_impossible_report_is_refused_and_its_texts_are_escaped() {
+    assert!(Report::try_from(encoded_report()).is_ok());
+    let report = encoded_report;
+    let numbers = [
+        v1::Report { lease: 1 << 63, ..report() },
+        v1::Report { residue: 1 << 63, ..report() },
+        v1::Report { job: u64::MAX, ..report() },
+        v1::Report { task_counts: vec![1; TaskCounts::MOST + 1], ..report() },
+    ];
+    let tokens = [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]];
+    let tokens = tokens.map(|token| v1::Report { token, ..report() });
     let endless = "k".repeat(1 << 16);
-    for name in ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless] {
-        let refused = Report::try_from(report(name)).expect_err(name).to_string();
-        let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();
-        assert!(refused.chars().all(is_harmless) && refused.len() < 300, "{refused}");
-        assert!(refused.contains("the kernel \""), "{refused}");
+    let kernels = ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless];
+    let kernels = kernels.map(|kernel| v1::Report { kernel: kernel.into(), ..report() });
+    for (wrong, said) in
+        [(&numbers[..], "out of bounds"), (&tokens, "`token`"), (&kernels, "the kernel \"")]
+    {
+        for report in wrong {
+            let refused = Report::try_from(report.clone()).expect_err(said).to_string();
+            let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();
+            assert!(refused.chars().all(is_harmless) && refused.len() < 300, "{refused}");
+            assert!(refused.contains(said), "{refused}");
+        }
     }
 }
 
@@ -290,17 +260,12 @@ fn counts_of_tasks_that_contradict_their_range_are_refused() {
     let fingerprint = Fingerprint([7; 32]);
     let checked_count = CheckedCount::EMPTY.with(fingerprint, 0, 5).expect("it is small");
     let report = |task_counts: &[u64]| v1::Report {
-        lease: 1,
-        job: 1,
         fingerprint: fingerprint.0.to_vec(),
-        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
         count: checked_count.count,
         residue: checked_count.residue,
         digest: checked_count.digest.0.to_le_bytes().to_vec(),
-        kernel: "portable".into(),
-        token: token_bytes(),
         task_counts: task_counts.to_vec(),
-        ..Default::default()
+        ..encoded_report()
     };
     for right in [&[][..], &[5]] {
         assert!(Report::try_from(report(right)).is_ok(), "{right:?}");
@@ -332,4 +297,12 @@ fn a_lease_with_the_token_of_another_one_is_refused() {
         let refused = other.expect_err("it is of another lease").to_string();
         assert!(refused.contains("`token`"), "{refused}");
     }
+}
+
+/// Others write workers from the text of the protocol.
+#[test]
+fn the_text_of_the_protocol_names_its_version() {
+    let text = include_str!("../../../../proto/queens/v1/farm.proto");
+    let version = format!("This is version {} of the protocol.", wire::PROTOCOL);
+    assert!(text.contains(&version), "farm.proto does not say: {version}");
 }
