@@ -128,8 +128,6 @@ mod tests {
 
     use super::*;
     use crate::CheckedLedger;
-    #[cfg(unix)]
-    use crate::LedgerRequest;
     use crate::tests::{ledger_in, range, read};
 
     fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64)> {
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_in_use_is_copied_as_it_is_at_one_moment_into_one_file() {
+    fn a_ledger_in_use_is_copied_as_it_is_at_one_moment_into_one_file_that_is_never_replaced() {
         let (folder, path, copy) = scratch();
         let ledger = ledger_in(&path);
         ledger.apply(&[range(30, 40, 3)]).expect("it is written");
@@ -162,30 +160,23 @@ mod tests {
         ledger.apply(&[range(40, 50, 4)]).expect("the ledger goes on");
 
         assert_eq!(made.0.jobs, 1);
-        assert_eq!(made.1, fs::metadata(&copy).expect("it is there").len());
-        assert!(files(&folder).iter().all(|name| !name.contains("copy.db-")), "one file");
+        let (before, fault) = (fs::read(&copy).expect("it is there"), copy_ledger(&path, &copy));
+        assert_eq!(made.1, before.len() as u64);
+        let fault = fault.expect_err("it is there").to_string();
+        assert!(fault.contains("replaces no file"), "{fault}");
+        assert!(fs::read(&copy).expect("it is there") == before);
+        let is_ours = |name: &String| !name.contains("copy.db-") && !name.contains("draft");
+        assert!(files(&folder).iter().all(is_ours), "one file");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&copy).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
         let restored = CheckedLedger::open(&copy).and_then(CheckedLedger::begin);
         let restored = restored.expect("it is whole");
         let (here, there) = (read(&ledger), read(&restored));
         assert_eq!(here[0].total, there[0].total + 4);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_copy_is_its_owners_only_and_replaces_nothing() {
-        use std::os::unix::fs::PermissionsExt;
-        let (folder, path, copy) = scratch();
-        let ledger = ledger_in(&path);
-        copy_ledger(&path, &copy).expect("it can be copied");
-        let mode = fs::metadata(&copy).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-
-        let before = fs::read(&copy).expect("it is there");
-        let fault = copy_ledger(&path, &copy).expect_err("it is there").to_string();
-        assert!(fault.contains("replaces no file"), "{fault}");
-        assert!(fs::read(&copy).expect("it is there") == before);
-        ledger.serve(&[LedgerRequest::Look]).expect("nothing has happened to the ledger");
-        assert!(!files(&folder).iter().any(|name| name.contains("draft")));
     }
 
     #[test]

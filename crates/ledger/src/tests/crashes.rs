@@ -153,26 +153,19 @@ fn dies_as_it_is_told() {
 
 /// The content of a ledger as text, without the times and the epochs.
 fn contents(db: &Connection) -> String {
-    let queries = [
-        "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
-         priority, state, total) FROM jobs ORDER BY id",
-        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, checksum, audit) \
-         FROM ranges ORDER BY job, first",
-        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, checksum) \
-         FROM audits ORDER BY job, first",
-        "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
-        "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
-         FROM disputes ORDER BY first, worker, count",
-        "SELECT concat_ws(' ', 'trust', owner, machine, trusted, job, first, past) FROM trust \
-         ORDER BY rowid",
-    ];
-    let mut lines = Vec::new();
-    for query in queries {
+    let texts = |query: &str| -> Vec<String> {
         let mut statement = db.prepare(query).expect("the tables are there");
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("it can be read");
-        lines.extend(rows.map(|row| row.expect("it is text")));
-    }
-    lines.join("\n")
+        let rows = statement.query_map([], |row| row.get(0)).expect("it can be read");
+        rows.map(|row| row.expect("it is text")).collect()
+    };
+    let queries = "SELECT format('SELECT concat_ws('' '', ''%s'', %s) FROM %s', t.name, \
+                   group_concat('quote(\"' || c.name || '\")'), t.name) \
+                   FROM sqlite_schema t, pragma_table_info(t.name) c \
+                   WHERE t.type = 'table' AND t.name <> 'epochs' AND c.name NOT GLOB '*_at' \
+                   GROUP BY t.name";
+    let mut rows: Vec<String> = texts(queries).iter().flat_map(|query| texts(query)).collect();
+    rows.sort();
+    rows.join("\n")
 }
 
 /// The state, the total and the number of open disputes at the end.

@@ -26,41 +26,10 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     assert!(fault.contains("found wrong, and is accepted again"), "{fault}");
 }
 
-#[test]
-fn a_range_that_is_said_to_be_confirmed_has_a_second_count() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
-    let ledger = ledger_in(&path);
-    ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
-    ledger.apply(&[range(10, 20, 1)]).expect("it is written");
-    ledger.close().expect("it can be closed");
-    for harm in
-        ["audit = 0 WHERE first = 0", "audit = 1 WHERE first = 0", "audit = 2 WHERE first = 10"]
-    {
-        let altered = folder.path().join("altered.db");
-        fs::copy(&path, &altered).expect("it can be copied");
-        drop(CheckedLedger::open(&altered).expect("it is sound"));
-        let db = rusqlite::Connection::open(&altered).expect("it is there");
-        db.execute_batch(&format!("UPDATE ranges SET {harm}")).expect("it is SQL");
-        drop(db);
-        let fault = CheckedLedger::open(&altered).expect_err(harm).to_string();
-        assert!(fault.contains("are said to be confirmed"), "{harm}: {fault}");
-    }
-}
-
-#[test]
-fn every_opening_has_its_own_number() {
-    let directory = TempDir::new().expect("a temporary directory");
-    let path = directory.path().join("ledger.db");
-    for epoch in 1..=3 {
-        let ledger = open(&path).expect("it opens");
-        assert_eq!(ledger.restored.epoch, epoch);
-        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)), "one at a time");
-    }
-}
-
 /// What a stranger may have put into a ledger, and what is said of it.
-const PLANTED: [(&str, &str); 6] = [
+const PLANTED: [(&str, &str); 8] = [
+    ("PRAGMA user_version = 0", "its format is 0,"),
+    ("PRAGMA user_version = 99", "its format is 99,"),
     (
         "ALTER TABLE trust RENAME TO hidden; CREATE VIEW trust AS \
          WITH RECURSIVE ever(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM ever) SELECT x FROM ever",
@@ -77,7 +46,7 @@ const PLANTED: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn a_ledger_with_more_or_larger_things_than_ours_is_refused() {
+fn a_ledger_of_another_format_or_with_more_or_larger_things_is_refused_and_not_changed() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("ledger.db");
     ledger_in(&path).close().expect("it can be closed");
@@ -87,17 +56,19 @@ fn a_ledger_with_more_or_larger_things_than_ours_is_refused() {
         let db = rusqlite::Connection::open(&altered).expect("it is there");
         db.execute_batch(planted).expect("it is SQL");
         drop(db);
+        let before = fs::read(&altered).expect("it is there");
         let faults = [
             CheckedLedger::open(&altered).expect_err(planted).to_string(),
             Evidence::open(&altered).expect_err(planted).to_string(),
             scrub(&altered).expect_err(planted).to_string(),
         ];
         assert!(faults.iter().all(|fault| fault.contains(said)), "{planted}: {faults:?}");
+        assert!(fs::read(&altered).expect("it is there") == before, "{planted}: it has changed");
     }
 }
 
 #[test]
-fn a_ledger_that_litestream_replicates_is_a_ledger() {
+fn a_ledger_that_litestream_replicates_is_a_ledger_and_every_opening_has_its_own_number() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("ledger.db");
     ledger_in(&path).close().expect("it can be closed");
@@ -106,7 +77,9 @@ fn a_ledger_that_litestream_replicates_is_a_ledger() {
                CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);";
     db.execute_batch(its).expect("it is SQL");
     drop(db);
-    open(&path).expect("it is sound");
+    for epoch in 2..=3 {
+        assert_eq!(open(&path).expect("it is sound").restored.epoch, epoch);
+    }
 }
 
 /// Whatever bit of the file a bad disk turns: the ledger is refused and left alone, or it says

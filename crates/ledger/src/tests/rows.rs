@@ -4,11 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use tokio::sync::mpsc;
-
 use super::*;
 use crate::LedgerLock;
-use crate::writer::write;
 
 #[test]
 fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
@@ -149,29 +146,6 @@ fn totals_pass_64_bits() {
     assert_eq!(job.total, total);
 }
 
-#[test]
-fn the_thread_answers_until_it_fails_and_then_says_why() {
-    let handle = spawn(ledger_with(&[]));
-    let mut events = handle.events;
-    let send = |command| {
-        let request = LedgerRequest::Farm(Asker::Farm, command);
-        handle.requests.blocking_send(request).expect("the thread runs");
-    };
-    let mut event = || events.blocking_recv().expect("it answers");
-
-    send(range(0, 10, 7));
-    assert!(matches!(event(), LedgerEvent::Committed(..)));
-    assert!(matches!(event(), LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
-    send(range(0, 10, 7));
-    assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
-
-    assert!(events.blocking_recv().is_none(), "that was the last word");
-    assert!(
-        handle.requests.blocking_send(LedgerRequest::Farm(Asker::Farm, range(10, 20, 1))).is_err(),
-        "it takes no more"
-    );
-}
-
 /// Takes the lock of a ledger when it is woken.
 struct Successor {
     ledger: PathBuf,
@@ -187,21 +161,27 @@ impl Wake for Successor {
 }
 
 #[test]
-fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
+fn the_thread_answers_until_it_fails_and_then_says_why_and_leaves_the_ledger_to_others() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
-    let (requests, queue) = mpsc::channel(2);
-    let (answers, mut events) = mpsc::unbounded_channel();
-    let successor = Arc::new(Successor { ledger: path.clone(), has_lock: OnceLock::new() });
+    let handle = spawn(ledger_in(&path));
+    let mut events = handle.events;
+    let send = |command| handle.requests.blocking_send(LedgerRequest::Farm(Asker::Farm, command));
+
+    send(range(10, 20, 7)).expect("the thread runs");
+    assert!(matches!(events.blocking_recv(), Some(LedgerEvent::Committed(..))));
+    let answered = events.blocking_recv().expect("it answers");
+    assert!(matches!(answered, LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
+
+    let successor = Arc::new(Successor { ledger: path, has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
     assert!(events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
-    for _ in 0..2 {
-        let request = LedgerRequest::Farm(Asker::Farm, range(0, 10, 7));
-        requests.try_send(request).expect("there is room");
-    }
-    write(ledger_in(&path), queue, &answers);
-    assert!(matches!(events.try_recv(), Ok(LedgerEvent::Failed(_))));
-    assert_eq!(successor.has_lock.get(), Some(&true));
+    send(range(10, 20, 7)).expect("the thread runs");
+    assert!(successor.has_lock.wait(), "whoever hears that it has failed can open the ledger");
+    assert!(matches!(events.blocking_recv(), Some(LedgerEvent::Failed(LedgerFault::Content(_)))));
+
+    assert!(events.blocking_recv().is_none(), "that was the last word");
+    send(range(20, 30, 1)).expect_err("it takes no more");
 }
 
 /// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.
