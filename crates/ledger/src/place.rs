@@ -168,12 +168,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::tests::{ledger_in, range, read};
+    use crate::tests::{ledger_in, open, range, read};
     use crate::{CheckedLedger, Ledger};
-
-    fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-        CheckedLedger::open(path)?.begin()
-    }
 
     fn scratch() -> (TempDir, PathBuf) {
         let folder = TempDir::new().expect("a temporary directory");

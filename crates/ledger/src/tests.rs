@@ -26,7 +26,7 @@ use super::{
 
 pub(crate) const JOB: JobId = JobId(1);
 
-fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+pub(crate) fn open(path: &Path) -> Result<Ledger, LedgerFault> {
     CheckedLedger::open(path)?.begin()
 }
 

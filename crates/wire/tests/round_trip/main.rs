@@ -4,11 +4,11 @@ mod messages;
 
 use board::{MethodChoice, Prefix, Task};
 use farm::{
-    CheckedCount, CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId,
-    LeaseKind, LeaseToken, Plan, Problem, Range, Report, Request, Share, ShareChange, TaskCounts,
-    TasksBlock, WorkerMessage,
+    AuditPolicy, AuditScope, CoordinatorMessage, Fingerprint, Hello, Holding, Hours, JobId,
+    JobSpec, JobState, JobView, Lease, LeaseId, LeaseKind, LeaseToken, Origin, Plan, Problem,
+    Range, Rate, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock, Times,
+    WorkerMessage,
 };
-use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message as _;
 use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, v1};
@@ -292,9 +292,12 @@ fn an_impossible_report_is_refused_and_its_texts_are_escaped() {
     let endless = "k".repeat(1 << 16);
     let kernels = ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless];
     let kernels = kernels.map(|kernel| v1::Report { kernel: kernel.into(), ..report() });
-    for (wrong, said) in
-        [(&numbers[..], "out of bounds"), (&tokens, "`token`"), (&kernels, "the kernel \"")]
-    {
+    for (wrong, said) in [
+        (&numbers[..], "out of bounds"),
+        (&sums, "with the counts of its tasks"),
+        (&tokens, "`token`"),
+        (&kernels, "the kernel \""),
+    ] {
         for report in wrong {
             let refused = Report::try_from(report.clone()).expect_err(said).to_string();
             let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();

@@ -2,10 +2,9 @@
 
 use board::{Given, Prefix, Square, Task};
 use farm::{
-    Ack, AuditPolicy, AuditScope, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello,
-    Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
-    LeaseToken, Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice,
-    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Ack, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello, Holding, JobId, KernelName,
+    Lease, LeaseId, LeaseKind, LeaseToken, Method, Pace, Plan, Problem, Range, Recount, Report,
+    TaskCounts, TasksBlock, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

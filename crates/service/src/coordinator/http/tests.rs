@@ -561,7 +561,7 @@ impl Looking {
 }
 
 #[tokio::test]
-async fn who_looks_on_hears_what_changes_until_the_credential_ends_and_its_logins_with_it() {
+async fn who_looks_on_hears_what_changes_until_the_login_or_the_credential_ends() {
     let farm = guarded().await;
     let job = submitted(&farm, "").await;
     let [login, other] = [farm.log_in(Role::Viewer).await, farm.log_in(Role::Submitter).await];
@@ -576,17 +576,12 @@ async fn who_looks_on_hears_what_changes_until_the_credential_ends_and_its_login
 
     farm.credentials.revoke(&farm.farm, 3).await.expect("it runs").expect("there is one");
     assert_eq!(looking.hear("nothing that is ever said").await, None);
-    assert_eq!(farm.get("/", &login).await.status, 401);
-    assert_eq!(farm.get("/", &other).await.status, 200);
-}
+    assert_eq!(farm.get("/", &login).await.status, 401, "it ends with its credential");
 
-#[tokio::test]
-async fn who_looks_on_hears_no_more_after_logging_out() {
-    let farm = guarded().await;
-    let cookie = farm.log_in(Role::Viewer).await;
-    let mut looking = Looking::on(&farm, "/live", &cookie).await;
+    assert_eq!(farm.get("/", &other).await.status, 200);
+    let mut looking = Looking::on(&farm, "/live", &other).await;
     looking.hear("</div>").await.expect("all parts come first");
-    farm.post("/logout", &cookie, "").await;
+    farm.post("/logout", &other, "").await;
     assert_eq!(looking.hear("nothing that is ever said").await, None);
 }
 
