@@ -128,18 +128,12 @@ mod tests {
 
     use super::*;
     use crate::CheckedLedger;
-    use crate::tests::{ledger_in, range, read};
+    use crate::tests::{ledger_in, range, read, scratch};
 
     fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64)> {
         let draft = Draft::begin(to)?;
         draft.copy_from(from)?;
         draft.finish()
-    }
-
-    fn scratch() -> (TempDir, PathBuf, PathBuf) {
-        let folder = TempDir::new().expect("a temporary directory");
-        let [ledger, copy] = ["ledger.db", "copy.db"].map(|name| folder.path().join(name));
-        (folder, ledger, copy)
     }
 
     fn files(folder: &TempDir) -> Vec<String> {
@@ -153,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_ledger_in_use_is_copied_as_it_is_at_one_moment_into_one_file_that_is_never_replaced() {
-        let (folder, path, copy) = scratch();
+        let (folder, path) = scratch();
+        let copy = folder.path().join("copy.db");
         let ledger = ledger_in(&path);
         ledger.apply(&[range(30, 40, 3)]).expect("it is written");
         let made = copy_ledger(&path, &copy).expect("it can be copied");
@@ -181,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_damaged_ledger_makes_no_copy() {
-        let (folder, path, copy) = scratch();
+        let (folder, path) = scratch();
+        let copy = folder.path().join("copy.db");
         let ledger = ledger_in(&path);
         ledger.db.execute("UPDATE ranges SET count = '77'", []).expect("it is SQL");
         let fault = copy_ledger(&path, &copy).expect_err("a row was altered").to_string();

@@ -165,17 +165,10 @@ mod tests {
     use std::fs;
 
     use rusqlite::Connection;
-    use tempfile::TempDir;
 
     use super::*;
-    use crate::tests::{ledger_in, open, range, read};
+    use crate::tests::{ledger_in, open, range, read, scratch};
     use crate::{CheckedLedger, Ledger};
-
-    fn scratch() -> (TempDir, PathBuf) {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        (folder, path)
-    }
 
     #[cfg(unix)]
     #[track_caller]

@@ -49,16 +49,14 @@ pub fn scrub(path: &Path) -> Result<ScrubReport> {
 #[cfg(test)]
 mod tests {
     use farm::JobState;
-    use tempfile::TempDir;
 
     use super::*;
     use crate::CheckedLedger;
-    use crate::tests::{ledger_in, range, state};
+    use crate::tests::{ledger_in, range, scratch, state};
 
     /// Reads a ledger of 30 ranges, after `harm` was done to it, and opens it.
-    fn after(harm: &str) -> (Result<ScrubReport>, Result<CheckedLedger>) {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
+    fn after(harm: &str) -> (Result<ScrubReport>, Result<()>) {
+        let (_folder, path) = scratch();
         let ledger = ledger_in(&path);
         // Every second range, because neighbours would become one.
         let ranges: Vec<_> = (0..29).map(|at| range(11 + 3 * at, 13 + 3 * at, 1)).collect();
@@ -68,7 +66,7 @@ mod tests {
         ledger.db.execute_batch(harm).expect("it is SQL");
         let scrubbed = scrub(&path);
         drop(ledger);
-        (scrubbed, CheckedLedger::open(&path))
+        (scrubbed, CheckedLedger::open(&path).map(drop))
     }
 
     #[test]

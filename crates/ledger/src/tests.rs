@@ -6,7 +6,7 @@ mod rows;
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
@@ -25,6 +25,13 @@ use super::{
 };
 
 pub(crate) const JOB: JobId = JobId(1);
+
+/// A folder, and the path of a ledger that is to be in it.
+pub(crate) fn scratch() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().expect("a temporary directory");
+    let path = folder.path().join("ledger.db");
+    (folder, path)
+}
 
 pub(crate) fn open(path: &Path) -> Result<Ledger, LedgerFault> {
     CheckedLedger::open(path)?.begin()

@@ -56,8 +56,7 @@ fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
 
 /// Lets a child die and checks the ledger. Returns `false` if the child lived to the end.
 fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let orders = format!("{} {kind} {point}", path.display());
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--exact", "tests::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])

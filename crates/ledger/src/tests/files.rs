@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let ledger = ledger_in(&path);
     let keep = "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
                 build, lease, busy_us, noted_at, checksum, ? FROM ranges";
@@ -47,8 +46,7 @@ const PLANTED: [(&str, &str); 8] = [
 
 #[test]
 fn a_ledger_of_another_format_or_with_more_or_larger_things_is_refused_and_not_changed() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (folder, path) = scratch();
     ledger_in(&path).close().expect("it can be closed");
     for (planted, said) in PLANTED {
         let altered = folder.path().join("altered.db");
@@ -69,8 +67,7 @@ fn a_ledger_of_another_format_or_with_more_or_larger_things_is_refused_and_not_c
 
 #[test]
 fn a_ledger_that_litestream_replicates_is_a_ledger_and_every_opening_has_its_own_number() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     ledger_in(&path).close().expect("it can be closed");
     let db = rusqlite::Connection::open(&path).expect("it is there");
     let its = "CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER);
@@ -86,8 +83,7 @@ fn a_ledger_that_litestream_replicates_is_a_ledger_and_every_opening_has_its_own
 /// the same as before.
 #[test]
 fn a_flipped_bit_never_becomes_another_count() {
-    let directory = TempDir::new().expect("a temporary directory");
-    let path = directory.path().join("ledger.db");
+    let (_directory, path) = scratch();
     let ledger = open(&path).expect("it opens");
     ledger.apply(&[new_job()]).expect("it is written");
     for start in 0..40 {
@@ -128,8 +124,7 @@ fn what_counts(jobs: &[RestoredJob]) -> Vec<(JobId, Plan, JobState, u128, Interv
 
 #[test]
 fn nothing_but_the_number_of_a_removed_job_is_left() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     // Given: three ranges that were counted twice, and one in dispute.
     let ledger = ledger_in(&path);
     let dispute =

@@ -1,6 +1,5 @@
 //! What is applied, refused, answered and read back.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
@@ -9,8 +8,7 @@ use crate::LedgerLock;
 
 #[test]
 fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let ledger = open(&path).expect("it opens");
     let by = |start, end, worker| range_by(start, end, 1, worker);
     let dispute = LedgerCommand::Dispute(report(interval(0, 10), 8), provenance("c"));
@@ -162,8 +160,7 @@ impl Wake for Successor {
 
 #[test]
 fn the_thread_answers_until_it_fails_and_then_says_why_and_leaves_the_ledger_to_others() {
-    let folder = TempDir::new().expect("a temporary directory");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let handle = spawn(ledger_in(&path));
     let mut events = handle.events;
     let send = |command| handle.requests.blocking_send(LedgerRequest::Farm(Asker::Farm, command));
@@ -187,8 +184,7 @@ fn the_thread_answers_until_it_fails_and_then_says_why_and_leaves_the_ledger_to_
 /// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.
 #[test]
 fn the_view_of_hours_tells_kinds_days_and_who_counted() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let ledger = ledger_in(&path);
     let hour = 3_600_000_000_i64;
     let device = Report { kernel: kernel("gpu"), ..report(interval(20, 30), 1) };

@@ -24,16 +24,12 @@ fn resolved(path: &str, reference: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     let mut folders: Vec<&str> = path.split('/').collect();
     folders.pop();
-    for part in reference.split_inclusive('/') {
-        match part {
-            "./" => {}
-            "../" => assert!(folders.len() > 1 && folders.pop().is_some(), "{reference} at {path}"),
-            name => folders.push(name.trim_end_matches('/')),
-        }
+    let mut rest = reference.trim_start_matches("./");
+    while let Some(above) = rest.strip_prefix("../") {
+        assert!(folders.len() > 1 && folders.pop().is_some(), "{reference} at {path}");
+        rest = above;
     }
-    if reference.ends_with('/') || reference.is_empty() {
-        folders.push("");
-    }
+    folders.push(rest);
     folders.join("/")
 }
 
@@ -537,16 +533,12 @@ impl Looking {
 
     /// What it hears until it has heard `words`; `None` if the stream ends before.
     async fn hear(&mut self, words: &str) -> Option<String> {
-        let patience = std::time::Duration::from_secs(60);
-        let heard = tokio::time::timeout(patience, self.hear_for_ever(words)).await;
-        heard.expect("it says so, or ends")
-    }
-
-    async fn hear_for_ever(&mut self, words: &str) -> Option<String> {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
         let mut heard = Vec::new();
         loop {
             let mut part = [0; 4_096];
-            let length = self.0.read(&mut part).await.expect("the connection is whole");
+            let read = tokio::time::timeout_at(deadline, self.0.read(&mut part)).await;
+            let length = read.expect("it says so, or ends").expect("the connection is whole");
             heard.extend_from_slice(&part[..length]);
             let text = String::from_utf8_lossy(&heard);
             if text.contains(words) {
