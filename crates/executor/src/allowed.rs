@@ -42,32 +42,26 @@ fn slurm_processors(variable: impl Fn(&str) -> Option<String>) -> Option<NonZero
 mod tests {
     use super::*;
 
-    fn of<'a>(variables: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
-        |wanted| {
-            let found = variables.iter().find(|(name, _)| *name == wanted);
-            found.map(|(_, value)| value.to_string())
-        }
-    }
-
     #[test]
-    fn a_job_of_slurm_has_the_memory_of_its_node_or_that_of_its_processors() {
+    fn a_job_of_slurm_has_what_slurm_gives_its_task_or_its_node() {
         const MIB: u64 = 1 << 20;
         let on_four = ("SLURM_CPUS_ON_NODE", "4");
-        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_NODE", "500"), on_four])), Some(500 * MIB));
-        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_CPU", "200"), on_four])), Some(800 * MIB));
-        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_CPU", "200")])), Some(200 * MIB));
-        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_NODE", "0"), on_four])), None, "all of it");
-        assert_eq!(slurm_memory(of(&[on_four])), None);
-    }
-
-    #[test]
-    fn a_task_of_slurm_has_its_own_processors_or_those_of_the_job() {
-        let processors =
-            |variables: &[(&str, &str)]| slurm_processors(of(variables)).map(NonZero::get);
-        let on_four = ("SLURM_CPUS_ON_NODE", "4");
-        assert_eq!(processors(&[("SLURM_CPUS_PER_TASK", "2"), on_four]), Some(2));
-        assert_eq!(processors(&[on_four]), Some(4));
-        assert_eq!(processors(&[("SLURM_CPUS_ON_NODE", "some")]), None);
-        assert_eq!(processors(&[]), None);
+        for (variables, mebibytes, processors) in [
+            (&[("SLURM_MEM_PER_NODE", "500"), on_four][..], Some(500), Some(4)),
+            (&[("SLURM_MEM_PER_CPU", "200"), on_four], Some(800), Some(4)),
+            (&[("SLURM_MEM_PER_CPU", "200")], Some(200), None),
+            (&[("SLURM_MEM_PER_NODE", "0"), on_four], None, Some(4)),
+            (&[("SLURM_CPUS_PER_TASK", "2"), on_four], None, Some(2)),
+            (&[("SLURM_CPUS_ON_NODE", "some")], None, None),
+            (&[], None, None),
+        ] {
+            let variable = |wanted: &str| {
+                let found = variables.iter().find(|(name, _)| *name == wanted);
+                found.map(|(_, value)| value.to_string())
+            };
+            let memory = mebibytes.map(|mebibytes: u64| mebibytes * MIB);
+            assert_eq!(slurm_memory(variable), memory, "{variables:?}");
+            assert_eq!(slurm_processors(variable).map(NonZero::get), processors, "{variables:?}");
+        }
     }
 }

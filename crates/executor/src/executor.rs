@@ -288,10 +288,30 @@ mod tests {
     type Parts = mpsc::Receiver<Result<Report, gpu::Error>>;
 
     fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
+        start_with(Devices::default(), threads, backend, memory)
+    }
+
+    fn start_with(
+        devices: Devices,
+        threads: usize,
+        backend: Backend,
+        memory: u64,
+    ) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
         let deliver = move |report| sender.send(report).is_ok();
-        (Executor::start(threads, backend, Devices::default(), memory, deliver), parts)
+        (Executor::start(threads, backend, devices, memory, deliver), parts)
+    }
+
+    /// The next parts, until they have this many tasks.
+    fn next_parts(parts: &Parts, mut tasks: u64) -> Vec<Report> {
+        let mut all = Vec::new();
+        while tasks > 0 {
+            let part = parts.recv().expect("threads run").expect("tasks are right");
+            tasks -= part.range.len();
+            all.push(part);
+        }
+        all
     }
 
     fn lease(lease: u64, plan: Plan) -> Lease {
@@ -312,42 +332,25 @@ mod tests {
     }
 
     #[test]
-    fn parts_tile_the_lease_and_sum_to_the_total() {
-        let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
-        let total = Kernel::new(Backend::Reference, 10, plan.method)
-            .expect("there is such a kernel")
-            .count(&tasks);
-        let (executor, parts) = start(3, Backend::detect(), MEMORY);
-        push(&executor, lease(1, plan), tasks);
-
-        let mut counted: Vec<Report> = Vec::new();
-        while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
-            counted.push(parts.recv().expect("threads run").expect("tasks are right"));
-        }
-
-        counted.sort_by_key(|part| part.range.start());
-        let ends = counted.iter().map(|part| part.range.end());
-        let starts = counted.iter().map(|part| part.range.start());
-        assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
-        assert_eq!(Ok(counted.iter().map(|part| part.checked_count.count).sum()), total);
-    }
-
-    #[test]
-    fn parts_of_halves_tell_what_each_task_counts_and_others_do_not() {
+    fn parts_tile_the_lease_sum_to_the_total_and_tell_what_each_task_of_halves_counts() {
         for (method, is_reported) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
             let (plan, tasks) = all_tasks(10, method);
-            let (executor, parts) = start(2, Backend::detect(), MEMORY);
+            let (executor, parts) = start(3, Backend::detect(), MEMORY);
             push(&executor, lease(1, plan), tasks);
-            let mut left = plan.tasks;
-            while left > 0 {
-                let part = parts.recv().expect("threads run").expect("tasks are right");
-                left -= part.range.len();
+
+            let mut counted = next_parts(&parts, plan.tasks);
+
+            counted.sort_by_key(|part| part.range.start());
+            let ends = counted.iter().map(|part| part.range.end());
+            let starts = counted.iter().map(|part| part.range.start());
+            assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
+            let total: u64 = counted.iter().map(|part| part.checked_count.count).sum();
+            assert_eq!(u128::from(total), vectors::total(10));
+            for part in counted {
                 assert_eq!(!part.task_counts.are_omitted(), is_reported, "{part:?}");
-                let plan = plan.fingerprint();
-                assert!(
-                    part.task_counts.add_up_to(plan, part.range, part.checked_count),
-                    "{part:?}"
-                );
+                let Report { range, checked_count, .. } = part;
+                let add_up = part.task_counts.add_up_to(plan.fingerprint(), range, checked_count);
+                assert!(add_up, "{part:?}");
             }
         }
     }
@@ -367,14 +370,6 @@ mod tests {
         Devices::new(vec![device(98), device(99)], None, are_required)
     }
 
-    fn parts_without_devices(threads: usize, are_required: bool) -> (Executor, Parts) {
-        let threads = NonZero::new(threads).expect("it is not 0");
-        let (sender, parts) = mpsc::channel();
-        let deliver = move |report| sender.send(report).is_ok();
-        let devices = missing_devices(are_required);
-        (Executor::start(threads, Backend::detect(), devices, MEMORY, deliver), parts)
-    }
-
     #[test]
     fn what_a_lost_device_was_to_count_is_counted_by_the_processor() {
         let index =
@@ -386,14 +381,10 @@ mod tests {
         let sum = kernel.expect("there is such a kernel").count(&tasks);
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
-            let (executor, parts) = parts_without_devices(threads, false);
+            let (executor, parts) =
+                start_with(missing_devices(false), threads, Backend::detect(), MEMORY);
             executor.push(lease(1, plan), 100, tasks.clone()).expect("a thread fits");
-            let (mut counted, mut left) = (0, 12);
-            while left > 0 {
-                let part = parts.recv().expect("threads run").expect("the processor counts");
-                left -= part.range.len();
-                counted += part.checked_count.count;
-            }
+            let counted = next_parts(&parts, 12).iter().map(|part| part.checked_count.count).sum();
             assert_eq!(Ok(counted), sum, "{threads} threads");
         }
     }
@@ -412,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_required_and_fails_counts_nothing() {
-        let (executor, parts) = parts_without_devices(2, true);
+        let (executor, parts) = start_with(missing_devices(true), 2, Backend::detect(), MEMORY);
         let (plan, tasks) = all_tasks(10, Method::Halves);
         push(&executor, lease(1, plan), tasks);
         let failure = parts.recv().expect("threads run").expect_err("there is no device");
@@ -448,11 +439,7 @@ mod tests {
         let (executor, parts) = start(8 * processors, Backend::Portable, MEMORY);
         let begun = Instant::now();
         push(&executor, lease(1, plan), tasks);
-        let (mut left, mut busy_us) = (plan.tasks, 0);
-        while left > 0 {
-            let part = parts.recv().expect("it runs").expect("tasks are right");
-            (left, busy_us) = (left - part.range.len(), busy_us + part.busy_us);
-        }
+        let busy_us = next_parts(&parts, plan.tasks).iter().map(|part| part.busy_us).sum();
         let (busy, elapsed) = (Duration::from_micros(busy_us), begun.elapsed());
         assert!(busy <= elapsed * processors as u32, "{busy:?} of {processors} x {elapsed:?}");
     }
@@ -498,24 +485,17 @@ mod tests {
         let memory = need(&jobs[0]).max(need(&jobs[1]));
         let (executor, parts) = start(3, Backend::detect(), memory);
         let mut left = 0;
-        for (id, (plan, tasks)) in (1..).zip(jobs.clone()) {
+        for (id, (plan, tasks)) in (1..).zip(jobs) {
             left += plan.tasks;
             push(&executor, lease(id, plan), tasks);
         }
 
         let mut totals = [0, 0];
-        while left > 0 {
-            let part = parts.recv().expect("threads run").expect("tasks are right");
-            left -= part.range.len();
-            totals[part.lease.0 as usize - 1] += part.checked_count.count;
+        for part in next_parts(&parts, left) {
+            totals[part.lease.0 as usize - 1] += u128::from(part.checked_count.count);
         }
 
-        let alone = |(plan, tasks): &(Plan, Vec<Task>)| {
-            let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method)
-                .expect("there is such a kernel");
-            kernel.count(tasks).expect("tasks are right")
-        };
-        assert_eq!(totals, jobs.each_ref().map(alone));
+        assert_eq!(totals, [14, 15].map(vectors::total));
     }
 
     #[test]

@@ -130,20 +130,12 @@ mod tests {
 
     use super::*;
     use crate::CheckedLedger;
-    #[cfg(unix)]
-    use crate::LedgerRequest;
-    use crate::tests::{ledger_in, range, read};
+    use crate::tests::{ledger_in, range, read, scratch};
 
     fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64)> {
         let draft = Draft::begin(to)?;
         draft.copy_from(from)?;
         draft.finish()
-    }
-
-    fn scratch() -> (TempDir, PathBuf, PathBuf) {
-        let folder = TempDir::new().expect("a temporary directory");
-        let [ledger, copy] = ["ledger.db", "copy.db"].map(|name| folder.path().join(name));
-        (folder, ledger, copy)
     }
 
     fn files(folder: &TempDir) -> Vec<String> {
@@ -156,43 +148,38 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_in_use_is_copied_as_it_is_at_one_moment_into_one_file() {
-        let (folder, path, copy) = scratch();
+    fn a_ledger_in_use_is_copied_as_it_is_at_one_moment_into_one_file_that_is_never_replaced() {
+        let (folder, path) = scratch();
+        let copy = folder.path().join("copy.db");
         let ledger = ledger_in(&path);
         ledger.apply(&[range(30, 40, 3)]).expect("it is written");
         let made = copy_ledger(&path, &copy).expect("it can be copied");
         ledger.apply(&[range(40, 50, 4)]).expect("the ledger goes on");
 
         assert_eq!(made.0.jobs, 1);
-        assert_eq!(made.1, fs::metadata(&copy).expect("it is there").len());
-        assert!(files(&folder).iter().all(|name| !name.contains("copy.db-")), "one file");
+        let (before, fault) = (fs::read(&copy).expect("it is there"), copy_ledger(&path, &copy));
+        assert_eq!(made.1, before.len() as u64);
+        let fault = fault.expect_err("it is there").to_string();
+        assert!(fault.contains("replaces no file"), "{fault}");
+        assert!(fs::read(&copy).expect("it is there") == before);
+        let is_ours = |name: &String| !name.contains("copy.db-") && !name.contains("draft");
+        assert!(files(&folder).iter().all(is_ours), "one file");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&copy).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
         let restored = CheckedLedger::open(&copy).and_then(CheckedLedger::begin);
         let restored = restored.expect("it is whole");
         let (here, there) = (read(&ledger), read(&restored));
         assert_eq!(here[0].total, there[0].total + 4);
     }
 
-    #[cfg(unix)]
-    #[test]
-    fn a_copy_is_its_owners_only_and_replaces_nothing() {
-        use std::os::unix::fs::PermissionsExt;
-        let (folder, path, copy) = scratch();
-        let ledger = ledger_in(&path);
-        copy_ledger(&path, &copy).expect("it can be copied");
-        let mode = fs::metadata(&copy).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-
-        let before = fs::read(&copy).expect("it is there");
-        let fault = copy_ledger(&path, &copy).expect_err("it is there").to_string();
-        assert!(fault.contains("replaces no file"), "{fault}");
-        assert!(fs::read(&copy).expect("it is there") == before);
-        ledger.serve(&[LedgerRequest::Look]).expect("nothing has happened to the ledger");
-        assert!(!files(&folder).iter().any(|name| name.contains("draft")));
-    }
-
     #[test]
     fn a_damaged_ledger_makes_no_copy() {
-        let (folder, path, copy) = scratch();
+        let (folder, path) = scratch();
+        let copy = folder.path().join("copy.db");
         let ledger = ledger_in(&path);
         ledger.db.execute("UPDATE ranges SET count = '77'", []).expect("it is SQL");
         let fault = copy_ledger(&path, &copy).expect_err("a row was altered").to_string();

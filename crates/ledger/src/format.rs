@@ -123,35 +123,3 @@ fn check_schema(db: &Connection) -> Result<()> {
         None => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use tempfile::TempDir;
-
-    use super::*;
-    use crate::tests::ledger_in;
-    use crate::{CheckedLedger, Evidence};
-
-    #[test]
-    fn a_ledger_of_another_format_is_refused_by_its_number_and_stays_as_it_is() {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        ledger_in(&path).close().expect("it can be closed");
-        for other in [0, FORMAT + 1] {
-            let db = Connection::open(&path).expect("it is there");
-            db.pragma_update(None, "user_version", other).expect("it can be written");
-            drop(db);
-            let before = std::fs::read(&path).expect("it is there");
-            let faults = [
-                CheckedLedger::open(&path).expect_err("it has another format"),
-                Evidence::open(&path).expect_err("it has another format"),
-            ];
-            for fault in faults {
-                let said = fault.to_string();
-                assert!(said.contains(&format!("its format is {other},")), "{said}");
-                assert!(matches!(fault, LedgerFault::Version(_)), "{fault:?}");
-            }
-            assert!(std::fs::read(&path).expect("it is there") == before, "no byte has changed");
-        }
-    }
-}

@@ -165,21 +165,10 @@ mod tests {
     use std::fs;
 
     use rusqlite::Connection;
-    use tempfile::TempDir;
 
     use super::*;
-    use crate::tests::{ledger_in, range, read};
+    use crate::tests::{ledger_in, open, range, read, scratch};
     use crate::{CheckedLedger, Ledger};
-
-    fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-        CheckedLedger::open(path)?.begin()
-    }
-
-    fn scratch() -> (TempDir, PathBuf) {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        (folder, path)
-    }
 
     #[cfg(unix)]
     #[track_caller]
@@ -208,6 +197,8 @@ mod tests {
         let (folder, path) = scratch();
         let link = folder.path().join("link.db");
         ledger_in(&path).close().expect("it can be closed");
+        let files = fs::read_dir(folder.path()).expect("it is there");
+        assert_eq!(files.count(), 1, "a ledger that was closed is one file");
         std::os::unix::fs::symlink(&path, &link).expect("it can have a link");
         let ledger = open(&link).expect("it is a ledger");
         ledger.serve(&[]).expect("nothing has changed");
@@ -276,19 +267,11 @@ mod tests {
         let link = folder.path().join("link.db");
         std::os::unix::fs::symlink(&path, &link).expect("it can have a link");
         let _ledger = ledger_in(&link);
-        let mode = fs::metadata(&path).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        for file in [&log(&path), &with_suffix(&path, "-lock"), &path] {
+            let mode = fs::metadata(file).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
         assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)), "it is one ledger");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_ledger_that_was_closed_is_one_file() {
-        let (folder, path) = scratch();
-        ledger_in(&path).close().expect("it can be closed");
-        let files = fs::read_dir(folder.path()).expect("it is there");
-        let names: Vec<_> = files.map(|file| file.expect("it is there").path()).collect();
-        assert_eq!(names, [path]);
     }
 
     /// A process may have opened the file of the lock just before its owner removed it.
@@ -304,17 +287,5 @@ mod tests {
         let _ledger = ledger_in(&path);
         assert!(!is_named(&file, &name), "another file has the name");
         assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_new_ledger_is_its_owners_only() {
-        use std::os::unix::fs::PermissionsExt;
-        let (_folder, path) = scratch();
-        let _ledger = ledger_in(&path);
-        for file in [log(&path), with_suffix(&path, "-lock"), path] {
-            let mode = fs::metadata(file).expect("it is there").permissions().mode();
-            assert_eq!(mode & 0o777, 0o600);
-        }
     }
 }

@@ -49,15 +49,14 @@ pub fn scrub(path: &Path) -> Result<ScrubReport> {
 #[cfg(test)]
 mod tests {
     use farm::JobState;
-    use tempfile::TempDir;
 
     use super::*;
-    use crate::tests::{ledger_in, range, state};
+    use crate::CheckedLedger;
+    use crate::tests::{ledger_in, range, scratch, state};
 
-    /// Reads a ledger of 30 ranges, after `harm` was done to it.
-    fn scrubbed(harm: &str) -> Result<ScrubReport, LedgerFault> {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
+    /// Reads a ledger of 30 ranges, after `harm` was done to it, and opens it.
+    fn after(harm: &str) -> (Result<ScrubReport>, Result<()>) {
+        let (_folder, path) = scratch();
         let ledger = ledger_in(&path);
         // Every second range, because neighbours would become one.
         let ranges: Vec<_> = (0..29).map(|at| range(11 + 3 * at, 13 + 3 * at, 1)).collect();
@@ -65,17 +64,16 @@ mod tests {
         ledger.apply(&[state(JobState::Paused)]).expect("it is written");
         ledger.db.pragma_update(None, "foreign_keys", false).expect("it is SQL");
         ledger.db.execute_batch(harm).expect("it is SQL");
-        scrub(&path)
+        let scrubbed = scrub(&path);
+        drop(ledger);
+        (scrubbed, CheckedLedger::open(&path).map(drop))
     }
 
     #[test]
-    fn a_sound_ledger_is_read_whole() {
+    fn a_sound_ledger_is_read_whole_and_damage_is_found_wherever_it_is() {
         let expected = ScrubReport { jobs: 1, ranges: 30, ..ScrubReport::default() };
-        assert_eq!(scrubbed("").expect("it is sound"), expected);
-    }
+        assert_eq!(after("").0.expect("it is sound"), expected);
 
-    #[test]
-    fn damage_is_found_wherever_it_is() {
         let columns =
             "job, first, past, count, residue, digest, kernel, owner, machine, worker, build";
         let second = format!(
@@ -83,30 +81,44 @@ mod tests {
              WHERE first = 32;"
         );
         let other = "UPDATE ranges SET audit = 2 WHERE first = 50;";
-        for (harm, word) in [
-            ("UPDATE ranges SET count = '2' WHERE first = 20", "ordinal 20 that was altered"),
-            ("UPDATE ranges SET audit = 2 WHERE first = 20", "1 ranges are said to be confirmed"),
-            ("UPDATE ranges SET kernel = 'abacus' WHERE first = 20", "ordinal 20 by a kernel"),
+        for (harm, word, is_found_on_opening) in [
+            ("UPDATE ranges SET count = '2' WHERE first = 20", "ordinal 20 that was altered", true),
+            (
+                "UPDATE ranges SET audit = 2 WHERE first = 20",
+                "1 ranges are said to be confirmed",
+                true,
+            ),
+            (
+                "UPDATE ranges SET kernel = 'abacus' WHERE first = 20",
+                "ordinal 20 by a kernel",
+                true,
+            ),
             (
                 "UPDATE ranges SET task_counts = zeroblob(7) WHERE first = 20",
                 "[20, 22) were altered",
+                false,
             ),
-            ("UPDATE jobs SET total = '1', state = 'done'", "job 1"),
-            ("UPDATE jobs SET total = '1'", "job 1"),
-            ("UPDATE jobs SET state = 'asleep'", "unknown state"),
-            ("DELETE FROM jobs", "rows of jobs"),
+            ("UPDATE jobs SET total = '1', state = 'done'", "job 1", true),
+            ("UPDATE jobs SET total = '1'", "job 1", true),
+            ("UPDATE jobs SET state = 'asleep'", "unknown state", true),
+            ("DELETE FROM jobs", "rows of jobs", true),
             (
                 &format!(
                     "INSERT INTO disputes SELECT {columns}, lease + 1, busy_us, noted_at, checksum, 0 \
                      FROM ranges WHERE first = 32"
                 ),
                 "ordinal 32 that was altered",
+                true,
             ),
-            (&second, "0 ranges are said to be confirmed"),
-            (&format!("{second}{other}"), "[50, 52) is said to be confirmed, and is not"),
+            (&second, "0 ranges are said to be confirmed", true),
+            (&format!("{second}{other}"), "[50, 52) is said to be confirmed, and is not", false),
         ] {
-            let damage = scrubbed(harm).expect_err(harm).to_string();
+            let (scrubbed, opened) = after(harm);
+            let damage = scrubbed.expect_err(harm).to_string();
             assert!(damage.contains(word), "{word}: {damage}");
+            let found = opened.err().map(|fault| fault.to_string());
+            assert_eq!(found.is_some(), is_found_on_opening, "{harm}: {found:?}");
+            assert!(found.is_none_or(|found| found.contains(word)), "{harm}");
         }
     }
 }

@@ -35,60 +35,40 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
-        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem,
-        Provenance, Report, Slice,
+        AuditScope, CheckedCount, EvidenceRecord, Ground, LeaseId, LedgerCommand, Method, Plan,
+        Problem, Report,
     };
     use tempfile::TempDir;
 
     use super::*;
+    use crate::tests::{JOB, everything, interval, job_of, kernel, principal, provenance, scratch};
     use crate::{CheckedLedger, Draft, Evidence, Ledger, LedgerFault, join_ledgers, scrub};
 
-    const JOB: JobId = JobId(1);
-    const TASKS: u64 = 12;
-
     fn plan() -> Plan {
-        Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: TASKS }
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 12 }
     }
 
     /// A report of a range, each of whose tasks counts 10 and its ordinal, and `more`.
     fn report(first: u64, past: u64, more: u64) -> Report {
-        let range = Range::new(first, past).expect("not empty");
+        let (range, fingerprint) = (interval(first, past), plan().fingerprint());
         let counts: Vec<u64> = (first..past).map(|at| 10 + at + more).collect();
-        let with = |sum: CheckedCount, (at, &count)| sum.with(plan().fingerprint(), at, count);
+        let with = |sum: CheckedCount, (at, &count)| sum.with(fingerprint, at, count);
         let checked_count = (first..past).zip(&counts).try_fold(CheckedCount::EMPTY, with);
-        Report {
-            job: JOB,
-            fingerprint: plan().fingerprint(),
-            lease: LeaseId(1 + first),
-            token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
-            range,
-            checked_count: checked_count.expect("it is small"),
-            task_counts: TaskCounts::new(&counts),
-            kernel: KernelName::new("avx2").expect("there is one"),
-            busy_us: 1,
-        }
-    }
-
-    fn by(machine: &str) -> Provenance {
-        let principal = Principal { owner: "lab".into(), machine: machine.into() };
-        Provenance { principal, worker: machine.into(), build: "1".into() }
+        let (checked_count, task_counts) =
+            (checked_count.expect("it is small"), TaskCounts::new(&counts));
+        let lease = LeaseId(1 + first);
+        let of_another_plan = crate::tests::report(range, 0);
+        Report { fingerprint, lease, checked_count, task_counts, ..of_another_plan }
     }
 
     fn accept(report: Report, machine: &str) -> LedgerCommand {
-        LedgerCommand::Accept { report, provenance: by(machine), audit: false }
+        LedgerCommand::Accept { report, provenance: provenance(machine), audit: false }
     }
 
     /// A ledger that has done this, each for itself.
     fn ledger_of(path: &Path, commands: impl IntoIterator<Item = LedgerCommand>) -> Ledger {
         let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
-        let (origin, plan, slice) = (Origin::default(), plan(), Slice::ALL);
-        let new = LedgerCommand::CreateJob {
-            job: JOB,
-            spec: JobSpec { origin, plan, slice, priority: 0 },
-            audit: None,
-        };
-        for command in std::iter::once(new).chain(commands) {
+        for command in std::iter::once(job_of(plan())).chain(commands) {
             ledger.apply(&[command]).expect("it fits the rows");
         }
         ledger
@@ -107,69 +87,78 @@ mod tests {
     }
 
     #[test]
-    fn what_each_task_counts_is_read_back_with_its_row_if_it_was_told() {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        let omitted = Report { task_counts: TaskCounts::default(), ..report(3, 5, 0) };
-        let accepted = [accept(report(0, 3, 0), "a"), accept(omitted, "a")];
-        drop(ledger_of(&path, accepted));
-        assert_eq!(reported(&path).expect("it is sound"), [vec![10, 11, 12], vec![]]);
+    fn a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_counts_or_none() {
+        let (_folder, path) = scratch();
+        let told = |at| Report { lease: LeaseId(1), ..report(at, at + 1, 0) };
+        let untold = |at| Report { task_counts: TaskCounts::default(), ..told(at) };
+        let reports = [told(1), told(0), told(3), told(2), told(6), untold(7), untold(8)];
+        drop(ledger_of(&path, reports.map(|report| accept(report, "a"))));
+        let rows = reported(&path).expect("it is sound");
+        assert_eq!(rows, [vec![10, 11, 12, 13], vec![16], vec![]]);
+        scrub(&path).expect("it is sound");
     }
 
     #[test]
     fn counts_that_were_altered_are_noticed_and_lost_ones_are_omitted() {
-        let other = 99_u64.to_le_bytes();
-        let other = other.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
-        for (harm, noticed) in [
-            (
-                format!(
-                    "UPDATE ranges SET task_counts = CAST(x'{other}' || substr(task_counts, 9) AS BLOB)"
-                ),
-                &["[0, 3) were altered"][..],
-            ),
-            ("UPDATE ranges SET task_counts = substr(task_counts, 2)".into(), &["[0, 3) were"]),
-            ("UPDATE ranges SET task_counts = substr(task_counts, 9)".into(), &["[0, 3) were"]),
-            ("UPDATE ranges SET task_counts = zeroblob(0)".into(), &["[0, 3) were altered"]),
-            ("UPDATE ranges SET task_counts = NULL".into(), &[]),
+        let other = format!("x'{:016X}'", 99_u64.swap_bytes());
+        let other = format!("CAST({other} || substr(task_counts, 9) AS BLOB)");
+        for (harm, is_noticed) in [
+            (other.as_str(), true),
+            ("substr(task_counts, 2)", true),
+            ("substr(task_counts, 9)", true),
+            ("zeroblob(0)", true),
+            ("NULL", false),
         ] {
-            let folder = TempDir::new().expect("a temporary directory");
-            let path = folder.path().join("ledger.db");
+            let (folder, path) = scratch();
             let ledger = ledger_of(&path, [accept(report(0, 3, 0), "a")]);
+            let harm = format!("UPDATE ranges SET task_counts = {harm}");
             ledger.db.execute_batch(&harm).expect("it is SQL");
             drop(ledger);
             let copied = Draft::begin(&folder.path().join("copy")).and_then(|draft| {
                 draft.copy_from(&path)?;
                 draft.finish()
             });
-            assert_eq!(copied.is_err(), !noticed.is_empty(), "a copy is sound or is none");
-            let faults = [reported(&path).err(), scrub(&path).err()].into_iter().flatten();
-            let faults: Vec<String> = faults.map(|fault| fault.to_string()).collect();
-            for words in noticed {
-                assert!(faults.iter().all(|fault| fault.contains(words)), "{faults:?}: {words}");
+            assert_eq!(copied.is_err(), is_noticed, "a copy is sound or is none");
+            for fault in [reported(&path).err(), scrub(&path).err()] {
+                let fault = fault.map(|fault| fault.to_string());
+                assert_eq!(fault.is_some(), is_noticed, "{harm}: {fault:?}");
+                assert!(fault.is_none_or(|fault| fault.contains("[0, 3) were altered")), "{harm}");
             }
-            assert_eq!(faults.len(), 2 * noticed.len(), "{harm}: {faults:?}");
         }
     }
 
+    /// The session has seen that two counts add up to one digest. Whoever is free to choose counts can find others that do.
     #[test]
-    fn they_go_with_their_row_and_come_with_the_one_that_replaces_it() {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        let dispute = LedgerCommand::Dispute(report(3, 6, 0), by("b"));
-        let wrong = vec![by("a").principal.party(AuditScope::Machines)];
+    fn they_go_with_their_row_with_trust_and_if_a_second_count_tells_others() {
+        let party = principal("a").party(AuditScope::Machines);
+        let dispute = LedgerCommand::Dispute(report(3, 6, 0), provenance("b"));
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
-            provenance: by("c"),
-            wrong,
+            provenance: provenance("c"),
+            wrong: vec![party.clone()],
             ground: Ground::OwnMachines,
         };
-        let accepted = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a")];
-        drop(ledger_of(&path, accepted.into_iter().chain([dispute, settle])));
-        assert_eq!(
-            reported(&path).expect("it is sound"),
-            [[13, 14, 15]],
-            "what `a` counted is gone"
-        );
+        let settled = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a"), dispute, settle];
+        let policy = everything(1, false);
+        let audit = LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
+        let twice = |task_counts| {
+            let second = Report { kernel: kernel("portable"), task_counts, ..report(0, 3, 0) };
+            let confirm = LedgerCommand::Confirm(second, provenance("b"));
+            vec![accept(report(0, 3, 0), "a"), audit.clone(), confirm]
+        };
+        let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
+        for (done, expected) in [
+            (settled.to_vec(), [vec![13, 14, 15]]),
+            (twice(report(0, 3, 0).task_counts), [vec![10, 11, 12]]),
+            (twice(TaskCounts::default()), [vec![10, 11, 12]]),
+            (twice(TaskCounts::new(&[11, 10, 12])), [vec![]]),
+            // Its sum was confirmed: the row stays.
+            ([twice(TaskCounts::default()), vec![distrust]].concat(), [vec![]]),
+        ] {
+            let (_folder, path) = scratch();
+            drop(ledger_of(&path, done));
+            assert_eq!(reported(&path).expect("it is sound"), expected);
+        }
     }
 
     #[test]
@@ -180,47 +169,5 @@ mod tests {
         drop(ledger_of(&two, [accept(report(0, 3, 0), "b"), accept(report(5, 7, 0), "b")]));
         join_ledgers(&[one, two], &into).expect("they agree");
         assert_eq!(reported(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
-    }
-
-    fn everything() -> AuditPolicy {
-        let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
-        AuditPolicy { share_ppm, seed: 1, by_search: false, across }
-    }
-
-    /// A ledger whose only row has a second count that has told this.
-    fn reported_twice(path: &Path, task_counts: TaskCounts) -> Ledger {
-        let audit =
-            LedgerCommand::RequestAudit { job: JOB, policy: everything(), by: "lab".into() };
-        let kernel = KernelName::new("portable").expect("there is one");
-        let second = Report { kernel, task_counts, ..report(0, 3, 0) };
-        let confirm = LedgerCommand::Confirm(second, by("b"));
-        ledger_of(path, [accept(report(0, 3, 0), "a"), audit, confirm])
-    }
-
-    /// The session has seen that both add up to one digest. Whoever is free to choose counts can find others that do.
-    #[test]
-    fn a_second_count_that_tells_other_counts_leaves_none() {
-        for (second, expected) in [
-            (report(0, 3, 0).task_counts, vec![10, 11, 12]),
-            (TaskCounts::default(), vec![10, 11, 12]),
-            (TaskCounts::new(&[11, 10, 12]), vec![]),
-        ] {
-            let folder = TempDir::new().expect("a temporary directory");
-            let path = folder.path().join("ledger.db");
-            drop(reported_twice(&path, second));
-            assert_eq!(reported(&path).expect("it is sound"), [expected]);
-        }
-    }
-
-    #[test]
-    fn what_a_liar_has_told_goes_although_its_sum_was_confirmed() {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        let ledger = reported_twice(&path, TaskCounts::default());
-        let party = by("a").principal.party(AuditScope::Machines);
-        let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
-        ledger.apply(&[distrust]).expect("there is a reason");
-        drop(ledger);
-        assert_eq!(reported(&path).expect("it is sound"), [Vec::<u64>::new()], "the row stays");
     }
 }

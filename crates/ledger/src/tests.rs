@@ -2,34 +2,38 @@
 
 mod crashes;
 mod files;
-mod removal;
 mod rows;
-mod with_farm;
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Asker, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Credit,
-    CreditOf, Distrusted, Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, JobChange,
-    JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseToken,
-    LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Provenance,
-    Range, Report, Request, RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts,
-    WorkerMessage,
+    Asker, AuditPolicy, AuditScope, Change, CheckedCount, Config, Credit, CreditOf, Distrusted,
+    Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, IntervalSet, JobChange, JobId,
+    JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerAnswer,
+    LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Provenance, Range, Report,
+    Request, RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 
 use super::store::SqlStore;
 use super::{
     CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, LedgerView, scrub,
-    spawn,
+    spawn, with_suffix,
 };
 
-const JOB: JobId = JobId(1);
+pub(crate) const JOB: JobId = JobId(1);
 
-fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+/// A folder, and the path of a ledger that is to be in it.
+pub(crate) fn scratch() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().expect("a temporary directory");
+    let path = folder.path().join("ledger.db");
+    (folder, path)
+}
+
+pub(crate) fn open(path: &Path) -> Result<Ledger, LedgerFault> {
     CheckedLedger::open(path)?.begin()
 }
 
@@ -65,13 +69,13 @@ pub(crate) fn read(ledger: &Ledger) -> [RestoredJob; 1] {
 }
 
 fn new_job() -> LedgerCommand {
-    let (plan, slice) = (plan(), Slice::ALL);
+    job_of(plan())
+}
+
+pub(crate) fn job_of(plan: Plan) -> LedgerCommand {
     let origin = Origin { owner: OWNER.into(), key: Some("first".into()) };
-    LedgerCommand::CreateJob {
-        job: JOB,
-        spec: JobSpec { origin, plan, slice, priority: 3 },
-        audit: None,
-    }
+    let spec = JobSpec { origin, plan, slice: Slice::ALL, priority: 3 };
+    LedgerCommand::CreateJob { job: JOB, spec, audit: None }
 }
 
 pub(crate) fn state(state: JobState) -> LedgerCommand {
@@ -83,12 +87,15 @@ pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
 }
 
 fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
-    let provenance =
-        Provenance { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
-    LedgerCommand::Accept { report: report(interval(start, end), count), provenance, audit: false }
+    let (report, provenance) = (report(interval(start, end), count), provenance(worker));
+    LedgerCommand::Accept { report, provenance, audit: false }
 }
 
-fn report(range: Range, count: u64) -> Report {
+pub(crate) fn provenance(worker: &str) -> Provenance {
+    Provenance { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() }
+}
+
+pub(crate) fn report(range: Range, count: u64) -> Report {
     Report {
         job: JOB,
         fingerprint: fingerprint(),
@@ -115,7 +122,7 @@ const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
 
 const OWNER: &str = "owner";
 
-fn principal(worker: &str) -> Principal {
+pub(crate) fn principal(worker: &str) -> Principal {
     Principal { owner: OWNER.into(), machine: worker.into() }
 }
 
@@ -123,15 +130,15 @@ fn key() -> LeaseKey {
     LeaseKey::new([4; 32])
 }
 
-fn everything(seed: u64, by_search: bool) -> AuditPolicy {
+pub(crate) fn everything(seed: u64, by_search: bool) -> AuditPolicy {
     let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
     AuditPolicy { share_ppm, seed, by_search, across }
 }
 
-fn kernel(name: &str) -> KernelName {
+pub(crate) fn kernel(name: &str) -> KernelName {
     KernelName::new(name).expect("there is such a kernel")
 }
 
-fn interval(start: u64, end: u64) -> Range {
+pub(crate) fn interval(start: u64, end: u64) -> Range {
     Range::new(start, end).expect("not empty")
 }

@@ -125,20 +125,3 @@ fn document(title: &str, root: &str, live: Option<&str>, header: &Markup, body: 
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_page_has_a_link_that_a_prefix_would_break() {
-        for path in ["/", "/jobs/1", "/jobs/1/pause"] {
-            let html = fault(404, "there is no such page", &root(path)).into_string();
-            assert!(!html.split('"').any(|text| text.starts_with('/')), "{html}");
-        }
-        assert_eq!(
-            ["/", "/login", "/jobs/1", "/jobs/1/pause"].map(root),
-            ["", "", "../", "../../"]
-        );
-    }
-}

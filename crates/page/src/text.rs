@@ -118,17 +118,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_from_the_right() {
+    fn numbers_are_grouped_or_have_three_digits_or_are_a_percentage() {
         let spaced = |number: u128| grouped(number).replace('\u{202f}', " ");
         assert_eq!([0, 999, 1_000, 14_772_512].map(spaced), ["0", "999", "1 000", "14 772 512"]);
-    }
 
-    #[test]
-    fn short_numbers_have_three_digits() {
         let plain = |number: f64| short(number).replace('\u{a0}', " ");
         let none: f64 = [].iter().sum();
         let texts = [none, 0.25, 12.34, 999.4, 999.6, 1.0e6, 2.0e20, 1.0e25].map(plain);
         assert_eq!(texts, ["0", "0.25", "12.3", "999", "1.00 k", "1.00 M", "200 E", "10000 Z"]);
+
+        let texts = [(0, 3), (1, 3), (9_999_999, 10_000_000), (3, 3), (0, 0)];
+        let texts = texts.map(|(part, whole)| percent(part, whole));
+        assert_eq!(texts, ["0.00%", "33.33%", "99.99%", "100%", "100%"], "100% only if it is all");
     }
 
     #[test]
@@ -138,21 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn a_percentage_says_a_hundred_only_if_it_is_all() {
-        let texts = [(0, 3), (1, 3), (9_999_999, 10_000_000), (3, 3), (0, 0)];
-        let texts = texts.map(|(part, whole)| percent(part, whole));
-        assert_eq!(texts, ["0.00%", "33.33%", "99.99%", "100%", "100%"]);
-    }
-
-    #[test]
-    fn times_have_their_two_largest_units() {
+    fn times_have_their_two_largest_units_and_dates_are_those_of_the_calendar() {
         let text = |seconds| time(Duration::from_secs(seconds)).replace('\u{a0}', " ");
         let texts = [2, 59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(text);
         assert_eq!(texts, ["2.0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h", "30.0 years"]);
-    }
 
-    #[test]
-    fn dates_are_those_of_the_calendar() {
         assert_eq!(utc(0), "1970-01-01 00:00:00");
         assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00");
         assert_eq!(utc(1_795_401_296_999), "2026-11-23 02:34:56");

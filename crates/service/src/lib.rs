@@ -23,3 +23,6 @@ pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
 pub use secret_file::KeyFolder;
 pub use tls::Pin;
 pub use token::Token;
+
+#[cfg(test)]
+mod tests;

@@ -215,6 +215,7 @@ mod tests {
     use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 
     use super::*;
+    use crate::tests::authority;
 
     #[tokio::test]
     async fn the_certificate_with_the_pinned_hash_is_accepted_and_no_other() {
@@ -242,32 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_is_made_once_and_read_again() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
-        let made = Authority::read_or_make(&keys).expect("it can be made");
-        let again = Authority::read_or_make(&keys).expect("it is there");
-        assert_eq!(again.pin(), made.pin());
-    }
-
-    #[test]
-    fn a_damaged_authority_is_refused() {
+    fn an_authority_is_made_once_and_read_again_and_a_damaged_one_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
         let [one, other] = [make(), make()];
         let certificate = |pem: &str| pem.find("-----BEGIN CERTIFICATE").expect("it has one");
         let (key, own) = one.split_at(certificate(&one));
         let of_another = format!("{key}{}", &other[certificate(&other)..]);
-        Authority::read_or_make(&keys).expect("it can be made");
+        let made = Authority::read_or_make(&keys).expect("it can be made");
+        let again = Authority::read_or_make(&keys).expect("it is there");
+        assert_eq!(again.pin(), made.pin());
         for damaged in ["", key, own, &of_another] {
             std::fs::write(keys.path(Authority::FILE), damaged).expect("it can be written");
             let refused = Authority::read_or_make(&keys).err().expect("it is refused").to_string();
             assert!(refused.contains("holds no authority"), "{refused}");
         }
-    }
-
-    fn authority() -> Authority {
-        Authority::from_pem(make().as_bytes()).expect("it is one")
     }
 
     async fn handshake(shown: &Authority, pin: Pin) -> io::Result<TlsStream<DuplexStream>> {

@@ -29,16 +29,12 @@ fn verified(bundle: &Path) -> Result<JobState, String> {
 }
 
 #[test]
-fn good_bundles_hold() {
+fn bundles_of_finished_and_unfinished_jobs_hold() {
     let (exported, good) = (bundles("exported"), bundles("good"));
     assert!(exported.len() > 4 && good.len() > 2, "{exported:?}, {good:?}");
     for bundle in exported.into_iter().chain(good) {
         assert_eq!(verified(&bundle), Ok(JobState::Done), "{}", bundle.display());
     }
-}
-
-#[test]
-fn bundles_of_unfinished_jobs_hold() {
     for bundle in bundles("unfinished") {
         let state = bundle.file_stem().and_then(|name| name.to_str()).expect("a state");
         assert_eq!(verified(&bundle).map(|state| state.to_string()), Ok(state.into()));

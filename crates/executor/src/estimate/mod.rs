@@ -206,16 +206,20 @@ mod tests {
 
     use super::*;
 
-    fn estimate(n: u32, choice: MethodChoice, time: Duration, seed: u64) -> Estimated {
-        let problem = Problem::Total { n };
-        let method = choice.for_problem(problem);
+    /// What is to be estimated in this time, and the index of its plan.
+    fn effort(problem: Problem, method: Method, time: Duration) -> (Effort, PlanIndex) {
         let index = PlanIndex::new(problem, method).expect("such a plan exists");
         let plan = Plan { problem, method, tasks: index.len() };
-        let effort =
-            Effort { plan, backend: Backend::detect(), threads: 2, memory: 1 << 28, time, seed };
+        let (backend, memory) = (Backend::detect(), 1 << 28);
+        (Effort { plan, backend, threads: 2, memory, time, seed: 1 }, index)
+    }
+
+    fn estimate(n: u32, choice: MethodChoice, time: Duration, seed: u64) -> Estimated {
+        let problem = Problem::Total { n };
+        let (effort, index) = effort(problem, choice.for_problem(problem), time);
         // On a busy machine a short time may be over before a single task is counted.
         let attempts = (0..20).map(|doublings| {
-            let effort = Effort { time: time * (1 << doublings), ..effort };
+            let effort = Effort { time: time * (1 << doublings), seed, ..effort };
             effort.estimate(index.clone()).expect("it counts")
         });
         attempts.flatten().next().expect("tasks are short")
@@ -283,13 +287,12 @@ mod tests {
     #[test]
     fn runs_are_never_shorter_than_what_a_task_shares_with_its_neighbours() {
         for n in [9, 15, 19] {
-            let (problem, method) = (Problem::Total { n }, Method::Halves);
-            let index = PlanIndex::new(problem, method).expect("such a plan exists");
-            let plan = Plan { problem, method, tasks: index.len() };
-            let (backend, time) = (Backend::detect(), Duration::from_millis(500));
-            let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
+            let method = Method::Halves;
+            let time = Duration::from_millis(500);
+            let (effort, index) = effort(Problem::Total { n }, method, time);
+            let (effort, tasks) = (Effort { threads: 1, ..effort }, index.len());
             let (_, run) = Counter::pilot(effort, Arc::new(index)).expect("it counts");
-            let fair = method.locality(n).fair_run.min(plan.tasks);
+            let fair = method.locality(n).fair_run.min(tasks);
             assert!(run >= fair, "{n}: {run}");
         }
     }
@@ -299,10 +302,8 @@ mod tests {
     fn tasks_that_take_too_long_have_no_estimate_when_the_time_is_over() {
         for problem in [Problem::Total { n: 22 }, Problem::Toroidal { n: 25 }] {
             let method = Method::Rows { rows: 1 };
-            let index = PlanIndex::new(problem, method).expect("such a plan exists");
-            let plan = Plan { problem, method, tasks: index.len() };
-            let (backend, time) = (Backend::detect(), Duration::from_millis(50));
-            let effort = Effort { plan, backend, threads: 2, memory: 0, time, seed: 1 };
+            let (effort, index) = effort(problem, method, Duration::from_millis(50));
+            let effort = Effort { memory: 0, ..effort };
             let begun = Instant::now();
             assert!(effort.estimate(index).expect("it is no error").is_none());
             let took = begun.elapsed();

@@ -5,25 +5,13 @@
 //! A child process plays a short history on a ledger and aborts at a given point. The same history without
 //! a crash tells what the ledger must hold then.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use board::PlanIndex;
-use count::{Backend, Kernel};
-use farm::{
-    AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, Holding,
-    JobId, JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken,
-    LedgerCommand, Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId,
-    Restored, SessionId, Slice, TaskCounts, WorkerMessage,
-};
 use rusqlite::Connection;
 
-use crate::{CheckedLedger, Ledger};
+use super::*;
 
-const JOB: JobId = JobId(1);
-const PROBLEM: Problem = Problem::Total { n: 8 };
-const METHOD: Method = Method::Rows { rows: 2 };
 /// The environment variable that tells the child process where to die: `LEDGER KIND POINT`.
 const ORDERS: &str = "QUEENS_TEST_CRASH";
 
@@ -68,8 +56,7 @@ fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
 
 /// Lets a child die and checks the ledger. Returns `false` if the child lived to the end.
 fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let orders = format!("{} {kind} {point}", path.display());
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--exact", "tests::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
@@ -89,16 +76,16 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
 
     // Everything acknowledged is there, and the last batch is there completely or not at all.
     let there = acknowledged + usize::from(point == "after");
-    let ledger = open(&path);
+    let ledger = open(&path).expect("it is sound");
     assert_eq!(contents(&ledger.db), moments[there], "{orders}");
     drop(ledger);
 
     // The next process continues from there.
-    let mut ledger = open(&path);
+    let mut ledger = open(&path).expect("it is sound");
     let restored = ledger.take_restored();
     assert_eq!(play(&ledger, restored, |_| (), |_| ()), exact(), "{orders}");
     drop(ledger);
-    let ledger = open(&path);
+    let ledger = open(&path).expect("it is sound");
     let [job] = &ledger.restored.jobs[..] else { panic!("{orders}: another number of jobs") };
     assert_eq!((job.state, job.total, job.disputes.len()), exact(), "{orders}");
     true
@@ -125,7 +112,7 @@ fn dies_as_it_is_told() {
     let mut next = || orders.next().expect("there are three words");
     let (path, kind, point) = (next(), next(), next());
     let (_, is_meant) = KINDS.into_iter().find(|(name, _)| *name == kind).expect("it is a kind");
-    let mut ledger = open(Path::new(path));
+    let mut ledger = open(Path::new(path)).expect("it is sound");
     let restored = ledger.take_restored();
     if let Ok(last) = point.parse::<u32>() {
         let step = move || {
@@ -163,37 +150,26 @@ fn dies_as_it_is_told() {
     play(&ledger, restored, before, after);
 }
 
-fn open(path: &Path) -> Ledger {
-    CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
-}
-
 /// The content of a ledger as text, without the times and the epochs.
 fn contents(db: &Connection) -> String {
-    let queries = [
-        "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
-         priority, state, total) FROM jobs ORDER BY id",
-        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, checksum, audit) \
-         FROM ranges ORDER BY job, first",
-        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, checksum) \
-         FROM audits ORDER BY job, first",
-        "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
-        "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
-         FROM disputes ORDER BY first, worker, count",
-        "SELECT concat_ws(' ', 'trust', owner, machine, trusted, job, first, past) FROM trust \
-         ORDER BY rowid",
-    ];
-    let mut lines = Vec::new();
-    for query in queries {
+    let texts = |query: &str| -> Vec<String> {
         let mut statement = db.prepare(query).expect("the tables are there");
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("it can be read");
-        lines.extend(rows.map(|row| row.expect("it is text")));
-    }
-    lines.join("\n")
+        let rows = statement.query_map([], |row| row.get(0)).expect("it can be read");
+        rows.map(|row| row.expect("it is text")).collect()
+    };
+    let queries = "SELECT format('SELECT concat_ws('' '', ''%s'', %s) FROM %s', t.name, \
+                   group_concat('quote(\"' || c.name || '\")'), t.name) \
+                   FROM sqlite_schema t, pragma_table_info(t.name) c \
+                   WHERE t.type = 'table' AND t.name <> 'epochs' AND c.name NOT GLOB '*_at' \
+                   GROUP BY t.name";
+    let mut rows: Vec<String> = texts(queries).iter().flat_map(|query| texts(query)).collect();
+    rows.sort();
+    rows.join("\n")
 }
 
 /// The state, the total and the number of open disputes at the end.
 fn exact() -> (JobState, u128, usize) {
-    (JobState::Done, vectors::total(PROBLEM.n()), 0)
+    (JobState::Done, ranges().map(|(_, count)| u128::from(count)).sum(), 0)
 }
 
 /// Plays a short history, which is the same in every process. A job is submitted, paused and resumed. It
@@ -207,14 +183,12 @@ fn play(
     before: impl FnMut(&[LedgerCommand]),
     after: impl FnMut(usize),
 ) -> (JobState, u128, usize) {
-    let config = Config { grace_ms: 0, ..Config::default() };
-    let farm = Farm::restore(config, key(), Millis(0), restored, |_, _| Known::nothing());
+    let farm = Farm::restore(config(), key(), Millis(0), restored, |_, _| Known::nothing());
     let mut history = History { farm, ledger, batches: 0, before, after };
     history.go_on(vec![Event::Tick]);
-    let index = PlanIndex::new(PROBLEM, METHOD).expect("such a plan exists");
-    let plan = Plan { problem: PROBLEM, method: METHOD, tasks: index.len() };
     let submission = || {
-        let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
+        let (origin, plan, slice) = (Origin::default(), plan(), Slice::ALL);
+        let spec = JobSpec { origin, plan, slice, priority: 0 };
         let known = Box::new(Known::nothing());
         asked(Request::Submit(vec![farm::Submission { spec, audit: None, known }]))
     };
@@ -236,83 +210,49 @@ fn play(
             credit: 1,
             holding: Vec::new(),
         };
-        history.go_on(vec![Event::Joined {
-            session: SessionId(session),
-            owner: OWNER.into(),
-            is_trusted: false,
-            hello,
-        }]);
+        let (session, owner) = (SessionId(session), OWNER.into());
+        history.go_on(vec![Event::Joined { session, owner, is_trusted: false, hello }]);
     }
 
-    let report_of = |job, name, kind, session, start: u64, error| {
-        let range = Range::new(start, index.len().min(start + 5)).expect("it has tasks");
-        let tasks = index.tasks(range.start()..range.end()).expect("it is of the plan");
-        let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD)
-            .expect("there is such a kernel")
-            .count(&tasks);
-        let count = counted.expect("the tasks are right") + error;
+    let said = |job, name, kind, session, (range, count): (Range, u64)| {
         // A lease of its own, so that neighbours do not become one row.
-        let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));
-        let checked_count =
-            CheckedCount::EMPTY.with(fingerprint, start, count).expect("it is one count");
-        let kernel = KernelName::new(name).expect("there is such a kernel");
+        let lease = LeaseId(1 + range.start());
         let token = LeaseToken { range, kind, mac: [0; 16] };
-        let leased = Holding { lease, job, fingerprint, range, token };
-        let token = key().sign(&leased, OWNER);
-        let report = Report {
-            job,
-            fingerprint,
-            lease,
-            token,
-            range,
-            checked_count,
-            task_counts: TaskCounts::default(),
-            kernel,
-            busy_us: 1,
-        };
-        Event::Said(SessionId(session), WorkerMessage::Report(report))
+        let report = Report { job, lease, token, kernel: kernel(name), ..report(range, count) };
+        let token = key().sign(&Holding::of_report(&report), OWNER);
+        Event::Said(SessionId(session), WorkerMessage::Report(Report { token, ..report }))
     };
-    let report_by =
-        |name, kind, session, start, error| report_of(JOB, name, kind, session, start, error);
-    let report = |session, start, error| report_by("avx2", LeaseKind::Count, session, start, error);
-    let starts = || (0..index.len()).step_by(5);
-    history.go_on(vec![report(1, 0, 1)]);
-    history.go_on(starts().map(|start| report(2, start, 0)).collect());
-    history.go_on(vec![report_by("portable", LeaseKind::Recount, 3, 0, 0)]);
-    history.go_on(vec![report_by("portable", LeaseKind::Recount, 2, 0, 0)]);
-    let policy = AuditPolicy {
-        share_ppm: AuditPolicy::ALL,
-        seed: 1,
-        by_search: false,
-        across: AuditScope::Machines,
-    };
-    history.go_on(vec![asked(Request::Change(JOB, Change::Audit(policy)))]);
-    history.go_on(
-        starts().map(|start| report_by("portable", LeaseKind::Recount, 3, start, 0)).collect(),
-    );
+    let count = |job, session, counted| said(job, "avx2", LeaseKind::Count, session, counted);
+    let recount = |session, counted| said(JOB, "portable", LeaseKind::Recount, session, counted);
+    let first = ranges().next().expect("there are some");
+    history.go_on(vec![count(JOB, 1, (first.0, first.1 + 1))]);
+    history.go_on(ranges().map(|right| count(JOB, 2, right)).collect());
+    history.go_on(vec![recount(3, first)]);
+    history.go_on(vec![recount(2, first)]);
+    let audit = Change::Audit(everything(1, false));
+    history.go_on(vec![asked(Request::Change(JOB, audit))]);
+    history.go_on(ranges().map(|right| recount(3, right)).collect());
     // If the job was done before anybody objected, it is only now that a third is asked.
-    history.go_on(vec![report_by("portable", LeaseKind::Recount, 2, 0, 0)]);
+    history.go_on(vec![recount(2, first)]);
     let other = |farm: &Farm| farm.jobs(.., |_| true).map(|job| job.id).find(|id| *id != JOB);
     if other(&history.farm).is_none() {
         history.go_on(vec![submission()]);
     }
     let other = other(&history.farm).expect("it was submitted");
-    let rows = starts().map(|start| report_of(other, "avx2", LeaseKind::Count, 3, start, 0));
-    history.go_on(rows.collect());
+    history.go_on(ranges().map(|right| count(other, 3, right)).collect());
     history.go_on(vec![asked(Request::Change(other, Change::Cancel))]);
     history.go_on(vec![asked(Request::Remove(other))]);
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.counted, job.disputes)
 }
 
-const OWNER: &str = "owner";
+/// The ranges of a job, and the right count of each.
+fn ranges() -> impl Iterator<Item = (Range, u64)> {
+    (0..100).step_by(12).map(|start| (interval(start, 100.min(start + 12)), 1 + start))
+}
 
 fn asked(ask: Request) -> Event {
     Event::Asked(RequestId(1), "lab".into(), ask)
-}
-
-fn key() -> LeaseKey {
-    LeaseKey::new([4; 32])
 }
 
 struct History<'a, B, A> {

@@ -1,38 +1,17 @@
 //! What is applied, refused, answered and read back.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use tokio::sync::mpsc;
-
 use super::*;
 use crate::LedgerLock;
-use crate::writer::write;
-
-#[test]
-fn what_was_applied_is_read_back() {
-    let ledger = ledger_with(&[range(0, 10, 7), range(20, 30, 5)]);
-    ledger.apply(&[state(JobState::Paused)]).expect("it is written");
-
-    let [job] = read(&ledger);
-
-    assert_eq!((job.id, job.spec.plan, job.spec.priority), (JOB, plan(), 3));
-    assert_eq!((job.state, job.total), (JobState::Paused, 12));
-    assert_eq!(job.accepted, [interval(0, 10), interval(20, 30)].into_iter().collect());
-    assert!(job.disputes.is_empty());
-}
 
 #[test]
 fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let ledger = open(&path).expect("it opens");
     let by = |start, end, worker| range_by(start, end, 1, worker);
-    let dispute = LedgerCommand::Dispute(
-        report(interval(0, 10), 8),
-        Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
-    );
+    let dispute = LedgerCommand::Dispute(report(interval(0, 10), 8), provenance("c"));
     let priority = |priority| {
         let by = "admin".into();
         LedgerCommand::Change { job: JOB, change: JobChange::Priority(priority), by }
@@ -106,64 +85,17 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
 }
 
 #[test]
-fn a_batch_is_applied_whole_or_not_at_all() {
-    let ledger = ledger_with(&[]);
-
-    let fault = ledger.apply(&[range(0, 10, 7), range(5, 15, 5)]).expect_err("they overlap");
-
-    assert_eq!(fault.to_string(), "job 1 was about to accept [5, 15) twice");
-    let [job] = read(&ledger);
-    assert!(job.accepted.is_empty());
-}
-
-#[test]
-fn overlaps_of_every_kind_are_refused() {
-    let ledger = ledger_with(&[range(10, 20, 7)]);
-    for (start, end) in [(10, 20), (12, 15), (5, 11), (19, 30), (5, 30)] {
-        ledger.apply(&[range(start, end, 1)]).expect_err("it overlaps");
-    }
-    ledger.apply(&[range(5, 10, 1), range(20, 21, 1)]).expect("they only touch");
-}
-
-/// A look-up of the first `end` tasks.
-fn compare(end: u64) -> LedgerCommand {
-    let provenance =
-        Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    LedgerCommand::Compare(report(interval(0, end), 1), provenance)
-}
-
-#[test]
-fn answers_come_in_order_and_see_what_was_written_before() {
-    let ledger = ledger_with(&[]);
-    let answers = ledger.apply(&[range(0, 10, 7), compare(10)]).expect("it is written");
-
-    let result = checked_count(interval(0, 10), 7).result();
-    assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(Some(result))]);
-}
-
-#[test]
-fn a_comparison_reads_few_rows() {
+fn answers_come_in_order_and_a_comparison_reads_few_rows_of_those_written_before() {
+    let compare = |end| LedgerCommand::Compare(report(interval(0, end), 1), provenance("c"));
     let rows: Vec<_> = (0..1_000).map(|task| range(task, task + 1, 7)).collect();
-    let ledger = ledger_with(&rows);
-    let compare = |end| ledger.apply(&[compare(end)]).expect("it is read");
-
-    let compared = compare(10);
-    let [LedgerAnswer::Compared(Some(result))] = &compared[..] else { panic!("{compared:?}") };
+    let answers = ledger_with(&[]).apply(&[&rows[..], &[compare(10), compare(1_000)]].concat());
+    let answers = answers.expect("they are written");
+    let (written, last) = answers.split_last_chunk::<2>().expect("there are two at least");
+    assert!(written.iter().all(|answer| *answer == LedgerAnswer::Written), "{written:?}");
+    let [LedgerAnswer::Compared(Some(result)), LedgerAnswer::Compared(None)] = last else {
+        panic!("{last:?}");
+    };
     assert_eq!(result.count, 10 * 7);
-    assert_eq!(compare(1_000), [LedgerAnswer::Compared(None)]);
-}
-
-#[test]
-fn a_job_is_done_only_if_its_rows_say_so() {
-    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total, reason: None };
-    let ledger = ledger_with(&[range(0, 60, 7)]);
-    ledger.apply(&[done(7)]).expect_err("ordinals are missing");
-    ledger.apply(&[range(60, 100, 5), done(7)]).expect_err("the total is another");
-
-    ledger.apply(&[range(60, 100, 5), done(12)]).expect("all is there");
-
-    let [job] = read(&ledger);
-    assert_eq!((job.state, job.total), (JobState::Done, 12));
 }
 
 #[test]
@@ -175,12 +107,7 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
     let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
     let confirm = |(start, end), worker: &str| {
         let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
-        let provenance = Provenance {
-            principal: principal(worker),
-            worker: worker.into(),
-            build: "1.2.3".into(),
-        };
-        LedgerCommand::Confirm(report, provenance)
+        LedgerCommand::Confirm(report, provenance(worker))
     };
     part.apply(&[new_job()]).expect("it is written");
     part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
@@ -217,29 +144,6 @@ fn totals_pass_64_bits() {
     assert_eq!(job.total, total);
 }
 
-#[test]
-fn the_thread_answers_until_it_fails_and_then_says_why() {
-    let handle = spawn(ledger_with(&[]));
-    let mut events = handle.events;
-    let send = |command| {
-        let request = LedgerRequest::Farm(Asker::Farm, command);
-        handle.requests.blocking_send(request).expect("the thread runs");
-    };
-    let mut event = || events.blocking_recv().expect("it answers");
-
-    send(range(0, 10, 7));
-    assert!(matches!(event(), LedgerEvent::Committed(..)));
-    assert!(matches!(event(), LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
-    send(range(0, 10, 7));
-    assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
-
-    assert!(events.blocking_recv().is_none(), "that was the last word");
-    assert!(
-        handle.requests.blocking_send(LedgerRequest::Farm(Asker::Farm, range(10, 20, 1))).is_err(),
-        "it takes no more"
-    );
-}
-
 /// Takes the lock of a ledger when it is woken.
 struct Successor {
     ledger: PathBuf,
@@ -255,82 +159,40 @@ impl Wake for Successor {
 }
 
 #[test]
-fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
-    let folder = TempDir::new().expect("a temporary directory");
-    let path = folder.path().join("ledger.db");
-    let (requests, queue) = mpsc::channel(2);
-    let (answers, mut events) = mpsc::unbounded_channel();
-    let successor = Arc::new(Successor { ledger: path.clone(), has_lock: OnceLock::new() });
+fn the_thread_answers_until_it_fails_and_then_says_why_and_leaves_the_ledger_to_others() {
+    let (_folder, path) = scratch();
+    let handle = spawn(ledger_in(&path));
+    let mut events = handle.events;
+    let send = |command| handle.requests.blocking_send(LedgerRequest::Farm(Asker::Farm, command));
+
+    send(range(10, 20, 7)).expect("the thread runs");
+    assert!(matches!(events.blocking_recv(), Some(LedgerEvent::Committed(..))));
+    let answered = events.blocking_recv().expect("it answers");
+    assert!(matches!(answered, LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
+
+    let successor = Arc::new(Successor { ledger: path, has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
     assert!(events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
-    for _ in 0..2 {
-        let request = LedgerRequest::Farm(Asker::Farm, range(0, 10, 7));
-        requests.try_send(request).expect("there is room");
-    }
-    write(ledger_in(&path), queue, &answers);
-    assert!(matches!(events.try_recv(), Ok(LedgerEvent::Failed(_))));
-    assert_eq!(successor.has_lock.get(), Some(&true));
-}
+    send(range(10, 20, 7)).expect("the thread runs");
+    assert!(successor.has_lock.wait(), "whoever hears that it has failed can open the ledger");
+    assert!(matches!(events.blocking_recv(), Some(LedgerEvent::Failed(LedgerFault::Content(_)))));
 
-#[test]
-fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_counts_or_none() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
-    let ledger = open(&path).expect("it opens");
-    let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 12 };
-    let (origin, slice) = (Origin { owner: OWNER.into(), key: None }, Slice::ALL);
-    let job = LedgerCommand::CreateJob {
-        job: JOB,
-        spec: JobSpec { origin, plan, slice, priority: 0 },
-        audit: None,
-    };
-    let one = |at| CheckedCount::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
-    let accept = |at, reported: &[u64]| {
-        let provenance =
-            Provenance { principal: principal("a"), worker: "a".into(), build: "1".into() };
-        let (fingerprint, checked_count, task_counts) =
-            (plan.fingerprint(), one(at), TaskCounts::new(reported));
-        let report = report(interval(at, at + 1), 5);
-        let report =
-            Report { fingerprint, checked_count, task_counts, lease: LeaseId(1), ..report };
-        LedgerCommand::Accept { report, provenance, audit: false }
-    };
-    let reported = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
-    let some = [accept(6, &[5]), accept(7, &[]), accept(8, &[])];
-    ledger.apply(&[job]).expect("it is written");
-    ledger.apply(&reported).expect("it is written");
-    ledger.apply(&some).expect("it is written");
-
-    let mut rows = Vec::new();
-    ledger.for_each_row(JOB, |row| rows.push(row)).expect("they can be read");
-    let ranges: Vec<_> = rows.iter().map(|row| row.range).collect();
-    assert_eq!(ranges, [interval(0, 4), interval(6, 7), interval(7, 9)]);
-    let mut store = SqlStore(&ledger.db);
-    let reported =
-        ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
-    let reported: Vec<_> = reported.map(|reported| reported.as_slice().to_vec()).collect();
-    assert_eq!(reported, [vec![5; 4], vec![5], vec![]]);
-    crate::scrub(&path).expect("it is sound");
+    assert!(events.blocking_recv().is_none(), "that was the last word");
+    send(range(20, 30, 1)).expect_err("it takes no more");
 }
 
 /// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.
 #[test]
 fn the_view_of_hours_tells_kinds_days_and_who_counted() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
+    let (_folder, path) = scratch();
     let ledger = ledger_in(&path);
     let hour = 3_600_000_000_i64;
     let device = Report { kernel: kernel("gpu"), ..report(interval(20, 30), 1) };
-    let provenance = Provenance {
-        principal: Principal { owner: "other".into(), machine: "b".into() },
-        worker: "b".into(),
-        build: "1".into(),
-    };
+    let principal = Principal { owner: "other".into(), machine: "b".into() };
+    let provenance = Provenance { principal, ..provenance("b") };
     let by_device = LedgerCommand::Accept { report: device, provenance, audit: false };
     ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
-    let provenance =
-        Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    let dispute = LedgerCommand::Dispute(report(interval(20, 30), 8), provenance);
+    let dispute = LedgerCommand::Dispute(report(interval(20, 30), 8), self::provenance("c"));
     ledger.apply(&[dispute, state(JobState::Cancelled)]).expect("it is written");
     // The first range on a day, the others on the next one; one of them by a device, and one of
     // them counted twice.
@@ -345,23 +207,12 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
         2 * day_ms,
     );
     ledger.db.execute_batch(&times).expect("it is SQL");
-    let told = |ledger: &Ledger| -> Vec<(String, String, String, f64, f64)> {
-        let query = "SELECT owner, counted_by, day, processor_hours, gpu_hours FROM accounting \
-                     WHERE job = 1 ORDER BY counted_by, day";
-        let mut query = ledger.db.prepare(query).expect("there is such a view");
-        let rows = query.query_map([], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-        });
-        rows.expect("it is SQL").collect::<Result<_, _>>().expect("it can be read")
+    let told = |ledger: &Ledger| -> String {
+        let query = "SELECT group_concat(concat_ws(' ', counted_by, day, processor_hours, gpu_hours), ', ') \
+                     FROM (SELECT * FROM accounting WHERE job = 1 AND owner = 'owner' ORDER BY counted_by, day)";
+        ledger.db.query_row(query, [], |row| row.get(0)).expect("there is such a view")
     };
-    let wanted = [
-        ("other", "1970-01-03", 0.0, 1.0),
-        (OWNER, "1970-01-02", 1.25, 0.0),
-        (OWNER, "1970-01-03", 1.5, 0.0),
-    ];
-    let wanted = wanted.map(|(by, day, processor, gpu)| {
-        (OWNER.to_string(), by.to_string(), day.to_string(), processor, gpu)
-    });
+    let wanted = "other 1970-01-03 0.0 1.0, owner 1970-01-02 1.25 0.0, owner 1970-01-03 1.5 0.0";
     assert_eq!(told(&ledger), wanted);
     let hours = ledger.read_back().expect("it can be read").hours;
     let taken = Hours { processor_us: 11 * hour as u64 / 4, gpu_us: hour as u64 };
@@ -374,35 +225,22 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     assert_eq!(ledger.restored.hours, hours);
 }
 
-/// Workers may invent times: their sums have a bound, and end in no error.
+/// Workers may invent times: their sums have a bound, and end in no error. A number of hours as a
+/// floating-point number has not each microsecond.
 #[test]
-fn invented_times_have_a_bound_over_a_restart_and_a_removal() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let ledger = ledger_in(&folder.path().join("ledger.db"));
-    let times = format!("UPDATE ranges SET busy_us = {}", i64::MAX);
-    ledger.db.execute_batch(&times).expect("it is SQL");
-    let taken = Hours { processor_us: 4_000_000_000_000_000_000, gpu_us: 0 };
-    let taken = [(OWNER.to_string(), taken)].into();
-    assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
+fn hours_keep_each_microsecond_up_to_a_bound_over_a_restart_and_a_removal() {
+    const EXACT: u64 = (1 << 53) - 1;
+    const BOUND: u64 = 4_000_000_000_000_000_000;
+    for (busy_us, processor_us) in [(EXACT, EXACT), (i64::MAX as u64, BOUND)] {
+        let folder = TempDir::new().expect("a temporary folder");
+        let ledger = ledger_in(&folder.path().join("ledger.db"));
+        let times = format!("UPDATE ranges SET busy_us = {busy_us}");
+        ledger.db.execute_batch(&times).expect("it is SQL");
+        let taken = [(OWNER.to_string(), Hours { processor_us, gpu_us: 0 })].into();
+        assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
 
-    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
-    ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
-    assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
-}
-
-/// A number of hours as a floating-point number has no such microsecond.
-#[test]
-fn hours_keep_each_microsecond_over_a_restart_and_a_removal() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
-    let ledger = ledger_in(&path);
-    let taken = Hours { processor_us: (1 << 53) - 1, gpu_us: 0 };
-    let times = format!("UPDATE ranges SET busy_us = {}", taken.processor_us);
-    ledger.db.execute_batch(&times).expect("it is SQL");
-    let taken = [(OWNER.to_string(), taken)].into();
-    assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
-
-    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
-    ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
-    assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
+        ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+        ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
+        assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
+    }
 }

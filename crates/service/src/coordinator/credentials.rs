@@ -332,18 +332,7 @@ pub(super) fn allowed<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn credential(id: u64, secret: &str, role: Role) -> Credential {
-        Credential {
-            id,
-            owner: format!("owner {id}"),
-            role,
-            hash: *blake3::hash(secret.as_bytes()).as_bytes(),
-            created_at_ms: 0,
-            expires_at_ms: None,
-            revoked_at_ms: None,
-        }
-    }
+    use crate::tests::credential;
 
     #[test]
     fn only_sessions_of_workers_are_let_in_at_any_rate() {

@@ -366,13 +366,9 @@ mod tests {
     fn made(credential: u8) -> (mpsc::Receiver<Client<u32>>, Answers<u32>) {
         let (owner, role) = (String::from("ann"), Role::Viewer);
         let valid = Credential {
-            id: 1,
             owner: owner.clone(),
-            role,
             hash: [1; 32],
-            created_at_ms: 0,
-            expires_at_ms: None,
-            revoked_at_ms: None,
+            ..crate::tests::credential(1, "", role)
         };
         let credentials = Credentials::new(None, vec![valid]);
         let identity = Identity { owner, role, credential: Some([credential; 32].into()) };

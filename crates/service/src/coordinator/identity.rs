@@ -74,23 +74,3 @@ impl Identity {
         )))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_role_has_its_rights_and_no_others() {
-        let allowed = |role| {
-            let identity = Identity { owner: "o".into(), role, credential: None };
-            let all = [Right::Count, Right::See, Right::Change, Right::Decide];
-            all.map(|right| identity.require(right).is_ok())
-        };
-        assert_eq!(allowed(Role::Admin), [true; 4]);
-        assert_eq!(allowed(Role::Submitter), [false, true, true, false]);
-        assert_eq!(allowed(Role::Viewer), [false, true, false, false]);
-        for worker in [Role::Worker, Role::TrustedWorker] {
-            assert_eq!(allowed(worker), [true, false, false, false]);
-        }
-    }
-}

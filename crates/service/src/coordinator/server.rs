@@ -187,8 +187,6 @@ async fn answer_late(State(late): State<Late>, request: axum::extract::Request) 
 
 #[cfg(test)]
 mod tests {
-    use farm::{Config, LeaseKey};
-    use ledger::CheckedLedger;
     use tonic::Code;
     use tonic::transport::Channel;
     use tonic_health::pb::HealthCheckRequest;
@@ -197,7 +195,7 @@ mod tests {
     use wire::v1::client_service_client::ClientServiceClient;
 
     use super::*;
-    use crate::coordinator::EventLoop;
+    use crate::tests::ledger;
 
     /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a
     /// client ends.
@@ -224,9 +222,7 @@ mod tests {
         let channel = endpoint.connect().await.expect("it listens");
         assert_eq!(seen(&channel).await, ([false, false, true], Code::Unavailable));
 
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
-        let ledger = ledger.expect("there is memory");
-        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        let (farm, handle) = crate::tests::farm(ledger());
         let farm = tokio::spawn(farm.run());
         phases.open(Credentials::new(None, Vec::new()), handle.clone()).await;
         assert_eq!(seen(&channel).await, ([true; 3], Code::Ok));

@@ -230,37 +230,19 @@ fn next_block(coming: &mut VecDeque<Coming>) -> Option<TasksBlock> {
 mod tests {
     use board::{MethodChoice, Problem};
     use farm::{
-        Config, Hello, JobId, JobSpec, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, Origin,
-        Range, Request, Slice,
+        JobId, JobSpec, Known, LeaseId, LeaseKind, LeaseToken, Origin, Range, Request, Slice,
     };
-    use ledger::CheckedLedger;
     use tokio_stream::wrappers::ReceiverStream;
 
     use super::*;
-    use crate::coordinator::EventLoop;
+    use crate::tests::{hello, ledger};
 
     const OWNER: &str = "ann";
-
-    fn hello() -> Hello {
-        Hello {
-            worker: "w1".into(),
-            machine: "m1".into(),
-            build: "1.0".into(),
-            backend: "portable".into(),
-            instance: 1,
-            threads: 1,
-            memory: 1 << 30,
-            credit: 100,
-            holding: Vec::new(),
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_worker_that_has_hung_up_is_heard_to_its_last_word() {
         // Given a worker in a session
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
-        let ledger = ledger.expect("there is memory");
-        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        let (farm, handle) = crate::tests::farm(ledger());
         tokio::spawn(farm.run());
         let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
         let (out, mut hears) = mpsc::channel(8);
@@ -269,7 +251,7 @@ mod tests {
         let peer = Peer { owner, is_trusted: false, messages, ended };
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
-        says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
+        says.send(WorkerMessage::Hello(hello("w1"))).await.expect("it is heard");
         let welcome = CoordinatorMessage::Welcome { leases_in_ms: 0 };
         assert_eq!(hears.recv().await, Some(welcome));
 

@@ -1,15 +1,14 @@
 //! Checks that each end reads what the other end writes, and that no input crashes it.
 
 mod messages;
-mod protocol;
 
 use board::{MethodChoice, Prefix, Task};
 use farm::{
-    CheckedCount, CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId,
-    LeaseKind, LeaseToken, Plan, Problem, Range, Report, Request, Share, ShareChange, TaskCounts,
-    TasksBlock, WorkerMessage,
+    AuditPolicy, AuditScope, CoordinatorMessage, Fingerprint, Hello, Holding, Hours, JobId,
+    JobSpec, JobState, JobView, Lease, LeaseId, LeaseKind, LeaseToken, Origin, Plan, Problem,
+    Range, Rate, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock, Times,
+    WorkerMessage,
 };
-use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message as _;
 use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, v1};
@@ -29,18 +28,6 @@ proptest! {
         let bytes = v1::WorkResponse::from(order.clone()).encode_to_vec();
         let read = v1::WorkResponse::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(CoordinatorMessage::try_from(read), Ok(order));
-    }
-
-    #[test]
-    fn messages_to_a_client_arrive(job in job()) {
-        let bytes = v1::Job::from(job.clone()).encode_to_vec();
-        let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
-        prop_assert_eq!(JobView::try_from(read), Ok(job));
-    }
-
-    #[test]
-    fn noise_is_an_error_at_worst(bytes in vec(any::<u8>(), 0..200)) {
-        read_all(&bytes);
     }
 
     /// The bytes are almost a message.
@@ -70,6 +57,70 @@ proptest! {
         if let Ok(read) = Plan::try_from(altered) {
             prop_assert_eq!(read, plan);
         }
+    }
+}
+
+/// A job with all that a job may have. Its numbers differ, so that no two are confused.
+fn job() -> JobView {
+    let method = board::Method::Prefixes { rows: 3 };
+    let plan = Plan { problem: Problem::Fundamental { n: 12 }, method, tasks: 3 };
+    let origin = Origin { owner: "lab".into(), key: Some("night".into()) };
+    let slice = Slice::new(1, 2).expect("it is a part");
+    let (share_ppm, across) = (500_000, AuditScope::Owners);
+    JobView {
+        id: JobId(u64::MAX),
+        spec: JobSpec { origin, plan, slice, priority: i32::MIN },
+        state: JobState::Suspended,
+        tasks_done: 4,
+        counted: u128::MAX,
+        total: Some(u128::MAX - 1),
+        thread_memory: 5,
+        workers: 6,
+        able_workers: 7,
+        us_left: Some(8),
+        rate: Rate { tasks_per_second: 9.5, placements_per_second: 1.0 / 3.0 },
+        threads: u32::MAX,
+        disputes: 10,
+        disputed: Some("two owners disagree".into()),
+        audit: Some(AuditPolicy { share_ppm, seed: 0, by_search: true, across }),
+        suspended: Some("the total is odd".into()),
+        audits_wanted: 11,
+        audits_agreed: 12,
+        audits_stranded: Some(13),
+        failed: 14,
+        failed_first: (15..).take(JobView::FAILED_NAMED).collect(),
+        times: Times { submitted_at_ms: Some(-1), begun_at_ms: Some(24), ended_at_ms: Some(25) },
+        hours: Hours { processor_us: 26, gpu_us: 27 },
+        waits_for: Some("a worker: none is connected".into()),
+        awaits_turn: true,
+    }
+}
+
+#[test]
+fn a_job_arrives_at_a_client_with_all_that_it_has_and_no_more() {
+    let audit =
+        Some(AuditPolicy { share_ppm: 0, seed: 0, by_search: false, across: AuditScope::Machines });
+    let spec = JobSpec { origin: Origin::of("lab"), priority: i32::MAX, ..job().spec };
+    let bare = JobView {
+        spec,
+        total: None,
+        us_left: None,
+        disputed: None,
+        audit: None,
+        suspended: None,
+        audits_stranded: None,
+        failed_first: Vec::new(),
+        times: Times::default(),
+        waits_for: None,
+        awaits_turn: false,
+        ..job()
+    };
+    let states = [JobState::Running, JobState::Paused, JobState::Cancelled, JobState::Done];
+    let states = states.map(|state| JobView { state, ..job() });
+    for job in states.into_iter().chain([job(), JobView { audit, ..job() }, bare]) {
+        let bytes = v1::Job::from(job.clone()).encode_to_vec();
+        let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
+        assert_eq!(JobView::try_from(read), Ok(job));
     }
 }
 
@@ -177,31 +228,6 @@ fn the_largest_messages_fit_the_limit() {
     assert!(v1::WorkResponse::from(block).encoded_len() <= MAX_MESSAGE_BYTES);
 }
 
-#[test]
-fn numbers_that_no_ledger_can_hold_are_refused() {
-    let range = Some(v1::OrdinalRange { start: 0, end: 1 });
-    let fits = v1::Report {
-        lease: 1,
-        job: 1,
-        fingerprint: vec![0; 32],
-        range,
-        digest: vec![0; 16],
-        kernel: "portable".into(),
-        token: token_bytes(),
-        ..Default::default()
-    };
-    assert!(Report::try_from(fits.clone()).is_ok());
-    for report in [
-        v1::Report { lease: 1 << 63, ..fits.clone() },
-        v1::Report { residue: 1 << 63, ..fits.clone() },
-        v1::Report { job: u64::MAX, ..fits.clone() },
-        v1::Report { task_counts: vec![1; TaskCounts::MOST + 1], ..fits },
-    ] {
-        let error = Report::try_from(report).expect_err("it is too large");
-        assert!(error.to_string().contains("out of bounds"), "{error}");
-    }
-}
-
 /// The name of a worker appears in logs, tables and ledgers.
 #[test]
 fn impossible_names_of_a_worker_are_refused() {
@@ -233,45 +259,51 @@ fn impossible_names_of_a_worker_are_refused() {
     assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
 }
 
-fn token_bytes() -> Vec<u8> {
+/// A report of one task that counts nothing.
+fn encoded_report() -> v1::Report {
     let range = Range::new(0, 1).expect("not empty");
-    LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
-}
-
-#[test]
-fn a_token_of_another_form_is_refused() {
-    for token in [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]] {
-        let report = v1::Report {
-            fingerprint: vec![0; 32],
-            range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-            digest: vec![0; 16],
-            kernel: "portable".into(),
-            token,
-            ..Default::default()
-        };
-        let refused = Report::try_from(report).expect_err("it is no token").to_string();
-        assert!(refused.contains("`token`"), "{refused}");
+    let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+    v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range: Some(range.into()),
+        digest: vec![0; 16],
+        kernel: "portable".into(),
+        token: token.to_bytes().to_vec(),
+        ..Default::default()
     }
 }
 
 #[test]
-fn an_unknown_kernel_is_refused_and_its_name_is_escaped() {
-    let report = |kernel: &str| v1::Report {
-        lease: 1,
-        job: 1,
-        fingerprint: vec![0; 32],
-        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-        digest: vec![0; 16],
-        kernel: kernel.into(),
-        token: token_bytes(),
-        ..Default::default()
-    };
+fn an_impossible_report_is_refused_and_its_texts_are_escaped() {
+    assert!(Report::try_from(encoded_report()).is_ok());
+    let report = encoded_report;
+    let numbers = [
+        v1::Report { lease: 1 << 63, ..report() },
+        v1::Report { residue: 1 << 63, ..report() },
+        v1::Report { job: u64::MAX, ..report() },
+        v1::Report { task_counts: vec![1; TaskCounts::MOST + 1], ..report() },
+    ];
+    let tokens = [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]];
+    let tokens = tokens.map(|token| v1::Report { token, ..report() });
+    let sums = [&[4][..], &[0, 0], &[2, 3]];
+    let sums = sums.map(|counts| v1::Report { task_counts: counts.to_vec(), ..report() });
     let endless = "k".repeat(1 << 16);
-    for name in ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless] {
-        let refused = Report::try_from(report(name)).expect_err(name).to_string();
-        let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();
-        assert!(refused.chars().all(is_harmless) && refused.len() < 300, "{refused}");
-        assert!(refused.contains("the kernel \""), "{refused}");
+    let kernels = ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless];
+    let kernels = kernels.map(|kernel| v1::Report { kernel: kernel.into(), ..report() });
+    for (wrong, said) in [
+        (&numbers[..], "out of bounds"),
+        (&sums, "with the counts of its tasks"),
+        (&tokens, "`token`"),
+        (&kernels, "the kernel \""),
+    ] {
+        for report in wrong {
+            let refused = Report::try_from(report.clone()).expect_err(said).to_string();
+            let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();
+            assert!(refused.chars().all(is_harmless) && refused.len() < 300, "{refused}");
+            assert!(refused.contains(said), "{refused}");
+        }
     }
 }
 
@@ -282,32 +314,6 @@ fn an_impossible_weight_of_a_task_is_refused() {
         let (left, down, right) = (masks(), masks(), masks());
         let tasks = v1::Tasks { lease: 1, start: 0, left, down, right, weight: vec![weight] };
         assert_eq!(TasksBlock::try_from(tasks).is_ok(), (1..=64).contains(&weight), "{weight}");
-    }
-}
-
-#[test]
-fn counts_of_tasks_that_contradict_their_range_are_refused() {
-    let fingerprint = Fingerprint([7; 32]);
-    let checked_count = CheckedCount::EMPTY.with(fingerprint, 0, 5).expect("it is small");
-    let report = |task_counts: &[u64]| v1::Report {
-        lease: 1,
-        job: 1,
-        fingerprint: fingerprint.0.to_vec(),
-        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-        count: checked_count.count,
-        residue: checked_count.residue,
-        digest: checked_count.digest.0.to_le_bytes().to_vec(),
-        kernel: "portable".into(),
-        token: token_bytes(),
-        task_counts: task_counts.to_vec(),
-        ..Default::default()
-    };
-    for right in [&[][..], &[5]] {
-        assert!(Report::try_from(report(right)).is_ok(), "{right:?}");
-    }
-    for wrong in [&[4][..], &[5, 0], &[2, 3]] {
-        let refused = Report::try_from(report(wrong)).expect_err("they do not add up");
-        assert!(refused.to_string().contains("with the counts of its tasks"), "{refused}");
     }
 }
 
@@ -332,4 +338,12 @@ fn a_lease_with_the_token_of_another_one_is_refused() {
         let refused = other.expect_err("it is of another lease").to_string();
         assert!(refused.contains("`token`"), "{refused}");
     }
+}
+
+/// Others write workers from the text of the protocol.
+#[test]
+fn the_text_of_the_protocol_names_its_version() {
+    let text = include_str!("../../../../proto/queens/v1/farm.proto");
+    let version = format!("This is version {} of the protocol.", wire::PROTOCOL);
+    assert!(text.contains(&version), "farm.proto does not say: {version}");
 }

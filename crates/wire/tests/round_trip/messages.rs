@@ -2,10 +2,9 @@
 
 use board::{Given, Prefix, Square, Task};
 use farm::{
-    Ack, AuditPolicy, AuditScope, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello,
-    Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
-    LeaseToken, Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice,
-    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Ack, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello, Holding, JobId, KernelName,
+    Lease, LeaseId, LeaseKind, LeaseToken, Method, Pace, Plan, Problem, Range, Recount, Report,
+    TaskCounts, TasksBlock, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -145,72 +144,6 @@ pub(super) fn tasks() -> impl Strategy<Value = TasksBlock> {
         let tasks = rows.into_iter().map(task).collect();
         TasksBlock { lease: LeaseId(lease), start, tasks }
     })
-}
-
-pub(super) fn job() -> impl Strategy<Value = JobView> {
-    let state = prop_oneof![
-        Just(JobState::Running),
-        Just(JobState::Paused),
-        Just(JobState::Cancelled),
-        Just(JobState::Suspended),
-        Just(JobState::Done),
-    ];
-    let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
-    let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
-    let failed = (any::<u64>(), vec(any::<u64>(), 0..=JobView::FAILED_NAMED));
-    let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
-        .prop_map(|(owner, key)| Origin { owner, key });
-    let who = (origin, any::<i32>());
-    (plan(), state, numbers, who, sizes, audits(), failed, ".{0,40}").prop_map(
-        |(plan, state, (id, tasks_done, counted, speed), who, sizes, audits, failed, suspended)| {
-            let (origin, priority) = who;
-            JobView {
-                id: JobId(id),
-                spec: JobSpec { origin, plan, slice: audits.0, priority },
-                audit: audits.1,
-                suspended: (state == JobState::Suspended).then_some(suspended),
-                audits_wanted: audits.2,
-                audits_agreed: audits.3,
-                audits_stranded: (audits.3 > 9).then_some(audits.2 / 2),
-                state,
-                tasks_done,
-                counted,
-                total: (state == JobState::Done).then_some(counted / 8),
-                thread_memory: sizes.0,
-                workers: sizes.1.into(),
-                able_workers: sizes.2.into(),
-                us_left: (speed > u64::MAX / 4).then_some(speed),
-                rate: Rate {
-                    tasks_per_second: speed as f64,
-                    placements_per_second: id as f64 / 3.0,
-                },
-                threads: (speed >> 32) as u32,
-                disputes: sizes.3.into(),
-                disputed: (sizes.3 > 9).then(|| "two owners disagree".into()),
-                failed: failed.0,
-                failed_first: failed.1,
-                times: Times {
-                    submitted_at_ms: (id > 9).then_some(id as i64),
-                    begun_at_ms: (id > 19).then_some(counted as i64),
-                    ended_at_ms: (id > 99).then_some(tasks_done as i64),
-                },
-                hours: Hours { processor_us: speed, gpu_us: id },
-                waits_for: (speed > id).then(|| "a worker: none is connected".into()),
-                awaits_turn: speed.is_multiple_of(2),
-            }
-        },
-    )
-}
-
-pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
-    let slice = (1..=Slice::MOST, 1..=Slice::MOST)
-        .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
-    let across = prop_oneof![Just(AuditScope::Machines), Just(AuditScope::Owners)];
-    let audit =
-        (0..=AuditPolicy::ALL, any::<bool>(), across).prop_map(|(share_ppm, by_search, across)| {
-            AuditPolicy { share_ppm, seed: 0, by_search, across }
-        });
-    (slice, prop::option::of(audit), any::<u64>(), any::<u64>())
 }
 
 pub(super) fn plan() -> impl Strategy<Value = Plan> {

@@ -41,18 +41,3 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
         Ok(Fields::read(&String::from_utf8_lossy(&form)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_read_as_browsers_write_them() {
-        let fields = Fields::read("key=a+b%26c%3D%2B&n=18&name=Zo%C3%AB&audit=&n=19&alone");
-        assert_eq!(fields.text("key"), Some("a b&c=+"));
-        assert_eq!(fields.text("name"), Some("Zo\u{eb}"));
-        assert_eq!((fields.text("audit"), fields.text("alone")), (Some(""), Some("")));
-        assert_eq!((fields.number("n"), fields.number::<u32>("key")), (Some(19), None));
-        assert_eq!(fields.text("priority"), None);
-    }
-}

@@ -253,17 +253,12 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
-    use crate::KeyFolder;
-    use crate::tls::Authority;
+    use crate::tests::authority;
 
     const HOUR: Duration = Duration::from_hours(1);
     const PREFACE: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-    async fn listen(limits: Limits) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
-        listen_over(limits, None).await
-    }
-
-    async fn listen_over(
+    async fn listen(
         limits: Limits,
         tls: Option<TlsAcceptor>,
     ) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
@@ -272,17 +267,23 @@ mod tests {
         (listener.addresses().expect("it is bound")[0], Box::pin(listener.connections(tls)))
     }
 
+    /// A client, and the coordinator's end of its connection.
+    async fn visit(
+        address: SocketAddr,
+        accepted: &mut (impl Stream<Item = io::Result<Connection>> + Unpin),
+    ) -> (TcpStream, Connection) {
+        let client = TcpStream::connect(address).await.expect("it listens");
+        (client, accepted.next().await.expect("for ever").expect("it is accepted"))
+    }
+
     fn admitted_within(admission: Duration) -> Limits {
         Limits { connections: 1, admission, ..Limits::default() }
     }
 
     #[tokio::test]
     async fn a_handshake_that_does_not_end_is_no_way_to_stay() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
-        let authority = Authority::read_or_make(&keys).expect("it can be made");
         let limits = admitted_within(Duration::from_millis(50));
-        let (address, _accepted) = listen_over(limits, Some(authority.acceptor())).await;
+        let (address, _accepted) = listen(limits, Some(authority().acceptor())).await;
 
         // Given the head of a TLS record, and then silence
         for begun in [&[][..], &[22, 3, 1, 1, 0]] {
@@ -298,16 +299,12 @@ mod tests {
     #[tokio::test]
     async fn a_flood_of_strangers_pushes_out_the_oldest_stranger_and_nobody_with_a_credential() {
         let limits = Limits { strangers: 2, admission: HOUR, ..Limits::default() };
-        let (address, mut accepted) = listen(limits).await;
-        let mut visit = async || {
-            let client = TcpStream::connect(address).await.expect("it listens");
-            (client, accepted.next().await.expect("for ever").expect("it is accepted"))
-        };
-        let (_first, mut admitted) = visit().await;
+        let (address, mut accepted) = listen(limits, None).await;
+        let (_first, mut admitted) = visit(address, &mut accepted).await;
         admitted.connect_info().grant();
-        let (_second, mut oldest) = visit().await;
-        let (_third, mut younger) = visit().await;
-        let (_fourth, mut youngest) = visit().await;
+        let (_second, mut oldest) = visit(address, &mut accepted).await;
+        let (_third, mut younger) = visit(address, &mut accepted).await;
+        let (_fourth, mut youngest) = visit(address, &mut accepted).await;
 
         let pushed_out = tokio::time::timeout(Duration::from_secs(30), oldest.read_u8()).await;
 
@@ -323,9 +320,9 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_is_not_admitted_ends_whatever_it_sends() {
         for sent in [0, 1, PREFACE.len()] {
-            let (address, mut accepted) = listen(admitted_within(Duration::from_millis(50))).await;
-            let mut client = TcpStream::connect(address).await.expect("it listens");
-            let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
+            let (address, mut accepted) =
+                listen(admitted_within(Duration::from_millis(50)), None).await;
+            let (mut client, mut connection) = visit(address, &mut accepted).await;
 
             client.write_all(&PREFACE[..sent]).await.expect("it is connected");
             let read = connection.read_exact(&mut [0; PREFACE.len() + 1]).await;
@@ -338,9 +335,8 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_is_admitted_may_be_silent() {
         // It must be admitted in time, on a busy machine too.
-        let (address, mut accepted) = listen(admitted_within(Duration::from_secs(2))).await;
-        let mut client = TcpStream::connect(address).await.expect("it listens");
-        let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
+        let (address, mut accepted) = listen(admitted_within(Duration::from_secs(2)), None).await;
+        let (mut client, mut connection) = visit(address, &mut accepted).await;
         client.write_all(PREFACE).await.expect("it is connected");
         connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
         connection.connect_info().grant();
@@ -354,14 +350,12 @@ mod tests {
     #[tokio::test]
     async fn only_who_is_admitted_may_send_much() {
         for is_admitted in [false, true] {
-            let (address, mut accepted) = listen(admitted_within(HOUR)).await;
-            let client = TcpStream::connect(address).await.expect("it listens");
-            let connection = accepted.next().await.expect("for ever").expect("it is accepted");
+            let (address, mut accepted) = listen(admitted_within(HOUR), None).await;
+            let (mut writer, mut reader) = visit(address, &mut accepted).await;
             if is_admitted {
-                connection.connect_info().grant();
+                reader.connect_info().grant();
             }
             let much = 4 * STRANGER;
-            let (mut reader, mut writer) = (connection, client);
             let sending = tokio::spawn(async move {
                 let _ = writer.write_all(&vec![0; usize::try_from(much)?]).await;
                 Ok::<_, std::num::TryFromIntError>(())
@@ -377,7 +371,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_that_connects_too_often_is_closed_and_leaves_room() {
-        let (address, mut accepted) = listen(Limits { visits: 3, ..Limits::default() }).await;
+        let (address, mut accepted) = listen(Limits { visits: 3, ..Limits::default() }, None).await;
         let mut connect = async || {
             let mut client = TcpStream::connect(address).await.expect("it listens");
             tokio::select! {
@@ -398,9 +392,8 @@ mod tests {
 
     #[tokio::test]
     async fn further_connections_wait_for_room() {
-        let (address, mut accepted) = listen(admitted_within(HOUR)).await;
-        let _client = TcpStream::connect(address).await.expect("it listens");
-        let first = accepted.next().await.expect("for ever").expect("it is accepted");
+        let (address, mut accepted) = listen(admitted_within(HOUR), None).await;
+        let (_client, first) = visit(address, &mut accepted).await;
         first.connect_info().grant();
         let _further = TcpStream::connect(address).await.expect("the system accepts it");
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use farm::{Fingerprint, Hello, JobId, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
+use farm::{Fingerprint, JobId, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -42,21 +42,8 @@ impl Started {
         let (stop, stopping) = watch::channel(false);
         let taken = Arc::new(AtomicUsize::new(0));
         let mut connector = Answers { answers: answers.into(), taken: taken.clone() };
-        let config = AgentConfig {
-            hello: Hello {
-                worker: "w".into(),
-                machine: "m".into(),
-                build: "1.0".into(),
-                backend: "portable".into(),
-                instance: 1,
-                threads: 1,
-                memory: 1 << 30,
-                credit: 64,
-                holding: Vec::new(),
-            },
-            report_ms: 300,
-            resend_ms: 2_000,
-        };
+        let config =
+            AgentConfig { hello: crate::tests::hello("w"), report_ms: 300, resend_ms: 2_000 };
         let work = tokio::spawn(async move {
             let rules = LeaveRules::default();
             work(config, rules, executor, parts, &mut connector, stopping).await
