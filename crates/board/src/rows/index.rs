@@ -245,32 +245,4 @@ mod tests {
             assert!(index.entries.is_sorted_by_key(|entry| entry.start));
         }
     }
-
-    #[test]
-    fn the_limit_counts_the_prefixes_of_all_rows() {
-        for rows in [3, 8, 12] {
-            let within =
-                |rows, limit| RowsPlan::new_unless(12, rows, Images::Left, limit, &|| false);
-            let tasks = |rows| within(rows, u64::MAX).expect("no limit").expect("no stop").tasks;
-            let all_rows = (0..=rows).map(tasks).sum();
-            assert!(within(rows, all_rows).is_ok(), "M = {rows}");
-            assert!(within(rows, all_rows - 1).is_err(), "M = {rows}");
-        }
-    }
-
-    #[test]
-    fn two_rows_are_counted_as_if_looked_at() {
-        for n in [1, 2, 3, 5, 9, 32] {
-            let mut prefix = Prefix::EMPTY;
-            loop {
-                let one_by_one: u32 =
-                    bits(prefix.free(n)).map(|bit| prefix.place(n, bit).free(n).count_ones()).sum();
-                assert_eq!(two_rows(n, prefix), u64::from(one_by_one), "{prefix:?}");
-                let Some(bit) = bits(prefix.free(n)).last() else {
-                    break;
-                };
-                prefix = prefix.place(n, bit);
-            }
-        }
-    }
 }
