@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use queens_board::halves::{SHARED_LISTS_MAX_N, Shares, Slice, Split};
-use queens_board::{Method, PlanIndex, Prefix, Task};
+use queens_board::{Method, PlanIndex, Prefix};
 
 use super::filled;
 
@@ -170,8 +170,7 @@ fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
         let plan = plan(n);
         let start = plan.len() / 3 / 8 * 8;
         let tasks = filled(&plan, start..start + 8);
-        let unpacked =
-            |i: usize| Split::unpack(n, tasks[i].record).expect("it is a task");
+        let unpacked = |i: usize| Split::unpack(n, tasks[i].record).expect("it is a task");
         let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(0) };
         let pairs =
             Slice::modulo(4).flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));

@@ -29,7 +29,8 @@ fn completions(n: u32, squares: &str) -> Problem {
 }
 
 fn small_plans() -> impl Strategy<Value = PlanIndex> {
-    let rows = (0..=11_u32, 0..=11_u32).prop_map(|(n, rows)| plan(n, Method::Rows { rows: rows.min(n) }));
+    let rows =
+        (0..=11_u32, 0..=11_u32).prop_map(|(n, rows)| plan(n, Method::Rows { rows: rows.min(n) }));
     let ring = |(n, width)| plan(n, Method::Ring { width });
     let rings = select(vec![(3, 1), (4, 1), (9, 1), (16, 1), (5, 2), (9, 2)]).prop_map(ring);
     let halves = (4..=14_u32).prop_map(|n| plan(n, Method::Halves));
