@@ -245,4 +245,16 @@ mod tests {
             assert!(index.entries.is_sorted_by_key(|entry| entry.start));
         }
     }
+
+    #[test]
+    fn the_limit_counts_the_prefixes_of_all_rows() {
+        for rows in [3, 8, 12] {
+            let within =
+                |rows, limit| RowsPlan::new_unless(12, rows, Images::Left, limit, &|| false);
+            let tasks = |rows| within(rows, u64::MAX).expect("no limit").expect("no stop").tasks;
+            let all_rows = (0..=rows).map(tasks).sum();
+            assert!(within(rows, all_rows).is_ok(), "M = {rows}");
+            assert!(within(rows, all_rows - 1).is_err(), "M = {rows}");
+        }
+    }
 }
