@@ -248,4 +248,26 @@ mod tests {
             assert!(total > 0, "N = {n}");
         }
     }
+
+    #[test]
+    fn a_list_in_parts_counts_what_it_counts_as_a_whole() {
+        for (n, ordinal, part) in [(19, 89_900, 8_000), (20, 16_001, 12_000), (22, 106_952, 60_000)]
+        {
+            let plan =
+                PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+            // This is the last one of the most even splits, and leaves no half-board out.
+            let tasks = plan.tasks(ordinal..ordinal + 1).expect("the plan has the range");
+            let count = |room| {
+                let mut counter = TaskCounter::new(Portable, n, room);
+                let split = Split::unpack(n, tasks[0].record).expect("it is a task");
+                (counter.count(split), counter.work.records.len())
+            };
+            let (whole, longest) = count(Room::within(u64::MAX, n));
+            let (in_parts, last) =
+                count(Room { kept: Kept::OfList, whole: part, ties: part, shared: 0 });
+            assert!(last < longest, "N = {n}: the last list is {longest}, and {last} in parts");
+            assert_eq!(in_parts, whole, "N = {n}");
+            assert!(whole > 0);
+        }
+    }
 }
