@@ -215,7 +215,8 @@ mod tests {
         for problem in sizes.flat_map(Problem::all).chain([Problem::Completions(given)]) {
             assert_eq!(Problem::from_text(&problem.text(), problem.n()), Some(problem));
         }
-        for text in ["", "totals", "total a1", "completions", "completions i1"] {
+        for text in ["", "totals", "total a1", "completions", "completions i1", "completions a1,b2"]
+        {
             assert_eq!(Problem::from_text(text, 8), None, "{text}");
         }
         assert_eq!(Problem::from_text("total", 33), Some(Problem::Total { n: 33 }));

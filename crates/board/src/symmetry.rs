@@ -109,30 +109,4 @@ mod tests {
         assert_eq!(completions(5, "c3"), 2);
         assert_eq!(completions(8, "b1,g8"), 1);
     }
-
-    /// Counted one by one, the completions of small boards are the multiples that they should be.
-    #[test]
-    fn completions_of_small_boards_are_multiples() {
-        for n in 2..=7 {
-            for (column, row) in (0..n).flat_map(|column| (0..n).map(move |row| (column, row))) {
-                let given = Given::new(n, &[Square { column, row }]).expect("one queen");
-                let problem = Problem::Completions(given);
-                let found = fill(&problem, &given.queens().collect::<Vec<_>>(), 0);
-                assert_eq!(found % divisor(&problem), 0, "{given:?}: {found}");
-            }
-        }
-    }
-
-    fn fill(problem: &Problem, queens: &[Square], row: u32) -> u32 {
-        if row == problem.n() {
-            return 1;
-        }
-        if queens.iter().any(|queen| queen.row == row) {
-            return fill(problem, queens, row + 1);
-        }
-        let free = (0..problem.n()).map(|column| Square { column, row });
-        let free =
-            free.filter(|&square| !queens.iter().any(|&queen| problem.attack(queen, square)));
-        free.map(|square| fill(problem, &[queens, &[square]].concat(), row + 1)).sum()
-    }
 }

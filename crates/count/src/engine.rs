@@ -62,23 +62,31 @@ mod tests {
     use super::*;
     use crate::remaining::Row;
 
-    /// Random columns, rows and states. Few of them belong to a board, but each has a count.
-    fn grounds() -> impl Strategy<Value = (u32, Vec<Row>, Vec<Prefix>)> {
+    /// Random columns, rows and states. Few of them belong to a board, but each has a count. The
+    /// first number is that of the columns, with those that only diagonals pass.
+    fn grounds() -> impl Strategy<Value = (u32, u32, Vec<Row>, Vec<Prefix>)> {
         // A quarter of the bits of a mask are set. With more, nothing would be left to count.
         let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);
-        (1..=30_usize, 0..=7_usize, 0..=1_u32).prop_flat_map(move |(size, rows, margin)| {
+        let shape = (1..=32_usize, 0..=7_usize, 0..=1_u32, any::<bool>());
+        shape.prop_flat_map(move |(size, rows, margin, is_open)| {
+            let size = size.min(32 - 2 * margin as usize);
             let rows = rows.min(size);
             let columns = full_mask(size as u32) << margin;
-            let row = (mask(), 1..=5_u32)
-                .prop_map(move |(closed, step)| Row { closed: closed & columns, step });
+            let row = (mask(), 1..=5_u32).prop_map(move |(closed, step)| match is_open {
+                true => Row::OPEN,
+                false => Row { closed: closed & columns, step },
+            });
             let taken = subsequence((0..size).collect::<Vec<_>>(), size - rows)
                 .prop_map(move |taken| taken.iter().fold(0, |mask, c| mask | 1 << c) << margin);
-            let state = (mask(), taken, mask()).prop_map(move |(left, down, right)| {
-                // Diagonals pass through margins on either side.
-                let seen = columns | 1 | columns << 1;
-                Prefix { left: left & seen, down, right: right & seen }
+            // Diagonals pass through margins on either side.
+            let seen = full_mask(size as u32 + 2 * margin);
+            let state = (mask(), taken, mask()).prop_map(move |(left, down, right)| Prefix {
+                left: left & seen,
+                down,
+                right: right & seen,
             });
-            (Just(columns), vec(row, rows), vec(state, 0..100))
+            let states = vec(state, 0..100);
+            (Just(size as u32 + 2 * margin), Just(columns), vec(row, rows), states)
         })
     }
 
@@ -87,10 +95,9 @@ mod tests {
 
         #[test]
         fn backends_agree_on_rows_and_squares_that_are_closed_at_random(
-            (columns, rows, states) in grounds(),
+            (size, columns, rows, states) in grounds(),
         ) {
             let remaining = Remaining { columns, rows: &rows };
-            let size = u32::BITS - columns.leading_zeros() + 1;
             let count = |backend| {
                 let mut engine = engine(backend, size, rows.len() as u32)?;
                 Some(engine.completions(remaining, &states))

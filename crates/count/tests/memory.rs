@@ -40,6 +40,7 @@ fn a_kernel_stays_within_its_memory_and_counts_parts_alike() {
     let need = memory_needed(Problem::Total { n: 24 }, Method::Halves);
     assert!(need.least < need.most / 2 && need.most < 1 << 30, "{need:?}");
     agree(24, 213_905..213_906, need.least);
+    assert_eq!(memory_needed(Problem::Total { n: 32 }, Method::Ring { width: 2 }).most, 0);
 }
 
 fn agree(n: u32, ordinals: Range<u64>, memory: u64) {

@@ -174,7 +174,6 @@ mod tests {
     use super::*;
     use crate::device::Driver;
     use crate::driver::host::HostQueue;
-    use crate::driver::{Argument, Buffer};
 
     fn host() -> Device {
         Device {
@@ -195,7 +194,7 @@ mod tests {
         plan.tasks(range).expect("the plan has the range")
     }
 
-    fn counts(n: u32, queue: impl Queue + 'static, tasks: &[Task]) -> Result<Vec<u64>, Error> {
+    fn counts(n: u32, queue: HostQueue, tasks: &[Task]) -> Result<Vec<u64>, Error> {
         let mut counter = Counter::with_queue(Box::new(queue), &host(), n, 1 << 30)?;
         let mut counts = Vec::new();
         counter.count_each(tasks, |count| counts.push(count))?;
@@ -212,12 +211,8 @@ mod tests {
     #[test]
     fn kernels_as_plain_c_count_what_the_processor_counts() {
         let whole = |n| {
-            (
-                n,
-                0..PlanIndex::new(Problem::Total { n }, Method::Halves)
-                    .expect("the size is in range")
-                    .len(),
-            )
+            let plan = PlanIndex::new(Problem::Total { n }, Method::Halves);
+            (n, 0..plan.expect("the size is in range").len())
         };
         let some = [(11, 100..110), (17, 9_000..9_001), (20, 30_000..30_001), (23, 20..21)];
         for (n, range) in (4..=8).map(whole).chain(some) {
@@ -227,65 +222,12 @@ mod tests {
         }
     }
 
-    /// A queue in which one call fails.
-    struct Failing {
-        queue: HostQueue,
-        /// The number of calls before the failing one.
-        left: u32,
-    }
-
-    impl Failing {
-        fn call(&mut self) -> Result<(), DeviceError> {
-            let left = self.left.checked_sub(1);
-            let lost = || DeviceError {
-                device: "plain C".into(),
-                call: "counting",
-                reason: "it was lost".into(),
-            };
-            self.left = left.ok_or_else(lost)?;
-            Ok(())
-        }
-    }
-
-    impl Queue for Failing {
-        fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
-            self.call()?;
-            self.queue.allocate(bytes)
-        }
-
-        fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
-            self.call()?;
-            self.queue.write(to, bytes)
-        }
-
-        fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError> {
-            self.call()?;
-            self.queue.clear(buffer, bytes)
-        }
-
-        fn launch(
-            &mut self,
-            kernel: crate::driver::Kernel,
-            groups: u32,
-            arguments: &[Argument],
-        ) -> Result<(), DeviceError> {
-            self.call()?;
-            self.queue.launch(kernel, groups, arguments)
-        }
-
-        fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
-            self.call()?;
-            self.queue.read(from, bytes)
-        }
-    }
-
     #[test]
     fn a_device_that_fails_at_any_call_counts_nothing() {
         let (n, tasks) = (8, tasks(8, 0..10));
         let expected = expected(n, &tasks);
         for left in 0.. {
-            let queue = Failing { queue: HostQueue::new(), left };
-            match counts(n, queue, &tasks) {
+            match counts(n, HostQueue::failing_after(left), &tasks) {
                 Err(Error::Device(error)) => assert_eq!(error.reason, "it was lost"),
                 result => {
                     assert_eq!(result, Ok(expected));

@@ -220,47 +220,40 @@ mod tests {
         }
     }
 
-    fn figure(says: &str, within: Option<f64>, ours: Option<&str>) -> Figure {
-        Figure {
+    #[test]
+    fn a_figure_agrees_with_its_value_within_its_factor_or_below_its_bound() {
+        let figure = |within: Option<f64>, at_most, ours: Option<&str>| Figure {
             name: "a/b".into(),
             source: "a book".into(),
             claim: "a number".into(),
-            says: says.into(),
+            says: "4".into(),
             run: "count 8".into(),
             take: "text".into(),
             over: None,
             within,
-            at_most: false,
+            at_most,
             ours: ours.map(String::from),
             why: None,
             slow: false,
+        };
+        // Each figure has values that agree, that are explained, and that differ. The reason for 7
+        // belongs to no other value.
+        let cases: [(Figure, &[&str], &[&str], &[&str]); 4] = [
+            (figure(None, false, None), &["4"], &[], &["4.0", "7"]),
+            (figure(None, false, Some("7")), &["4"], &["7"], &["8"]),
+            (figure(Some(1.5), false, None), &["2.7", "6"], &[], &["2.6", "6.1", "NaN"]),
+            (figure(None, true, None), &["1", "4"], &[], &["5", "1e"]),
+        ];
+        for (figure, agrees, explained, differs) in cases {
+            let all = |values: &[&str], verdict| {
+                assert!(
+                    values.iter().all(|ours| Verdict::of(&figure, ours) == verdict),
+                    "{values:?}"
+                );
+            };
+            all(agrees, Verdict::Agrees);
+            all(explained, Verdict::Explained);
+            all(differs, Verdict::Differs);
         }
-    }
-
-    #[test]
-    fn an_exact_figure_agrees_only_with_itself() {
-        let exact = figure("87", None, Some("74"));
-        assert_eq!(Verdict::of(&exact, "87"), Verdict::Agrees);
-        assert_eq!(Verdict::of(&exact, "74"), Verdict::Explained);
-        // The reason belongs to another value.
-        assert_eq!(Verdict::of(&exact, "75"), Verdict::Differs);
-        assert_eq!(Verdict::of(&figure("87", None, None), "87.0"), Verdict::Differs);
-    }
-
-    #[test]
-    fn a_bound_holds_for_what_is_below_it() {
-        let bound = Figure { at_most: true, ..figure("914", None, None) };
-        let verdicts = ["1", "914", "915", "1e"].map(|ours| Verdict::of(&bound, ours));
-        let [agrees, differs] = [Verdict::Agrees, Verdict::Differs];
-        assert_eq!(verdicts, [agrees, agrees, differs, differs]);
-    }
-
-    #[test]
-    fn a_measured_figure_agrees_within_its_factor() {
-        let measured = figure("4", Some(1.5), None);
-        let verdicts = ["2.6", "2.7", "6", "6.1"].map(|ours| Verdict::of(&measured, ours));
-        let [agrees, differs] = [Verdict::Agrees, Verdict::Differs];
-        assert_eq!(verdicts, [differs, agrees, agrees, differs]);
-        assert_eq!(Verdict::of(&measured, "NaN"), differs);
     }
 }

@@ -1,10 +1,8 @@
 //! Tests the promises of the front page against known counts, by the names of this crate alone.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use queens::{
-    Backend, Counting, CountingError, Placement, Problem, Rules, Solutions, Square, Start, attack,
-    complete, count, is_placement, solutions, solve,
+    Placement, Problem, Rules, Solutions, Square, Start, attack, complete, count, is_placement,
+    solutions, solve,
 };
 
 #[test]
@@ -30,14 +28,6 @@ fn given_queens_are_counted_listed_and_completed_alike() {
     assert!(listed.iter().all(|it| is_placement(n, it.columns().iter().copied())));
     assert!(listed.iter().all(|it| given.iter().all(|queen| it.squares().any(|at| at == *queen))));
     assert_eq!(attack(n, &given, Rules::Superqueens), Some(given));
-}
-
-#[test]
-fn a_count_reports_and_stops() {
-    let stop = AtomicBool::new(false);
-    let counting = Counting::new(20).threads(2).backend(Backend::detect()).stop(&stop);
-    let ended = counting.on_progress(|_| stop.store(true, Ordering::Relaxed)).run();
-    assert!(matches!(ended, Err(CountingError::Stopped { .. })), "{ended:?}");
 }
 
 /// A binding to another language keeps an iterator in an object that threads share.

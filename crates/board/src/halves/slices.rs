@@ -90,15 +90,6 @@ mod tests {
     }
 
     #[test]
-    fn codes_tell_slices_apart() {
-        for code in 0..7 {
-            assert_eq!(Slice::from_code(code).map(Slice::code), Some(code));
-        }
-        assert_eq!(Slice::from_code(0), Some(Slice::WHOLE));
-        assert_eq!(Slice::from_code(7), None);
-    }
-
-    #[test]
     fn slices_are_about_equal() {
         for half in 13..=14 {
             let outer: Vec<u32> =

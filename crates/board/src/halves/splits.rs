@@ -130,25 +130,3 @@ pub(super) fn combination(chosen: u32, mut ordinal: u64) -> u32 {
     }
     set
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn combinations_are_in_the_order_of_their_masks() {
-        for chosen in 0..=5 {
-            let expected: Vec<u32> =
-                (0..1 << 9).filter(|set: &u32| set.count_ones() == chosen).collect();
-            let found: Vec<u32> =
-                (0..binomial(9, chosen)).map(|ordinal| combination(chosen, ordinal)).collect();
-            assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
-    fn binomials_reach_the_largest_board() {
-        assert_eq!(binomial(32, 16), 601_080_390);
-        assert_eq!((binomial(0, 0), binomial(3, 4)), (1, 0));
-    }
-}

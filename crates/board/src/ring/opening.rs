@@ -85,38 +85,3 @@ impl Opening<'_> {
         self.tie || self.least.contains(third)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ring::sides::{Side, list};
-
-    /// The number of tasks of each weight, if the sides are in this order.
-    fn tasks_by_weight(n: u32, width: u32, list: Vec<Side>) -> [u64; 9] {
-        let sides = Sides::new(n, width, list);
-        let mut tasks = Vec::new();
-        for first in sides.firsts() {
-            for second in sides.seconds(first).iter() {
-                let opening = Opening::new(&sides, first, second);
-                assert_eq!(opening.fill(0, u64::MAX, &mut tasks), opening.tasks());
-            }
-        }
-        let mut counts = [0; 9];
-        tasks.iter().for_each(|task: &Task| counts[usize::from(task.weight)] += 1);
-        counts
-    }
-
-    #[test]
-    fn ties_are_settled_whichever_side_is_listed_first() {
-        for (n, width) in [(6, 1), (7, 1), (9, 1), (6, 2), (7, 2), (8, 2)] {
-            let expected = tasks_by_weight(n, width, list(n, width));
-            for start in 1..list(n, width).len() {
-                let mut rotated = list(n, width);
-                rotated.rotate_left(start);
-                assert_eq!(tasks_by_weight(n, width, rotated), expected, "N = {n} from {start}");
-            }
-            let reversed = list(n, width).into_iter().rev().collect();
-            assert_eq!(tasks_by_weight(n, width, reversed), expected, "N = {n} reversed");
-        }
-    }
-}

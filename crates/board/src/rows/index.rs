@@ -257,20 +257,4 @@ mod tests {
             assert!(within(rows, all_rows - 1).is_err(), "M = {rows}");
         }
     }
-
-    #[test]
-    fn two_rows_are_counted_as_if_looked_at() {
-        for n in [1, 2, 3, 5, 9, 32] {
-            let mut prefix = Prefix::EMPTY;
-            loop {
-                let one_by_one: u32 =
-                    bits(prefix.free(n)).map(|bit| prefix.place(n, bit).free(n).count_ones()).sum();
-                assert_eq!(two_rows(n, prefix), u64::from(one_by_one), "{prefix:?}");
-                let Some(bit) = bits(prefix.free(n)).last() else {
-                    break;
-                };
-                prefix = prefix.place(n, bit);
-            }
-        }
-    }
 }

@@ -1,21 +1,16 @@
 //! Tests of the tasks of problems that are divided by their first rows.
 
-use queens_board::first_rows::{MAX_ROWS, queens, suggested_rows};
-use queens_board::squares::parse_squares;
-use queens_board::{Given, Method, PlanError, PlanIndex, Problem, Task};
+use queens_board::first_rows::{MAX_ROWS, queens};
+use queens_board::{Given, Method, PlanIndex, Problem, Task};
 
-fn completions(n: u32, squares: &str) -> Problem {
-    let queens = parse_squares(squares).expect("they are squares");
-    Problem::Completions(Given::new(n, &queens).expect("they can stand so"))
-}
+use super::{completions, filled};
 
 fn tasks(problem: Problem, rows: u32) -> Vec<Task> {
     let plan =
         PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
     // The plan is read in two pieces, which must join.
     let middle = plan.len() / 3;
-    let piece = |range| plan.tasks(range).expect("the plan has the range");
-    [piece(0..middle), piece(middle..plan.len())].concat()
+    [filled(&plan, 0..middle), filled(&plan, middle..plan.len())].concat()
 }
 
 /// All ways to fill the first rows, without symmetry.
@@ -82,22 +77,4 @@ fn a_torus_without_placements_has_no_tasks() {
             .expect("there is a row");
         assert_eq!(plan.is_empty(), n % 2 == 0 || n % 3 == 0, "N = {n}");
     }
-}
-
-#[test]
-fn impossible_plans_are_refused() {
-    let refused =
-        |problem, rows| PlanIndex::new(problem, Method::Rows { rows }).expect_err("it is refused");
-    let too_large = Problem::Superqueens { n: u32::MAX };
-    assert_eq!(refused(too_large, 2), PlanError::BoardTooLarge { n: u32::MAX });
-    assert_eq!(suggested_rows(too_large), 0);
-    assert_eq!(
-        refused(completions(4, "b1,d2"), 3).to_string(),
-        "completions N=4 (2 given) cannot be cut by rows M=3: it is counted by the method rows, M up \
-         to 2"
-    );
-    let problem = completions(64, "");
-    let too_many = refused(problem, 5);
-    assert_eq!(too_many, PlanError::TooManyTasks { problem, rows: 5 });
-    assert!(too_many.to_string().ends_with(": place 2 rows"), "{too_many}");
 }

@@ -1,14 +1,14 @@
 //! Compares the tasks of `halves` with the symmetries of the square, and with closed forms.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use proptest::prelude::*;
 use queens_board::halves::{SHARED_LISTS_MAX_N, Shares, Slice, Split};
-use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Task, full_mask};
+use queens_board::{Method, PlanIndex, Prefix};
 
-fn all(n: u32) -> Vec<Task> {
-    let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-    plan.tasks(0..plan.len()).expect("the plan has the range")
+use super::filled;
+
+fn plan(n: u32) -> PlanIndex {
+    super::plan(n, Method::Halves)
 }
 
 /// A board as the column of each row's queen.
@@ -82,7 +82,7 @@ fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
 }
 
 fn weights(n: u32) -> BTreeMap<(u32, u32), u8> {
-    let tasks = all(n);
+    let tasks = filled(&plan(n), 0..plan(n).len());
     let weights: BTreeMap<_, _> =
         tasks.iter().map(|it| ((it.record.left, it.record.down), it.weight)).collect();
     assert_eq!(weights.len(), tasks.len(), "N = {n}: no task is there twice");
@@ -96,30 +96,6 @@ fn the_images_of_every_board_count_eight_times() {
         for queens in boards(n) {
             let sum: u64 = images(&queens).iter().map(|image| share(&weights, image)).sum();
             assert_eq!(sum, 8, "N = {n}: {queens:?}");
-        }
-    }
-}
-
-#[test]
-fn the_shares_of_all_boards_add_up_to_their_number() {
-    for n in 4..=12 {
-        let weights = weights(n);
-        let sum: u64 = boards(n).iter().map(|queens| share(&weights, queens)).sum();
-        assert_eq!(u128::from(sum), vectors::total(n), "N = {n}");
-    }
-}
-
-#[test]
-fn every_task_is_a_split() {
-    for n in 4..=17 {
-        for Task { record: Prefix { left, down, right }, weight } in all(n) {
-            assert_eq!(left, right);
-            assert_eq!(left.count_ones(), n % 2);
-            assert_eq!(down.count_ones(), n / 2);
-            assert_eq!(down & left, 0);
-            let beside_centre = left != 0 && left != 1 << (n / 2);
-            assert_eq!(weight, if beside_centre { 4 } else { 2 });
-            assert!(down <= full_mask(n));
         }
     }
 }
@@ -139,38 +115,10 @@ fn orbits(n: u32) -> u64 {
 #[test]
 fn there_are_as_many_tasks_as_orbits_of_splits() {
     for n in 4..=29 {
-        let plan =
-            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan = plan(n);
         let pairs_of_slices = if n < 28 { 1 } else { 8 };
         assert_eq!(plan.len(), orbits(n) * pairs_of_slices, "N = {n}");
         assert!(!plan.is_empty());
-    }
-}
-
-/// The columns of the upper half right of the centre.
-fn right(n: u32, task: Prefix) -> u32 {
-    task.down >> (n / 2 + 1)
-}
-
-#[test]
-fn tasks_of_an_odd_board_share_columns_with_their_neighbours() {
-    for n in [5, 11, 15] {
-        let tasks = all(n);
-        let beside: Vec<Prefix> = tasks
-            .iter()
-            .map(|task| task.record)
-            .take_while(|task| task.left < 1 << (n / 2))
-            .collect();
-        let changes = |of: &dyn Fn(Prefix) -> u32| {
-            beside.windows(2).filter(|pair| of(pair[0]) != of(pair[1])).count()
-        };
-        let distinct = |of: &dyn Fn(Prefix) -> u32| {
-            beside.iter().map(|task| of(*task)).collect::<BTreeSet<_>>().len()
-        };
-        for of in [&|task| right(n, task), &|task: Prefix| task.down] as [&dyn Fn(Prefix) -> u32; 2]
-        {
-            assert_eq!(changes(of), distinct(of) - 1, "N = {n}");
-        }
     }
 }
 
@@ -188,7 +136,8 @@ fn place_in_order(n: u32, task: Prefix) -> impl Ord {
         if n > SHARED_LISTS_MAX_N {
             return ((false, split.centre, 0, task.down, 0), slices);
         }
-        let right = right(n, task);
+        // The columns of the upper half right of the centre.
+        let right = task.down >> (half + 1);
         let left = task.down & lines;
         return ((false, right.count_ones(), right as i32, left, split.centre), slices);
     }
@@ -201,16 +150,15 @@ fn place_in_order(n: u32, task: Prefix) -> impl Ord {
 #[test]
 fn ordinals_are_in_order_up_to_the_largest_boards() {
     for n in [8, 9, 16, 21, 23, 24, 28, 29] {
-        let plan =
-            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan = plan(n);
         let mut tasks = Vec::new();
         // The runs of neighbours are from all over the plan, to its end.
         let runs = 4000.min(plan.len() / 8);
         for run in 0..runs {
             let start = plan.len() / runs * run;
-            tasks.extend(plan.tasks(start..start + 8).expect("the plan has the range"));
+            tasks.extend(filled(&plan, start..start + 8));
         }
-        tasks.extend(plan.tasks(plan.len() - 1..plan.len()).expect("the plan has the range"));
+        tasks.extend(filled(&plan, plan.len() - 1..plan.len()));
         let places: Vec<_> = tasks.iter().map(|task| place_in_order(n, task.record)).collect();
         assert!(places.is_sorted_by(|a, b| a < b), "N = {n}");
     }
@@ -219,41 +167,15 @@ fn ordinals_are_in_order_up_to_the_largest_boards() {
 #[test]
 fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
     for n in [28, 29] {
-        let plan =
-            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan = plan(n);
         let start = plan.len() / 3 / 8 * 8;
-        let tasks = plan.tasks(start..start + 8).expect("the plan has the range");
-        let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(n, &tasks, 0) };
+        let tasks = filled(&plan, start..start + 8);
+        let unpacked = |i: usize| Split::unpack(n, tasks[i].record).expect("it is a task");
+        let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(0) };
         let pairs =
             Slice::modulo(4).flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));
         for (i, (upper, lower)) in pairs.enumerate() {
-            assert_eq!(unpacked(n, &tasks, i), Split { upper, lower, ..whole });
+            assert_eq!(unpacked(i), Split { upper, lower, ..whole });
         }
-    }
-}
-
-fn unpacked(n: u32, tasks: &[Task], index: usize) -> Split {
-    Split::unpack(n, tasks[index].record).expect("it is a task")
-}
-
-#[test]
-fn boards_out_of_range_are_refused_with_the_range() {
-    for n in [0, 3, 30] {
-        let (problem, method) = (Problem::Total { n }, Method::Halves);
-        let error = PlanIndex::new(problem, method).expect_err("is refused");
-        assert_eq!(error, PlanError::Method { problem, method });
-        assert!(error.to_string().contains("from 4 to 29"));
-    }
-}
-
-proptest! {
-    #[test]
-    fn any_range_is_a_slice_of_the_whole(n in 4..=14u32, a in any::<u64>(), b in any::<u64>()) {
-        let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
-        let range = a.min(b)..a.max(b);
-        let part = plan.tasks(range.clone()).expect("the plan has the range");
-        let whole = all(n);
-        prop_assert_eq!(&part, &whole[range.start as usize..range.end as usize]);
     }
 }

@@ -1,20 +1,15 @@
-//! Compares the `ring` plan with known numbers of tasks, with all preplacements found square by
-//! square, and with ranges of itself.
+//! Compares the `ring` plan with known numbers of tasks, and with all preplacements found square by
+//! square.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
-use proptest::prelude::*;
 use queens_board::ring::{Preplacement, suggested_width};
-use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Task};
+use queens_board::{Method, PlanIndex, Prefix, Task};
+
+use super::filled;
 
 fn plan(n: u32, width: u32) -> PlanIndex {
-    PlanIndex::new(Problem::Total { n }, Method::Ring { width })
-        .unwrap_or_else(|error| panic!("N = {n}, width {width}: {error}"))
-}
-
-fn filled(plan: &PlanIndex, range: Range<u64>) -> Vec<Task> {
-    plan.tasks(range).expect("the plan has the range")
+    super::plan(n, Method::Ring { width })
 }
 
 /// Every task of a plan, read back, with its weight.
@@ -190,41 +185,6 @@ fn no_record_is_read_for_a_board_without_such_rings() {
 }
 
 #[test]
-fn the_queens_of_a_record_are_each_named_once() {
-    for (n, width) in small_boards() {
-        for expected in placements(n, width) {
-            let ring = Preplacement::unpack(record(n, width, &expected), n, width);
-            let mut queens = queens(ring.expect("is well-formed"), n, width);
-            queens.sort_unstable();
-            assert_eq!(queens, expected, "N = {n}, width {width}");
-            assert!((2 * width..=4 * width).contains(&(queens.len() as u32)));
-        }
-    }
-}
-
-#[test]
-fn rings_that_fill_the_board_are_its_solutions() {
-    for (n, width) in [(2, 1), (4, 2)] {
-        let tasks = filled(&plan(n, width), 0..plan(n, width).len());
-        let weights = tasks.iter().map(|task| u128::from(task.weight)).sum::<u128>();
-        assert_eq!(weights, vectors::total(n), "N = {n}");
-    }
-}
-
-#[test]
-fn the_smallest_boards_have_no_task() {
-    assert!(plan(2, 1).is_empty());
-    assert!(plan(3, 1).is_empty());
-}
-
-#[test]
-fn every_larger_board_has_tasks() {
-    for (n, width) in (4..=32).map(|n| (n, 1)).chain((4..=15).map(|n| (n, 2))) {
-        assert!(!plan(n, width).is_empty(), "N = {n}, width {width}");
-    }
-}
-
-#[test]
 fn the_suggested_width_makes_a_plan_of_the_promised_size() {
     for n in 2..=23 {
         let promised = match n {
@@ -238,58 +198,4 @@ fn the_suggested_width_makes_a_plan_of_the_promised_size() {
     for n in 24..=32 {
         assert_eq!(suggested_width(n), 2);
     }
-}
-
-#[test]
-fn refusals_name_the_thing_and_the_way_out() {
-    let refused = |n, width| {
-        PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect_err("is refused")
-    };
-    for width in [0, 3] {
-        let expected =
-            format!("total N=8 cannot be cut by ring width={width}: the width is 1 or 2");
-        assert_eq!(refused(8, width).to_string(), expected);
-    }
-    assert_eq!(refused(33, 2).to_string(), "a board of size 33: give a size of at most 32");
-    assert_eq!(
-        refused(3, 2).to_string(),
-        "total N=3 cannot be cut by ring width=2: count it by the method rows"
-    );
-    let (problem, method) = (Problem::Total { n: 1 }, Method::Ring { width: 1 });
-    assert_eq!(refused(1, 1), PlanError::Method { problem, method });
-}
-
-proptest! {
-    #[test]
-    fn any_range_is_the_slice_of_the_whole_walk(
-        (n, width) in prop::sample::select(vec![(3, 1), (4, 1), (9, 1), (16, 1), (5, 2), (9, 2)]),
-        a in any::<u64>(),
-        b in any::<u64>(),
-    ) {
-        let plan = plan(n, width);
-        let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
-        let (start, end) = (a.min(b), a.max(b));
-        let whole = filled(&plan, 0..plan.len());
-        let part = filled(&plan, start..end);
-        prop_assert_eq!(&part, &whole[start as usize..end as usize]);
-    }
-}
-
-#[test]
-fn on_a_large_board_neighbouring_ranges_join() {
-    let plan = plan(20, 2);
-    let ranges = (any::<u64>(), prop::collection::vec(0..3000u64, 1..6));
-    proptest!(|((at, lengths) in ranges)| {
-        let first = at % plan.len();
-        let mut joined = Vec::new();
-        let mut start = first;
-        for length in lengths {
-            let end = plan.len().min(start + length);
-            joined.extend(filled(&plan, start..end));
-            start = end;
-        }
-        let whole = filled(&plan, first..start);
-        prop_assert_eq!(whole.len() as u64, start - first);
-        prop_assert_eq!(joined, whole);
-    });
 }

@@ -1,45 +1,33 @@
-//! Compares the `rows` plan with closed forms, with another enumeration, and with ranges of itself.
+//! Compares the `rows` plan with closed forms and with another enumeration.
 
-use proptest::prelude::*;
 use queens_board::rows::{MAX_TASKS, suggested_rows};
-use queens_board::{Method, PlanError, PlanIndex, Prefix, Problem, Task};
+use queens_board::{Method, PlanIndex, Prefix, Problem, Task};
 
-fn cut(n: u32, rows: u32) -> Result<PlanIndex, PlanError> {
-    PlanIndex::new(Problem::Total { n }, Method::Rows { rows })
-}
+use super::filled;
 
 fn plan(n: u32, rows: u32) -> PlanIndex {
-    cut(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
+    super::plan(n, Method::Rows { rows })
 }
 
-fn filled(plan: &PlanIndex, range: std::ops::Range<u64>) -> Vec<Task> {
-    plan.tasks(range).expect("the plan has the range")
-}
-
-fn all(plan: &PlanIndex) -> Vec<(Prefix, u8)> {
-    let tasks = filled(plan, 0..plan.len());
-    tasks.iter().map(|task| (task.record, task.weight)).collect()
-}
-
-/// Every placement of the first `rows` rows as the queens' columns, in lexicographic order. All
-/// lists of columns are tried, and each pair of queens is compared.
-fn placements(n: u32, rows: u32) -> Vec<Vec<u32>> {
-    let mut lists = vec![vec![]];
-    for row in 0..rows {
-        lists = lists
-            .into_iter()
-            .flat_map(|list: Vec<u32>| {
-                (0..n).map(move |column| [list.as_slice(), &[column]].concat())
-            })
-            .filter(|list| {
-                let last = list[row as usize];
-                (0..row).all(|r| {
-                    let apart = list[r as usize].abs_diff(last);
-                    apart != 0 && apart != row - r
-                })
-            })
-            .collect();
+/// Calls `found` with the columns of every placement of the next rows, in lexicographic order.
+fn each_placement(n: u32, rows: u32, columns: &mut Vec<u32>, found: &mut impl FnMut(&[u32])) {
+    if rows == 0 {
+        return found(columns);
     }
+    for column in 0..n {
+        let mut distances = (1..).zip(columns.iter().rev());
+        if distances.all(|(rows, &queen)| ![0, rows].contains(&queen.abs_diff(column))) {
+            columns.push(column);
+            each_placement(n, rows - 1, columns, found);
+            columns.pop();
+        }
+    }
+}
+
+/// Every placement of the first `rows` rows as the queens' columns, in lexicographic order.
+fn placements(n: u32, rows: u32) -> Vec<Vec<u32>> {
+    let mut lists = Vec::new();
+    each_placement(n, rows, &mut Vec::new(), &mut |columns| lists.push(columns.to_vec()));
     lists
 }
 
@@ -77,21 +65,6 @@ fn prefixes_are_all_placements_of_the_first_rows_in_order() {
     }
 }
 
-/// Calls `found` with the columns of every placement of the next rows, in lexicographic order.
-fn each_placement(n: u32, rows: u32, columns: &mut Vec<u32>, found: &mut impl FnMut(&[u32])) {
-    if rows == 0 {
-        return found(columns);
-    }
-    for column in 0..n {
-        let mut distances = (1..).zip(columns.iter().rev());
-        if distances.all(|(rows, &queen)| ![0, rows].contains(&queen.abs_diff(column))) {
-            columns.push(column);
-            each_placement(n, rows - 1, columns, found);
-            columns.pop();
-        }
-    }
-}
-
 #[test]
 fn prefixes_below_the_index_are_all_placements_in_order() {
     // Tasks are one, two and three rows below the deepest prefixes that an index can hold.
@@ -123,35 +96,11 @@ fn tasks_are_the_placements_not_after_their_mirror_image() {
                 let mirrored: Vec<u32> = columns.iter().map(|c| n - 1 - c).collect();
                 if columns <= mirrored {
                     let weight = if columns == mirrored { 1 } else { 2 };
-                    expected.push((seen_from_below(n, &columns), weight));
+                    expected.push(Task { record: seen_from_below(n, &columns), weight });
                 }
             }
-            assert_eq!(all(&plan(n, rows)), expected, "N = {n}, M = {rows}");
-        }
-    }
-}
-
-#[test]
-fn tasks_and_their_mirror_images_are_all_placements() {
-    for n in 1..=8 {
-        let mirror = |mask: u32| mask.reverse_bits() >> (32 - n);
-        for rows in 0..=n {
-            let mut found = vec![];
-            for (task, weight) in all(&plan(n, rows)) {
-                found.push(task);
-                if weight == 2 {
-                    found.push(Prefix {
-                        left: mirror(task.right),
-                        down: mirror(task.down),
-                        right: mirror(task.left),
-                    });
-                }
-            }
-            let mut expected: Vec<Prefix> =
-                placements(n, rows).iter().map(|columns| seen_from_below(n, columns)).collect();
-            found.sort();
-            expected.sort();
-            assert_eq!(found, expected, "N = {n}, M = {rows}");
+            let plan = plan(n, rows);
+            assert_eq!(filled(&plan, 0..plan.len()), expected, "N = {n}, M = {rows}");
         }
     }
 }
@@ -184,7 +133,7 @@ fn a_plan_is_refused_where_closed_forms_pass_the_limit() {
         for rows in 0..=7 {
             let prefixes = vectors::prefixes(n, rows).expect("closed forms are valid from N = 23");
             both_mirror_images += prefixes;
-            match cut(n, rows) {
+            match PlanIndex::new(Problem::Total { n }, Method::Rows { rows }) {
                 Ok(plan) => {
                     assert!(both_mirror_images / 2 <= u128::from(MAX_TASKS));
                     if rows >= 2 {
@@ -196,14 +145,6 @@ fn a_plan_is_refused_where_closed_forms_pass_the_limit() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn rows_placed_in_full_are_half_the_solutions() {
-    for n in 2..=12 {
-        let weights = u128::from(plan(n, n).len()) * 2;
-        assert_eq!(weights, vectors::total(n), "N = {n}");
     }
 }
 
@@ -221,65 +162,5 @@ fn the_suggested_rows_make_a_plan_of_the_promised_size() {
         };
         let tasks = plan(n, rows).len();
         assert!(promised.contains(&tasks), "N = {n}: {tasks} tasks");
-    }
-}
-
-#[test]
-fn refusals_name_the_thing_the_limit_and_the_way_out() {
-    let message = |n, rows| cut(n, rows).expect_err("is refused").to_string();
-    assert_eq!(message(33, 4), "a board of size 33: give a size of at most 32");
-    assert_eq!(message(3, 5), "total N=3 cannot be cut by rows M=5: place at most 3 rows");
-    assert_eq!(
-        message(32, 32),
-        "total N=32: the first 32 rows can be filled in too many ways: place 6 rows"
-    );
-    let problem = Problem::Total { n: 27 };
-    assert_eq!(cut(27, 9).expect_err("is refused"), PlanError::TooManyTasks { problem, rows: 9 });
-}
-
-#[test]
-fn a_board_without_squares_has_one_task() {
-    assert_eq!(all(&plan(0, 0)), [(Prefix::EMPTY, 1)]);
-}
-
-#[test]
-fn rows_that_cannot_be_placed_have_no_task() {
-    assert_eq!((plan(2, 2).len(), plan(3, 3).len()), (0, 0));
-}
-
-proptest! {
-    #[test]
-    fn any_range_is_the_slice_of_the_whole_walk(
-        n in 0..=11u32,
-        rows in 0..=11u32,
-        a in any::<u64>(),
-        b in any::<u64>(),
-    ) {
-        let plan = plan(n, rows.min(n));
-        let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
-        let (start, end) = (a.min(b), a.max(b));
-        let whole = filled(&plan, 0..plan.len());
-        let part = filled(&plan, start..end);
-        prop_assert_eq!(&part, &whole[start as usize..end as usize]);
-    }
-
-    #[test]
-    fn on_a_large_board_neighbouring_ranges_join(
-        (n, rows) in prop::sample::select(vec![(19, 6), (24, 6), (27, 5), (27, 6), (32, 4)]),
-        at in any::<u64>(),
-        lengths in prop::collection::vec(0..700u64, 1..6),
-    ) {
-        let plan = plan(n, rows);
-        let first = at % plan.len();
-        let mut joined = Vec::new();
-        let mut start = first;
-        for length in lengths {
-            let end = plan.len().min(start + length);
-            joined.extend(filled(&plan, start..end));
-            start = end;
-        }
-        let whole = filled(&plan, first..start);
-        prop_assert_eq!(whole.len() as u64, start - first);
-        prop_assert_eq!(joined, whole);
     }
 }

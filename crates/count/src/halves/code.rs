@@ -99,45 +99,6 @@ mod tests {
     use crate::halves::code::diagonals::as_upper;
     use crate::halves::code::view;
 
-    /// The diagonals of a square, as bits of its half's key.
-    fn diagonals(n: u32, rows_before: u32, column: u32) -> u64 {
-        let left = u64::from(1_u32 << column) << rows_before & u64::from(full_mask(n));
-        left | u64::from(1_u32 << column >> rows_before) << 32
-    }
-
-    #[test]
-    fn squares_meet_on_the_diagonals_that_views_bring_together() {
-        for (n, centre, split) in
-            [(8, 0, 0b1011_0010), (9, 1 << 4, 0b1_1000_0011), (9, 1 << 8, 0b111_1000 & !16 | 1)]
-        {
-            let others = full_mask(n) & !(split | centre);
-            let Code { upper, lower, .. } =
-                Code::new(n, &diagonals::diagonals(n, centre, split), Marks::default());
-            let mut found = vec![0; 64];
-            let squares = |columns: u32| {
-                let columns = (0..n).filter(move |column| columns >> column & 1 == 1);
-                columns.flat_map(|column| (1..=n / 2).map(move |rows| (column, rows)))
-            };
-            for (above, rows_above) in squares(split) {
-                for (below, rows_below) in squares(others) {
-                    let above = upper.read(diagonals(n, rows_above, above));
-                    let below = lower.read(diagonals(n, rows_below, below));
-                    let common = above & below;
-                    (0..64).for_each(|place| found[place] += (common >> place & 1) as u32);
-                }
-            }
-            assert_eq!(upper.used, lower.used);
-            let expected =
-                meetings(n, split, others).filter(|(bit, _)| centre >> (bit % 32) & 1 == 0);
-            let mut expected: Vec<u32> = expected.map(|(_, meetings)| meetings).collect();
-            let places = (0..64).filter(|place| upper.used >> place & 1 == 1);
-            let mut in_order: Vec<u32> = places.map(|place: usize| found[place]).collect();
-            in_order.sort_unstable();
-            expected.sort_unstable();
-            assert_eq!(in_order, expected, "all but the centre's, N = {n}");
-        }
-    }
-
     #[test]
     fn keys_brought_to_the_upper_half_are_where_views_read_them() {
         for n in [18, 19, 24, 27, 28, 29] {

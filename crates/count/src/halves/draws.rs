@@ -78,24 +78,3 @@ impl Draws {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_block_is_drawn_by_one_beginning() {
-        for every in [1, 2, 7] {
-            let mut drawn = [0; 23];
-            for first in 0..every {
-                let mut draws = Draws::new(every, first);
-                for times in &mut drawn {
-                    draws.begin();
-                    *times += u32::from(draws.block == Drawn::Yes);
-                    draws.end();
-                }
-            }
-            assert_eq!(drawn, [1; 23], "one of {every}");
-        }
-    }
-}

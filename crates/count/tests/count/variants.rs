@@ -1,10 +1,23 @@
 //! Tests that every variant counts every task like the reference, one by one and together.
 
+use board::halves::{Slice, Split};
 use board::squares::parse_squares;
 use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Task};
 use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
 
-use super::Random;
+const REFERENCE: Variant = Variant::Straight(Backend::Reference);
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
 
 fn variants(method: Method) -> impl Iterator<Item = Variant> {
     let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
@@ -40,8 +53,8 @@ fn plan_index(problem: Problem, method: Method) -> PlanIndex {
     PlanIndex::new(problem, method).expect("it is cut so")
 }
 
-/// Compares all variants with `oracle`, which counts each task by itself.
-fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &[Task]) {
+/// Compares all variants with `oracle`, which counts each task by itself, and returns these counts.
+fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &[Task]) -> Vec<u64> {
     let expected = {
         let mut oracle = kernel(oracle, problem, method);
         let count = |task: &[Task]| oracle.count(task).expect("the task is good");
@@ -59,10 +72,11 @@ fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &[Task]) {
             "{problem} by {method}, {variant}"
         );
     }
+    expected
 }
 
 fn slow(variant: Variant) -> bool {
-    matches!(variant, Variant::Straight(Backend::Reference) | Variant::Mirrored(Backend::Reference))
+    [REFERENCE, Variant::Mirrored(Backend::Reference)].contains(&variant)
 }
 
 #[test]
@@ -70,29 +84,31 @@ fn variants_agree_on_every_task_of_small_boards() {
     let mut cuts = Vec::new();
     for problem in (0..=9).map(|n| Problem::Total { n }) {
         let n = problem.n();
-        cuts.extend((0..=n.min(4)).map(|rows| (problem, Method::Rows { rows })));
+        cuts.extend((0..=n).map(|rows| (problem, Method::Rows { rows })));
         cuts.extend([0, 3, 7].map(|rows| (problem, Method::Prefixes { rows: rows.min(n) })));
         cuts.extend((1..=2).map(|width| (problem, Method::Ring { width })));
         cuts.push((problem, Method::Halves));
     }
     cuts.extend((10..=11).map(|n| (Problem::Total { n }, Method::Halves)));
     let others = [
-        Problem::Toroidal { n: 5 },
-        Problem::Toroidal { n: 7 },
         Problem::Toroidal { n: 11 },
-        Problem::Superqueens { n: 8 },
         Problem::Superqueens { n: 10 },
+        largest(),
+        completions(0, ""),
+        completions(4, "a1"),
+        completions(4, "b1,d2,a3,c4"),
         completions(8, ""),
         completions(8, "b4,d5"),
         completions(9, "a2,h7"),
     ];
-    for problem in others {
+    let small = (0..=9).flat_map(|n| [Problem::Toroidal { n }, Problem::Superqueens { n }]);
+    for problem in others.into_iter().chain(small) {
         cuts.extend((0..=3).map(|rows| (problem, Method::Rows { rows })));
     }
     for (problem, method) in cuts.into_iter().filter(|(problem, method)| method.cuts(*problem)) {
         let index = plan_index(problem, method);
         let tasks = index.tasks(0..index.len()).expect("the plan has the range");
-        agree(problem, method, Variant::Straight(Backend::Reference), &tasks);
+        agree(problem, method, REFERENCE, &tasks);
     }
 }
 
@@ -106,6 +122,7 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (total(18), Method::Rows { rows: 6 }, 20),
         (total(20), Method::Rows { rows: 6 }, 5),
         (total(13), Method::Ring { width: 1 }, 40),
+        (total(19), Method::Ring { width: 1 }, 1),
         (total(16), Method::Ring { width: 2 }, 100),
         (total(20), Method::Ring { width: 2 }, 5),
         (total(13), Method::Halves, 50),
@@ -118,7 +135,6 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (Problem::Toroidal { n: 17 }, Method::Rows { rows: 3 }, 60),
         (Problem::Superqueens { n: 14 }, Method::Rows { rows: 4 }, 60),
         (completions(14, "c3,h6"), Method::Rows { rows: 3 }, 60),
-        (largest(), Method::Rows { rows: 2 }, 200),
     ] {
         let index = plan_index(problem, method);
         let mut tasks = Vec::new();
@@ -128,29 +144,140 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
             let end = index.len().min(start + 1 + random.next() % 3);
             tasks.extend(index.tasks(start..end).expect("the plan has the range"));
         }
-        agree(problem, method, Variant::Straight(Backend::Portable), &tasks);
-        let found = kernel(Backend::Portable, problem, method).count(&tasks);
-        assert!(found.is_ok_and(|found| found > 0), "{problem} by {method}: nothing is compared");
+        let counts = agree(problem, method, Variant::Straight(Backend::Portable), &tasks);
+        assert!(counts.iter().sum::<u64>() > 0, "{problem} by {method}: nothing is compared");
+    }
+}
+
+/// Tasks from all over a plan of `halves`, in no order (multiples of an odd number close to its
+/// golden section).
+fn scattered(n: u32, count: u64) -> Vec<Task> {
+    let index = plan_index(Problem::Total { n }, Method::Halves);
+    let stride = (index.len() as f64 * 0.618) as u64 | 1;
+    let ordinals = (1..=count).map(|i| i * stride % index.len());
+    ordinals.flat_map(|at| index.tasks(at..at + 1).expect("the plan has the range")).collect()
+}
+
+#[test]
+#[ignore = "takes a quarter of a minute: CI runs it"]
+fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
+    for n in [22, 23] {
+        let tasks = scattered(n, 1);
+        let fast = Backend::available().filter(|backend| *backend != Backend::Reference);
+        let count = |backend| {
+            let mut kernel = kernel(backend, Problem::Total { n }, Method::Halves);
+            kernel.count(&tasks).expect("is a task")
+        };
+        let counts: Vec<u64> = fast.map(count).collect();
+        assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    }
+}
+
+/// Every task of a split, whole or of one slice on either side. In the first order, neighbours have
+/// the upper slice in common. The second order is different.
+fn sliced(n: u32, task: Prefix) -> Vec<Task> {
+    let split = Split::unpack(n, task).expect("it is a task");
+    let slices = || [1, 2, 4].into_iter().flat_map(Slice::modulo);
+    let pairs = |of: fn(Slice, Slice) -> (Slice, Slice)| {
+        slices().flat_map(move |a| slices().map(move |b| of(a, b)))
+    };
+    let pairs = pairs(|a, b| (a, b)).chain(pairs(|a, b| (b, a)));
+    let splits = pairs.map(|(upper, lower)| Split { upper, lower, ..split });
+    splits.map(|split| Task { record: split.pack(), weight: 1 }).collect()
+}
+
+#[test]
+fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
+    let mut slices_with_boards = 0;
+    for n in [8, 9, 12, 13, 22] {
+        let (problem, method) = (Problem::Total { n }, Method::Halves);
+        for Task { record, .. } in scattered(n, if n < 22 { 3 } else { 1 }) {
+            let tasks = sliced(n, record);
+            let counts = match n {
+                22 => each(&mut kernel(Backend::detect(), problem, method), &tasks),
+                _ => agree(problem, method, REFERENCE, &tasks),
+            };
+            // Each row has the whole list, then both slices modulo 2, then the four slices modulo
+            // 4.
+            for row in counts.chunks(7) {
+                assert_eq!(row[0], row[1..3].iter().sum::<u64>());
+                assert_eq!(row[0], row[3..].iter().sum::<u64>());
+                slices_with_boards += row[3..].iter().filter(|count| **count > 0).count();
+            }
+        }
+    }
+    assert!(slices_with_boards > 100, "{slices_with_boards}");
+}
+
+#[test]
+fn splits_outside_of_the_plan_count_like_the_reference() {
+    for (n, centres) in [(8, vec![0]), (9, (0..9).map(|column| 1 << column).collect())] {
+        let splits = (0..1_u32 << n).filter(|split| split.count_ones() == 4);
+        let records = splits.flat_map(|down| {
+            let centres = centres.iter().filter(move |centre| down & *centre == 0);
+            centres.map(move |&centre| Prefix { left: centre, down, right: centre })
+        });
+        let tasks: Vec<Task> = records.map(|record| Task { record, weight: 1 }).collect();
+        agree(Problem::Total { n }, Method::Halves, REFERENCE, &tasks);
     }
 }
 
 #[test]
 fn every_variant_refuses_a_bad_task_before_it_counts() {
-    for (problem, method) in [
-        (Problem::Total { n: 8 }, Method::Rows { rows: 2 }),
-        (Problem::Total { n: 8 }, Method::Ring { width: 1 }),
-        (Problem::Total { n: 8 }, Method::Halves),
-        (Problem::Toroidal { n: 7 }, Method::Rows { rows: 2 }),
-        (completions(8, "b4"), Method::Rows { rows: 1 }),
-    ] {
-        let mut tasks = plan_index(problem, method).tasks(0..2).expect("the plan has the range");
-        tasks.push(Task { record: Prefix { left: 1 << 31, ..Prefix::EMPTY }, weight: 1 });
-        let error = CountError::BadTask(2);
-        for variant in variants(method) {
-            let mut kernel = kernel(variant, problem, method);
-            assert_eq!(kernel.count(&tasks), Err(error), "{variant}");
-            let counted = kernel.count_each(&tasks, |_| panic!("{variant} counted"));
-            assert_eq!(counted, Err(error), "{variant}");
+    let total = |n| Problem::Total { n };
+    let rows = Method::Rows { rows: 1 };
+    // Each kind of task has its bad records, made from a good one.
+    let kinds: [(Problem, Method, fn(Prefix) -> Vec<Prefix>); 5] = [
+        (total(8), rows, |task| {
+            vec![
+                Prefix::EMPTY,
+                task.place(8, 1 << 5),
+                Prefix { left: 1 << 8, ..task },
+                Prefix { right: 1 << 31, ..task },
+                Prefix { down: 1 << 8, ..task },
+            ]
+        }),
+        (total(8), Method::Ring { width: 1 }, |task| {
+            let top_below_bottom = task.down & 0xffff_ff00 | task.down >> 16;
+            vec![
+                Prefix { left: task.left ^ 1 << 3, ..task },
+                Prefix { down: top_below_bottom, ..task },
+            ]
+        }),
+        (total(9), Method::Halves, |task| {
+            vec![
+                Prefix::EMPTY,
+                Prefix { left: 0, right: 0, ..task },
+                Prefix { right: 0, ..task },
+                Prefix { left: task.left | 7 << 29, ..task },
+                Prefix { down: task.down | 1 << 29, ..task },
+                Prefix { left: task.left << 1, ..task },
+                Prefix { down: task.down | 1 << 8, ..task },
+                Prefix { down: task.down ^ 1 << 1 ^ 1 << 9, ..task },
+                Prefix { left: 1 << 9, right: 1 << 9, ..task },
+                Prefix { left: 1 << 1, right: 1 << 1, ..task },
+            ]
+        }),
+        (Problem::Toroidal { n: 7 }, rows, |_| {
+            vec![
+                Prefix { down: 7, ..Prefix::EMPTY },
+                Prefix { down: 1 << 6, ..Prefix::EMPTY },
+                Prefix { left: 1, ..Prefix::EMPTY },
+            ]
+        }),
+        (completions(8, "b4"), rows, |_| vec![Prefix { left: 1 << 31, ..Prefix::EMPTY }]),
+    ];
+    for (problem, method, bad) in kinds {
+        let good = plan_index(problem, method).tasks(0..1).expect("the plan has the range")[0];
+        for record in bad(good.record) {
+            let tasks = [good, Task { record, ..good }];
+            let error = CountError::BadTask(1);
+            for variant in variants(method) {
+                let mut kernel = kernel(variant, problem, method);
+                assert_eq!(kernel.count(&tasks), Err(error), "{variant}: {record:?}");
+                let counted = kernel.count_each(&tasks, |_| panic!("{variant} counted"));
+                assert_eq!(counted, Err(error), "{variant}: {record:?}");
+            }
         }
     }
 }

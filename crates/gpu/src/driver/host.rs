@@ -44,6 +44,8 @@ static IN_USE: Mutex<()> = Mutex::new(());
 /// A queue that executes commands immediately.
 pub(crate) struct HostQueue {
     buffers: Vec<(*mut u8, usize)>,
+    /// The number of calls before the device fails.
+    calls_left: u32,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -55,8 +57,23 @@ const PAGE: usize = 4096;
 impl HostQueue {
     /// Waits until no other queue is in use.
     pub(crate) fn new() -> HostQueue {
+        HostQueue::failing_after(u32::MAX)
+    }
+
+    /// A queue of a device that is lost after this number of calls.
+    pub(crate) fn failing_after(calls_left: u32) -> HostQueue {
         let alone = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        HostQueue { buffers: Vec::new(), _alone: alone }
+        HostQueue { buffers: Vec::new(), calls_left, _alone: alone }
+    }
+
+    fn call(&mut self) -> Result<(), DeviceError> {
+        let lost = || DeviceError {
+            device: "plain C".into(),
+            call: "counting",
+            reason: "it was lost".into(),
+        };
+        self.calls_left = self.calls_left.checked_sub(1).ok_or_else(lost)?;
+        Ok(())
     }
 
     /// The first bytes of a buffer.
@@ -70,6 +87,7 @@ impl HostQueue {
 
 impl Queue for HostQueue {
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
+        self.call()?;
         let pages = bytes.div_ceil(PAGE) + 1;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the memory is new, and its last page is not used.
@@ -86,11 +104,13 @@ impl Queue for HostQueue {
     }
 
     fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.call()?;
         self.bytes(to, bytes.len()).copy_from_slice(bytes);
         Ok(())
     }
 
     fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError> {
+        self.call()?;
         self.bytes(buffer, bytes).fill(0);
         Ok(())
     }
@@ -101,6 +121,7 @@ impl Queue for HostQueue {
         groups: u32,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
+        self.call()?;
         let arguments: Vec<HostArgument> = arguments
             .iter()
             .map(|argument| match argument {
@@ -118,6 +139,7 @@ impl Queue for HostQueue {
     }
 
     fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.call()?;
         let len = bytes.len();
         bytes.copy_from_slice(self.bytes(from, len));
         Ok(())

@@ -1,19 +1,9 @@
-//! Tests the search with forced lines: its counts and its work.
+//! Tests the work of the search with forced lines.
 
 use literature::classical;
 use literature::forced::{Looking, count};
 
 const ALL: [Looking; 2] = [Looking::Columns, Looking::ColumnsAndRows];
-
-#[test]
-fn the_count_is_the_known_one_whichever_lines_are_examined() {
-    for looking in ALL {
-        for n in 0..=10 {
-            let total = u128::from(count(n, looking).total);
-            assert_eq!(total, vectors::total(n), "N = {n}, {looking:?}");
-        }
-    }
-}
 
 #[test]
 fn eight_queens_take_the_tries_that_are_reported() {

@@ -168,101 +168,18 @@ pub(crate) fn next_subset(set: u32, all: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::halves::buckets::Sorter;
-    use crate::halves::by_size::CodeBits;
-    use crate::halves::join::build::LANES;
-    use crate::halves::lists::records::Records;
-
-    impl Runs {
-        /// Runs in which these lanes are open to these probes.
-        pub(crate) fn of(found: &[(Lanes, Range<usize>)]) -> Runs {
-            let bits = found.len().next_power_of_two().trailing_zeros();
-            let mut runs = Runs::new(bits);
-            for (number, (open, probes)) in found.iter().enumerate() {
-                runs.set(number as u32, *open);
-                let halves = usize::from(runs.halves[number]);
-                let (start, end) = (probes.start as u32, probes.end as u32);
-                runs.runs[halves][runs.len[halves]] = Run { open: number as u32, start, end };
-                runs.len[halves] += 1;
-            }
-            runs
+impl Runs {
+    /// Runs in which these lanes are open to these probes.
+    pub(crate) fn of(found: &[(Lanes, Range<usize>)]) -> Runs {
+        let bits = found.len().next_power_of_two().trailing_zeros();
+        let mut runs = Runs::new(bits);
+        for (number, (open, probes)) in found.iter().enumerate() {
+            runs.set(number as u32, *open);
+            let halves = usize::from(runs.halves[number]);
+            let (start, end) = (probes.start as u32, probes.end as u32);
+            runs.runs[halves][runs.len[halves]] = Run { open: number as u32, start, end };
+            runs.len[halves] += 1;
         }
-    }
-
-    /// Lower halves with all numbers whose bit in `some` is set (bit number mod 61), and these
-    /// numbers in order.
-    fn lower(bits: CodeBits, some: u64) -> (Buckets, Vec<u32>) {
-        let codes: Vec<u32> =
-            (0..1 << bits.sum()).filter(|code| some >> (code % 61) & 1 == 1).collect();
-        let mut records = Records::new(codes.len());
-        records.add_records(codes.iter().map(|code| u64::from(*code) << 32));
-        let mut sorted = Buckets::new(bits.sum(), records.len());
-        Sorter::new(bits.sum()).sort(records.as_slice(), &mut sorted);
-        (sorted, codes)
-    }
-
-    #[test]
-    fn lanes_are_open_to_probes_without_a_bit_of_their_high_parts() {
-        let mut closed = 0;
-        for high_bits in [0, 1, 3, 5] {
-            let mut runs = Runs::new(high_bits);
-            for (round, some) in
-                [u64::MAX, 0x1234_5678_9abc_def0, 0, 1 << 7 | 1].into_iter().enumerate()
-            {
-                let (buckets, codes) = lower(CodeBits { low: 2, high: high_bits }, some);
-                for first in 0..1_u32 << high_bits {
-                    // A block of a few neighbouring high parts, some of which are left out.
-                    let highs = (first..1 << high_bits).step_by(1 + round).take(5).enumerate();
-                    let parts: Vec<(u32, usize)> = highs.map(|(i, high)| (high, i * 230)).collect();
-                    let len = (parts.len() * 230 - round).min(LANES);
-                    runs.note(&parts, len);
-                    for low in 0..4 {
-                        runs.find(&buckets, low);
-                        let probes: Vec<u32> =
-                            codes.iter().copied().filter(|code| code >> high_bits == low).collect();
-                        let mut open = vec![Lanes::NONE; probes.len()];
-                        for halves in 1..=BOTH {
-                            for run in runs.with(halves) {
-                                for probe in run.probes() {
-                                    assert_eq!(open[probe], Lanes::NONE, "a probe is in one run");
-                                    open[probe] = *runs.open(run);
-                                }
-                            }
-                        }
-                        for (probe, open) in probes.iter().zip(&open) {
-                            let high = probe & ((1 << high_bits) - 1);
-                            for lane in 0..LANES {
-                                let part = parts.iter().rev().find(|part| part.1 <= lane);
-                                let expected =
-                                    lane < len && part.expect("the first is 0").0 & high == 0;
-                                assert_eq!(open.0[lane / 64] >> (lane % 64) & 1 == 1, expected);
-                                closed += u32::from(!expected && lane < len);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        assert!(closed > 1000, "nothing is closed");
-    }
-
-    #[test]
-    fn runs_are_kept_apart_by_the_halves_that_are_open() {
-        let lanes = |start, end| {
-            let mut lanes = Lanes::NONE;
-            lanes.add(start, end);
-            lanes
-        };
-        let runs =
-            Runs::of(&[(lanes(0, 512), 0..1), (lanes(512, 513), 1..3), (lanes(511, 513), 3..4)]);
-        let probes = |halves: usize| {
-            let [run] = runs.with(halves) else { panic!("there is one of each") };
-            run.probes()
-        };
-        assert_eq!([probes(1), probes(2), probes(3)], [0..1, 1..3, 3..4]);
-        let of_second: Vec<_> = runs.with_half(1).map(Run::probes).collect();
-        assert_eq!(of_second, [1..3, 3..4]);
+        runs
     }
 }

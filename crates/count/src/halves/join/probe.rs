@@ -52,16 +52,3 @@ impl Probe {
         usize::from(self.0.to_le_bytes()[i])
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_byte_is_eight_times_a_chunk() {
-        for item in [0, 1, 0x1f, 0x20, 0xdead_beef, u32::MAX] {
-            let chunks = (0..CHUNKS).map(|i| (Probe::of(item).byte(i) as u64 / 8) << (5 * i));
-            assert_eq!(chunks.sum::<u64>(), u64::from(item));
-        }
-    }
-}

@@ -74,37 +74,3 @@ impl Rectangles {
         self.ones >> ones & 1 == 1
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rectangles_are_a_window() {
-        for half in 2..=5 {
-            let numbers = -1..=1 << half;
-            for (below, above) in numbers.clone().flat_map(|a| numbers.clone().map(move |b| (a, b)))
-            {
-                let window = Window { below, above };
-                let rectangles = Rectangles::new(window, half);
-                let lower_rows = Place::Lower.rows(half);
-                let found = |of: &[Rectangle], number: u32| {
-                    let has = |rectangle: &&Rectangle| {
-                        rectangle.upper.contains(&(number >> lower_rows))
-                            && rectangle.lower.contains(&(number & ((1 << lower_rows) - 1)))
-                    };
-                    of.iter().filter(has).count()
-                };
-                for number in 0..1 << half {
-                    let expected = match window.tie(number) {
-                        None => (0, 0),
-                        Some(false) => (1, 0),
-                        Some(true) => (0, 1),
-                    };
-                    let found = (found(&rectangles.whole, number), found(&rectangles.ties, number));
-                    assert_eq!(found, expected, "{number} in {window:?} of {half} rows");
-                }
-            }
-        }
-    }
-}

@@ -36,20 +36,38 @@ impl Random {
     }
 }
 
-/// Runs a check for every unit that this processor has.
-macro_rules! for_every_unit {
-    ($check:ident) => {
-        for chunks in [Chunks::Six, Chunks::Seven] {
-            $check(Portable, chunks);
-            #[cfg(target_arch = "aarch64")]
-            let _ = Neon::new().map(|unit| $check(unit, chunks));
-            #[cfg(target_arch = "x86_64")]
-            {
-                let _ = Avx2::new().map(|unit| $check(unit, chunks));
-                let _ = Avx512::<u32>::new().map(|unit| $check(unit, chunks));
-            }
+/// Makes a test of each check, for every unit that this processor has.
+macro_rules! every_unit {
+    ($($check:ident)*) => {
+        mod every_unit {
+            $(
+                #[test]
+                fn $check() {
+                    for chunks in [super::Chunks::Six, super::Chunks::Seven] {
+                        super::$check(super::Portable, chunks);
+                        #[cfg(target_arch = "aarch64")]
+                        let _ = super::Neon::new().map(|unit| super::$check(unit, chunks));
+                        #[cfg(target_arch = "x86_64")]
+                        {
+                            let _ = super::Avx2::new().map(|unit| super::$check(unit, chunks));
+                            let avx512 = super::Avx512::<u32>::new();
+                            let _ = avx512.map(|unit| super::$check(unit, chunks));
+                        }
+                    }
+                }
+            )*
         }
     };
+}
+
+every_unit! {
+    joins_like_the_definition
+    adds_up_probes_that_fit_everything
+    counts_ties_apart_like_the_definition
+    pairs_like_the_definition
+    leaves_out_what_is_closed
+    filters_like_the_definition
+    reads_bit_by_bit
 }
 
 fn pairs_that_fit(upper: &[u32], lower: &[u32]) -> u64 {
@@ -85,6 +103,9 @@ fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             let mut open = Lanes::NONE;
             open.add(lanes.start, lanes.end);
             let runs = Runs::of(&[(open, 0..len)]);
+            let of_first = usize::from(lanes.start < ENTRY_LANES);
+            let halves = of_first | usize::from(lanes.end > ENTRY_LANES) << 1;
+            assert_eq!(runs.with(halves).len(), 1, "{lanes:?}");
             let found = unit.probe(chunks, &tables, &runs, &probes);
             let name = std::any::type_name::<U>();
             assert_eq!(found, pairs_that_fit(&upper[lanes.clone()], &lower), "{name}, {lanes:?}");
@@ -94,11 +115,6 @@ fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         all_fits += expected;
     }
     assert!(all_fits > 1000, "nothing is compared");
-}
-
-#[test]
-fn every_unit_joins_like_the_definition() {
-    for_every_unit!(joins_like_the_definition);
 }
 
 /// The counts are as large as possible when no item has a bit.
@@ -117,24 +133,6 @@ fn adds_up_probes_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
         }
     }
     assert_eq!(unit.count_apart(u32::MAX, &[0; 299]), 299);
-}
-
-#[test]
-fn every_unit_adds_up_probes_that_fit_everything() {
-    for_every_unit!(adds_up_probes_that_fit_everything);
-}
-
-#[test]
-fn lanes_are_those_that_were_added() {
-    for (start, end) in
-        [(0, 1), (0, 63), (0, 64), (63, 65), (64, 128), (5, 700), (0, LANES), (LANES - 1, LANES)]
-    {
-        let mut lanes = Lanes::NONE;
-        lanes.add(start, end);
-        let has = |lane: &usize| lanes.0[lane / 64] >> (lane % 64) & 1 == 1;
-        assert!((0..LANES).filter(has).eq(start..end), "{start} to {end}");
-        assert_eq!(lanes.without(&lanes), Lanes::NONE);
-    }
 }
 
 /// Adds the half-boards with these keys to a list.
@@ -208,11 +206,6 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     assert!(blocks_of_ties > 0, "ties are never so many");
 }
 
-#[test]
-fn every_unit_counts_ties_apart_like_the_definition() {
-    for_every_unit!(counts_ties_apart_like_the_definition);
-}
-
 fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x202);
     // There are up to two rounds of lower quarters, as many as any unit holds at a time.
@@ -238,11 +231,6 @@ fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     }
 }
 
-#[test]
-fn every_unit_pairs_quarters_like_the_definition() {
-    for_every_unit!(pairs_like_the_definition);
-}
-
 fn leaves_out_what_is_closed<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x505);
     for len in 0..100 {
@@ -254,11 +242,6 @@ fn leaves_out_what_is_closed<U: Unit>(unit: U, _: Chunks) {
         assert!(len < 50 || (1..len as usize).contains(&found));
         assert_eq!(keys[..found], expected, "{}", std::any::type_name::<U>());
     }
-}
-
-#[test]
-fn every_unit_leaves_out_what_is_closed() {
-    for_every_unit!(leaves_out_what_is_closed);
 }
 
 fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
@@ -301,11 +284,6 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     assert!(all > 1000, "nothing is let through");
 }
 
-#[test]
-fn every_unit_filters_like_the_definition() {
-    for_every_unit!(filters_like_the_definition);
-}
-
 fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x303);
     for len in 0..64 {
@@ -324,9 +302,4 @@ fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {
             assert_eq!(record, view.read(key));
         }
     }
-}
-
-#[test]
-fn every_unit_reads_bit_by_bit() {
-    for_every_unit!(reads_bit_by_bit);
 }
