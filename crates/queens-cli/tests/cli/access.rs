@@ -1,27 +1,26 @@
 //! Tests of access to the coordinator: who may connect, which requests are allowed, and how many.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Code, Status};
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_check_response::ServingStatus;
-use tonic_health::pb::health_client::HealthClient;
+use tonic::{Code, Request, Status};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_client::ClientServiceClient;
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::work_request::Message;
+use wire::v1::work_response;
 
 use crate::support::process::{PATIENCE, Process};
 use crate::support::{Farm, Scratch, assert_private, write_private};
 
 #[test]
-fn a_farm_with_a_token_admits_clients_that_have_it() {
+fn a_farm_with_a_token_admits_those_that_have_it_and_nobody_else() {
     let scratch = Scratch::new();
     let token = scratch.path("token");
     let option = format!("--token-file {}", token.display());
@@ -32,37 +31,29 @@ fn a_farm_with_a_token_admits_clients_that_have_it() {
     let secret = fs::read_to_string(&token).expect("it was made");
     assert_private(&token);
     assert!(secret.trim().len() >= 32, "it is long");
+    let wrong = scratch.path("wrong");
+    write_private(&wrong, "0123456789abcdef0123456789abcdef");
+    let [token, wrong] = [&token, &wrong].map(|path| path.to_str().expect("the path is text"));
 
-    // Clients and workers read the same file.
+    // Clients and workers that read the same file are admitted.
     let _worker = farm.start_worker();
-    let file = token.to_str().expect("the path is text");
-    let total = farm.client(&["submit", "10", "--wait", "--token-file", file]).success();
+    let total = farm.client(&["submit", "10", "--wait", "--token-file", token]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
+
+    // Others are not. Probes need no token.
+    for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {
+        let args: Vec<&str> = command.split(' ').chain(["--log", "error"]).collect();
+        let way_out = ["refuses this token", "--token-file"];
+        farm.client(&args).refusal(6, &way_out);
+        farm.client(&[&args[..], &["--token-file", wrong]].concat()).refusal(6, &way_out);
+    }
+    assert_eq!(farm.client(&["status", "--health"]).success(), "serving\n");
 
     // A restarted coordinator keeps the token.
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
-    assert_eq!(fs::read_to_string(&token).expect("it is there"), secret);
-    farm.client(&["jobs", "--token-file", file]).success();
-}
-
-#[test]
-fn a_wrong_or_missing_token_is_refused() {
-    let scratch = Scratch::new();
-    let farm = Farm::new(&format!("--token-file {}", scratch.path("token").display()), "");
-    let _coordinator = farm.start_coordinator();
-    let wrong = scratch.path("wrong");
-    write_private(&wrong, "0123456789abcdef0123456789abcdef");
-    let wrong = wrong.to_str().expect("the path is text");
-
-    for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {
-        let args: Vec<&str> = command.split(' ').collect();
-        let way_out = ["refuses this token", "--token-file"];
-        farm.client(&[&args[..], &["--log", "error"]].concat()).refusal(6, &way_out);
-        let args = [&args[..], &["--token-file", wrong, "--log", "error"]].concat();
-        farm.client(&args).refusal(6, &way_out);
-    }
-    assert_eq!(farm.client(&["status", "--health"]).success(), "serving\n", "probes have no token");
+    assert_eq!(fs::read_to_string(token).expect("it is there"), secret);
+    farm.client(&["jobs", "--token-file", token]).success();
 }
 
 #[test]
@@ -78,9 +69,7 @@ fn wrong_credentials_are_counted_and_logged_once_a_second() {
             "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer
+        std::io::read_to_string(stream).expect("it answers")
     };
 
     let begun = Instant::now();
@@ -120,11 +109,9 @@ async fn no_method_answers_without_the_token() {
     let rows = board::MethodChoice::Rows { rows: None }.into();
     let (problem, method) = (Some(total), Some(rows));
     let submit = v1::Submit { problem, method, ..Default::default() };
-    let pause = v1::Change { job: 1, change: Some(v1::change::Change::Pause(v1::Pause {})) };
     let ask = |request| v1::AskRequest { request: Some(request) };
     let refused = [
         jobs.ask(ask(Asked::Submit(v1::Submissions { jobs: vec![submit] }))).await.err(),
-        jobs.ask(ask(Asked::Change(pause))).await.err(),
         jobs.ask(ask(Asked::Remove(1))).await.err(),
         jobs.list(v1::ListRequest::default()).await.err(),
         jobs.get(v1::JobRequest { job: 1 }).await.err(),
@@ -140,23 +127,6 @@ async fn no_method_answers_without_the_token() {
     // No handler has run.
     let file = token.to_str().expect("the path is text");
     assert_eq!(farm.client(&["jobs", "--json", "--token-file", file]).success(), "");
-}
-
-#[tokio::test]
-async fn the_health_of_each_service_is_served() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    // The coordinator accepts jobs once it has read its ledger. From then on it reports that it
-    // serves.
-    farm.submit(8, 2, 0);
-    let channel = connect(&farm).await;
-
-    let mut health = HealthClient::new(channel);
-    for service in ["", "queens.v1.FarmService", "queens.v1.ClientService"] {
-        let answer = health.check(HealthCheckRequest { service: service.into() }).await;
-        let status = answer.expect("it is served").into_inner().status();
-        assert_eq!(status, ServingStatus::Serving, "{service:?}");
-    }
 }
 
 #[tokio::test]
@@ -209,31 +179,6 @@ async fn a_worker_that_breaks_the_protocol_is_dismissed() {
 }
 
 #[tokio::test]
-async fn a_report_without_a_lease_changes_nothing() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    farm.submit(8, 2, 0);
-    let channel = connect(&farm).await;
-    let plan = farm.snapshot().jobs[&1].fingerprint.clone();
-    let known = v1::Report { job: 1, fingerprint: plan, ..report() };
-    let far = v1::OrdinalRange { start: 0, end: 1 << 40 };
-
-    for nonsense in [
-        known.clone(),
-        v1::Report { job: 2, ..known.clone() },
-        v1::Report { fingerprint: vec![7; 32], ..known.clone() },
-        v1::Report { range: Some(far), ..known },
-    ] {
-        let idle = v1::Hello { credit: 0, ..hello() };
-        let messages = vec![Message::Hello(idle), Message::Report(nonsense)];
-        let refused = work(&channel, messages).await.expect_err("nothing was leased");
-        assert_eq!(refused.code(), Code::Aborted, "{refused}");
-        assert!(refused.message().contains("has not leased"), "{refused}");
-    }
-    assert!(farm.snapshot().jobs[&1].rows.is_empty());
-}
-
-#[tokio::test]
 async fn a_connection_has_at_most_64_streams() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
@@ -274,7 +219,7 @@ pub(crate) fn hello() -> v1::Hello {
 }
 
 /// A lease token of valid form without a valid signature.
-pub(crate) fn token() -> Vec<u8> {
+fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
     farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
 }
@@ -295,23 +240,38 @@ pub(crate) fn report() -> v1::Report {
     }
 }
 
-/// Sends all `messages` in one session. Returns the messages that arrive until the session ends.
+/// Sends all `messages` in one session, and waits until it ends.
 pub(crate) async fn work(channel: &Channel, messages: Vec<Message>) -> Result<(), Status> {
-    let mut client = FarmServiceClient::new(channel.clone());
-    in_time(async {
-        let mut answers = client.work(talk(messages)).await?.into_inner();
-        while answers.message().await?.is_some() {}
-        Ok(())
-    })
-    .await
+    session(channel, None, messages, PATIENCE).await.1.map_or(Ok(()), Err)
 }
 
-/// A stream of `messages` that then stays open and silent.
-pub(crate) fn talk(messages: Vec<Message>) -> ReceiverStream<v1::WorkRequest> {
-    let (sender, receiver) = mpsc::channel(messages.len());
+/// Runs one session with a secret: it sends `messages`, and then listens until the session ends or
+/// nothing arrives for so long. Returns the messages that arrived, and the reason of the end.
+pub(crate) async fn session(
+    channel: &Channel,
+    secret: Option<&str>,
+    messages: Vec<Message>,
+    listen: Duration,
+) -> (Vec<work_response::Message>, Option<Status>) {
+    let (sender, stream) = mpsc::channel(messages.len());
     for message in messages {
         sender.try_send(v1::WorkRequest { message: Some(message) }).expect("there is room");
     }
-    std::mem::forget(sender);
-    ReceiverStream::new(receiver)
+    let mut request = Request::new(ReceiverStream::new(stream));
+    if let Some(secret) = secret {
+        let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
+        request.metadata_mut().insert("authorization", bearer);
+    }
+    let mut reported = Vec::new();
+    let mut answers = match in_time(FarmServiceClient::new(channel.clone()).work(request)).await {
+        Ok(answers) => answers.into_inner(),
+        Err(status) => return (reported, Some(status)),
+    };
+    loop {
+        match tokio::time::timeout(listen, answers.message()).await {
+            Ok(Ok(Some(v1::WorkResponse { message }))) => reported.extend(message),
+            Ok(Ok(None)) | Err(_) => return (reported, None),
+            Ok(Err(status)) => return (reported, Some(status)),
+        }
+    }
 }

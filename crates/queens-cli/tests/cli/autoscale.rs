@@ -165,12 +165,10 @@ fn autoscale_waits_for_an_absent_coordinator() {
 #[test]
 fn autoscale_names_what_it_lacks() {
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
-    let unreachable = slurm.autoscale(&farm, &[]);
-    run(&mut { unreachable }).refusal(5, &["no coordinator answers"]);
+    run(&mut slurm.autoscale(&farm, &[])).refusal(5, &["no coordinator answers"]);
     let _coordinator = farm.start_coordinator();
     let mut nowhere = slurm.autoscale(&farm, &[]);
     run(nowhere.env("PATH", "/nonexistent")).refusal(19, &["squeue", "login node"]);
     run(&mut slurm.autoscale(&farm, &["--time-limit", "1m"])).usage("give 2m 1s or more");
     run(&mut slurm.autoscale(&farm, &["--backlog", "0"])).usage("backlog");
-    run(&mut queens(&["autoscale", "slurm"])).usage("--max-nodes");
 }

@@ -35,17 +35,15 @@ fn a_count_by_a_device_says_so() {
     if !has_device() {
         return;
     }
-    let by_device = ["count", "12", "--method", "halves", "--backend", "opencl:0", "--json"];
-    let counted = run(&mut queens(&by_device)).success();
-    let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
-    assert_eq!(counted["total"], vectors::total(12).to_string());
-    assert_eq!(counted["backend"], "gpu");
     // The processor searches `rows`.
-    let rows = ["count", "10", "--method", "rows", "--backend", "opencl:0", "--json"];
-    let counted = run(&mut queens(&rows)).success();
-    let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
-    assert_eq!(counted["total"], vectors::total(10).to_string());
-    assert_ne!(counted["backend"], "gpu");
+    for (n, method, is_by_device) in [(12, "halves", true), (10, "rows", false)] {
+        let n_arg = n.to_string();
+        let args = ["count", &n_arg, "--method", method, "--backend", "opencl:0", "--json"];
+        let counted = run(&mut queens(&args)).success();
+        let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
+        assert_eq!(counted["total"], vectors::total(n).to_string());
+        assert_eq!(counted["backend"] == "gpu", is_by_device, "{counted}");
+    }
 }
 
 /// A processor counts again what a device has counted, and the other way round.

@@ -1,8 +1,7 @@
 //! Tests of full and failing disks: no accepted count is lost, and the same command resumes
 //! afterwards.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::process::{Process, behind, queens, run};
@@ -27,7 +26,7 @@ fn a_count_resumes_after_its_ledger_could_not_grow() {
 fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
     let farm = Farm::new("", "--report-ms 0");
     let coordinator = Process::start(&mut in_files_of(160, &busy(&farm)), farm.new_log());
-    stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
+    stopped_coordinator_goes_on(&farm, coordinator, || {});
 }
 
 /// A real file system is full here.
@@ -38,21 +37,7 @@ fn a_full_file_system_stops_the_farm_and_loses_nothing() {
     let farm = Farm::new("", "--report-ms 0").with_ledger(disk.path("ledger.db"));
     disk.leave(200);
     let coordinator = Process::start(&mut busy(&farm), farm.new_log());
-    stopped_coordinator_goes_on(&farm, coordinator, || {}, || disk.empty());
-}
-
-#[test]
-#[ignore = "mounts a small file system, which needs root: CI runs it"]
-fn a_full_file_system_stops_a_count_and_loses_nothing() {
-    let disk = SmallDisk::mount();
-    let ledger = disk.path("ledger.db");
-    disk.leave(60);
-
-    let stopped = run(&mut count(&ledger));
-    stopped.refusal(10, &["cannot write the ledger", "safe", "make room", "same command"]);
-
-    disk.empty();
-    assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(N)));
+    stopped_coordinator_goes_on(&farm, coordinator, || disk.empty());
 }
 
 #[test]
@@ -66,28 +51,9 @@ fn a_coordinator_resumes_after_its_disk_failed() {
         let farm = Farm::new("", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &busy(&farm));
         let coordinator = Process::start(&mut failing, farm.new_log());
-        let said = stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
+        let said = stopped_coordinator_goes_on(&farm, coordinator, || {});
         assert!(said.contains("disk I/O error"), "{calls}: {said}");
     }
-}
-
-/// The disk accepts writes, and fails only when they are synced.
-#[test]
-#[ignore = "mounts a small file system, which needs root: CI runs it"]
-fn a_failed_sync_stops_the_farm_and_loses_nothing() {
-    let Some(disk) = HollowDisk::mount() else {
-        println!("left out: a file cannot be mounted as a disk here");
-        return;
-    };
-    let farm = Farm::new("", "--report-ms 0").with_ledger(disk.path("ledger.db"));
-    let coordinator = Process::start(&mut busy(&farm), farm.new_log());
-    // The disk is filled once the job is there, because the file system also writes at times of its
-    // own.
-    let fill = || disk.backing.leave(16);
-    stopped_coordinator_goes_on(&farm, coordinator, fill, || {
-        disk.backing.empty();
-        disk.remount();
-    });
 }
 
 /// A coordinator that writes often, because its leases are short.
@@ -97,18 +63,12 @@ fn busy(farm: &Farm) -> Command {
     coordinator
 }
 
-/// Submits a job, uses up the room by `fill`, waits until the coordinator stops, and restarts it
-/// after `mend`. Returns the log of the coordinator.
-fn stopped_coordinator_goes_on(
-    farm: &Farm,
-    mut coordinator: Process,
-    fill: impl Fn(),
-    mend: impl Fn(),
-) -> String {
+/// Submits a job, waits until the coordinator stops, and restarts it after `mend`. Returns the log
+/// of the coordinator.
+fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, mend: impl Fn()) -> String {
     coordinator.wait_for_line("coordinator serves");
     let _workers = [farm.start_worker(), farm.start_worker()];
     let job = farm.submit(N, 5, 0);
-    fill();
 
     let status = coordinator.wait();
 
@@ -156,47 +116,4 @@ fn with_io_errors(calls: &str, first: u32, command: &Command) -> Command {
 fn can_inject() -> bool {
     let tried = with_io_errors("fsync", 1, &Command::new("true")).output();
     tried.is_ok_and(|output| output.status.success())
-}
-
-/// A file system that promises more room than the file system below it has.
-struct HollowDisk {
-    place: Scratch,
-    backing: SmallDisk,
-}
-
-impl HollowDisk {
-    /// `None` if a file cannot be mounted here.
-    fn mount() -> Option<HollowDisk> {
-        let disk = HollowDisk { place: Scratch::new(), backing: SmallDisk::mount() };
-        let image = File::create(disk.image()).expect("there is room for a name");
-        image.set_len(64 << 20).expect("a hole takes no room");
-        let mut make = Command::new("mkfs.ext4");
-        let made = make.args(["-q", "-F", "-E", "lazy_itable_init=0"]).arg(disk.image()).status();
-        (made.is_ok_and(|status| status.success()) && disk.try_mount()).then_some(disk)
-    }
-
-    fn try_mount(&self) -> bool {
-        let mut mount = Command::new("mount");
-        mount.args(["-o", "loop"]).arg(self.image()).arg(self.path(""));
-        mount.status().is_ok_and(|status| status.success())
-    }
-
-    fn remount(&self) {
-        run(Command::new("umount").arg(self.path(""))).success();
-        assert!(self.try_mount(), "it was mounted before");
-    }
-
-    fn image(&self) -> PathBuf {
-        self.backing.path("image")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.path(name)
-    }
-}
-
-impl Drop for HollowDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(self.path("")).status();
-    }
 }

@@ -1,10 +1,9 @@
 //! Tests of workers that leave by themselves or at a signal.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support::Farm;
 use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
-use crate::support::{Farm, Scratch};
 
 /// A board that takes much longer to count than any worker here runs.
 const ENDLESS: u32 = 18;
@@ -27,39 +26,36 @@ fn a_worker_without_work_leaves_after_a_while() {
 #[test]
 fn a_worker_without_a_coordinator_gives_up() {
     let farm = Farm::new("", "");
-    let args = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
-    farm.client(&args).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
+    for other in [["--exit-when-idle", "1ms"], ["--time-limit", "100000000years"]] {
+        let args = [&["worker", "--give-up-after", "300ms", "--log", "error"], &other[..]].concat();
+        farm.client(&args).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
+    }
+    for option in ["--exit-when-idle", "--time-limit", "--give-up-after"] {
+        run(&mut queens(&["worker", option, "soon"])).usage(option);
+    }
 }
 
 #[test]
-fn a_worker_returns_its_tasks_before_its_time_limit() {
-    // Given leases as long as the job, and a worker with a time limit of six seconds
+fn a_worker_returns_its_tasks_before_its_time_limit_or_the_end_of_its_slurm_job() {
+    // Given leases as long as the job, and two workers with six seconds each
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(ENDLESS, 5, 0);
     let begun = Instant::now();
-    let mut worker = farm.start_worker_with("--time-limit 6s");
+    let by_option = farm.start_worker_with("--time-limit 6s");
+    let (mut of_slurm, log) = farm.worker(&["--coordinator", &farm.url()]);
+    of_slurm.env("SLURM_JOB_END_TIME", (ledger::unix_ms() / 1_000 + 6).to_string());
 
-    // When it has left
-    assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
+    // When they have left
+    for mut worker in [by_option, Process::start(&mut of_slurm, log)] {
+        assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
+        assert!(worker.said().contains("the time limit is near"), "{}", worker.said());
+    }
 
-    // Then it has left in time, even on a busy machine, and its counts are in the ledger.
+    // Then they have left in time, even on a busy machine, and their counts are in the ledger.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     let counted = farm.snapshot().jobs[&job].accepted().len();
     assert!(counted > 100, "it has counted");
-}
-
-#[test]
-fn the_end_of_a_slurm_job_is_a_time_limit() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    let end = (ledger::unix_ms() / 1_000 + 4).to_string();
-    let mut command = queens(&["worker", "--coordinator", &farm.url()]);
-
-    let mut worker = Process::start(command.env("SLURM_JOB_END_TIME", end), farm.new_log());
-
-    assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
-    assert!(worker.said().contains("the time limit is near"), "{}", worker.said());
 }
 
 #[test]
@@ -82,21 +78,6 @@ fn signals_of_batch_systems_make_a_worker_return_its_tasks() {
 }
 
 #[test]
-fn a_worker_that_ignores_hangups_outlives_its_terminal() {
-    let farm = Farm::new("", "");
-    let mut command = Command::new("nohup");
-    command.args([env!("CARGO_BIN_EXE_queens"), "worker", "--coordinator", &farm.url()]);
-    let mut worker = Process::start(&mut command, farm.new_log());
-    worker.wait_for_line("no coordinator");
-
-    worker.signal("HUP");
-    std::thread::sleep(Duration::from_millis(300));
-
-    assert!(worker.is_running());
-    worker.stop();
-}
-
-#[test]
 fn a_second_signal_ends_a_worker_at_once() {
     // Given a worker whose last reports are not acknowledged
     let farm = Farm::new("", "--report-ms 50");
@@ -114,18 +95,4 @@ fn a_second_signal_ends_a_worker_at_once() {
 
     assert_eq!(worker.wait().code(), Some(130), "{}", worker.said());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-}
-
-#[test]
-fn invalid_durations_are_refused() {
-    for option in ["--exit-when-idle", "--time-limit", "--give-up-after"] {
-        run(&mut queens(&["worker", option, "soon"])).usage(option);
-    }
-    let scratch = Scratch::new();
-    let ages = ["worker", "--time-limit", "100000000years", "--give-up-after", "1ms"];
-    run(queens(&ages)
-        .current_dir(scratch.path(""))
-        .args(["--coordinator", "127.0.0.1:1"])
-        .args(["--log", "error"]))
-    .refusal(5, &["--give-up-after"]);
 }

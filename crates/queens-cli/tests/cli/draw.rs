@@ -23,17 +23,18 @@ fn a_board_is_drawn_as_text() {
 }
 
 #[test]
-fn a_picture_has_all_queens() {
-    for n in ["1", "8", "30"] {
-        let list = ["list", n, "--limit", "1", "--format", "fen"];
-        let placement = run(&mut queens(&list)).success();
-        // A FEN without a slash is read as a drawn board of one square.
-        let scratch = Scratch::new();
-        let file = scratch.path("placement");
-        fs::write(&file, placement).expect("room");
-        let svg = run(queens(&["draw", "--format", "svg", "--board"]).arg(&file)).success();
-        assert_eq!(shapes(&svg, "queen").to_string(), n);
-        assert_eq!(shapes(&svg, "attack"), 0);
+fn a_picture_has_all_queens_and_is_no_wider_than_a_page() {
+    let scratch = Scratch::new();
+    let file = scratch.path("board.svg");
+    for (n, most) in [("8", 540), ("40", 720)] {
+        let placement = run(&mut queens(&["solve", n, "--format", "fen"])).success();
+        let drawn = run(queens(&["draw", placement.trim(), "--out"]).arg(&file)).success();
+        assert_eq!(drawn, "", "all of it is in the file");
+        let svg = fs::read_to_string(&file).expect("it is written");
+        assert_eq!((shapes(&svg, "queen").to_string().as_str(), shapes(&svg, "attack")), (n, 0));
+        let document = roxmltree::Document::parse(&svg).expect("an SVG is well-formed");
+        let width = document.root_element().attribute("width").and_then(|it| it.parse().ok());
+        assert!(width.is_some_and(|width| (400..most).contains(&width)), "{n}: {width:?}");
     }
     let eight = ["draw", "--format", "svg", "2", "4", "6", "8", "3", "1", "7", "5"];
     let svg = run(&mut queens(&eight)).success();
@@ -50,21 +51,6 @@ fn attacks_are_drawn_only_if_asked_for() {
 }
 
 #[test]
-fn a_picture_is_no_wider_than_a_page() {
-    let scratch = Scratch::new();
-    for (n, most) in [("8", 540), ("40", 720)] {
-        let placement = run(&mut queens(&["solve", n, "--format", "fen"])).success();
-        let file = scratch.path("board.svg");
-        let drawn = run(queens(&["draw", placement.trim(), "--out"]).arg(&file)).success();
-        assert_eq!(drawn, "", "all of it is in the file");
-        let svg = fs::read_to_string(&file).expect("it is written");
-        let document = roxmltree::Document::parse(&svg).expect("an SVG is well-formed");
-        let width = document.root_element().attribute("width").and_then(|it| it.parse().ok());
-        assert!(width.is_some_and(|width| (400..most).contains(&width)), "{n}: {width:?}");
-    }
-}
-
-#[test]
 fn an_invalid_drawing_is_refused() {
     let refusals: [(&[&str], i32, &str); 6] = [
         (&["a1", "b9"], 2, "b9 is off the board of size 2; --size"),
@@ -77,5 +63,4 @@ fn an_invalid_drawing_is_refused() {
     for (args, code, reason) in refusals {
         run(queens(&["draw"]).args(args)).refusal(code, &[reason]);
     }
-    run(&mut queens(&["draw"])).usage("QUEENS");
 }

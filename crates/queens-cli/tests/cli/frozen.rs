@@ -14,53 +14,34 @@ const SHORT_LEASES: &str = "--lease-ms 100 --lease-ttl-ms 400";
 /// The number of attempts to freeze the coordinator in the middle of a job.
 const ATTEMPTS: usize = 10;
 
-/// The time for which a process is frozen.
-#[derive(Clone, Copy)]
-enum Frost {
-    /// It is longer than the leases last.
-    Nap,
-    /// It lasts until the peers close the connection. They send a ping after 10 s, and wait 10 s
-    /// for the answer.
-    Sleep,
-}
-
-impl Frost {
-    /// Waits for this time. `is_given_up` returns whether the peers have closed the connection.
-    fn wait(self, is_given_up: impl Fn() -> bool) {
-        match self {
-            Frost::Nap => sleep(Duration::from_secs(2)),
-            Frost::Sleep => wait_until("the connection to be given up", is_given_up),
-        }
+/// Waits for longer than the leases last, or until the peers have closed the connection. They send
+/// a ping after 10 s, and wait 10 s for the answer.
+fn wait(until_closed: bool, is_closed: impl Fn() -> bool) {
+    if until_closed {
+        wait_until("the connection to be given up", is_closed);
+    } else {
+        sleep(Duration::from_secs(2));
     }
 }
 
 #[test]
-fn a_worker_frozen_beyond_its_lease_costs_only_time() {
-    freeze_a_worker(Frost::Nap);
+fn processes_frozen_beyond_all_leases_cost_only_time() {
+    freeze_a_worker(false);
+    freeze_the_coordinator(false);
 }
 
 #[test]
-fn a_coordinator_frozen_beyond_all_leases_resumes() {
-    freeze_the_coordinator(Frost::Nap);
-}
-
-#[test]
-#[ignore = "sleeps for half a minute: CI runs it"]
-fn a_worker_frozen_beyond_its_connection_comes_back() {
-    let said = freeze_a_worker(Frost::Sleep);
+#[ignore = "sleeps for a minute: CI runs it"]
+fn processes_frozen_beyond_their_connections_come_back() {
+    let said = freeze_a_worker(true);
     let joined = said.matches("worker joined").count();
     assert_eq!(joined, 3, "two workers, and one of them twice:\n{said}");
-}
-
-#[test]
-#[ignore = "sleeps for half a minute: CI runs it"]
-fn a_coordinator_frozen_beyond_its_connections_resumes() {
-    freeze_the_coordinator(Frost::Sleep);
+    freeze_the_coordinator(true);
 }
 
 /// Freezes one of two workers in the middle of a job. The other worker ends the job and is stopped,
 /// and the first one counts the next job alone. Returns the coordinator's log.
-fn freeze_a_worker(frost: Frost) -> String {
+fn freeze_a_worker(until_closed: bool) -> String {
     let farm = Farm::new(SHORT_LEASES, "--report-ms 20");
     let coordinator = farm.start_coordinator();
     let (frozen, other) = (farm.start_worker(), farm.start_worker());
@@ -69,7 +50,7 @@ fn freeze_a_worker(frost: Frost) -> String {
 
     frozen.signal("STOP");
     assert_total(&farm, job);
-    frost.wait(|| coordinator.said().contains("worker left"));
+    wait(until_closed, || coordinator.said().contains("worker left"));
     other.stop();
     frozen.signal("CONT");
 
@@ -81,7 +62,7 @@ fn freeze_a_worker(frost: Frost) -> String {
 }
 
 /// Freezes the coordinator in the middle of a job.
-fn freeze_the_coordinator(frost: Frost) {
+fn freeze_the_coordinator(until_closed: bool) {
     let farm = Farm::new(SHORT_LEASES, "--report-ms 20");
     let coordinator = farm.start_coordinator();
     let workers = [farm.start_worker(), farm.start_worker()];
@@ -96,7 +77,7 @@ fn freeze_the_coordinator(frost: Frost) {
         is_midway.then_some(job)
     };
     let job = (0..ATTEMPTS).find_map(freeze).expect("it is frozen in the middle of a job");
-    frost.wait(|| workers.iter().all(|worker| worker.said().contains("no coordinator")));
+    wait(until_closed, || workers.iter().all(|worker| worker.said().contains("no coordinator")));
     coordinator.signal("CONT");
 
     assert_total(&farm, job);

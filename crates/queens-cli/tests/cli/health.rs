@@ -2,15 +2,12 @@
 
 use std::os::unix::net::UnixDatagram;
 
-use crate::support::process::{PATIENCE, Process, run};
+use crate::support::process::{PATIENCE, Process};
 use crate::support::{Farm, Scratch};
 
 #[test]
 fn a_probe_asks_for_liveness_or_readiness() {
     let farm = Farm::new("", "");
-    for service in ["liveness", "readiness"] {
-        farm.client(&["status", "--health", service]).refusal(5, &["no coordinator answers"]);
-    }
     let _coordinator = farm.start_coordinator();
     for service in ["liveness", "readiness"] {
         let answer = farm.client(&["status", "--health", service]).success();
@@ -50,23 +47,4 @@ fn systemd_is_notified_of_readiness_and_stopping() {
 
     coordinator.stop();
     reported("STOPPING=1");
-}
-
-#[test]
-fn a_second_coordinator_leaves_the_files_of_the_first() {
-    let scratch = Scratch::new();
-    let join = scratch.path("join");
-    let farm = Farm::new(&format!("--tls --join-file {}", join.display()), "");
-    let _coordinator = farm.start_coordinator();
-    let read = || std::fs::read_to_string(&join).expect("it is there");
-    let before = read();
-
-    let late = run(&mut farm.coordinator_at("127.0.0.1:0"));
-
-    assert_eq!(late.code, Some(7), "{}", late.stderr);
-    assert_eq!(read(), before);
-    let missing = Farm::new("--tls", "").with_ledger(scratch.path("nowhere").join("farm.db"));
-    let refused = run(&mut missing.coordinator());
-    refused.refusal(10, &["there is no folder", "nowhere"]);
-    assert!(!scratch.path("nowhere").exists(), "it is not made by mistake");
 }

@@ -9,36 +9,35 @@ use crate::support::process::{Outcome, queens, run};
 use crate::support::{Farm, Port, Scratch};
 
 #[test]
-fn a_ledger_of_another_plan_is_refused() {
+fn a_ledger_of_another_plan_is_refused_and_keeps_every_byte() {
     let scratch = Scratch::new();
     let ledger = finished(&scratch, "8");
+    let before = fs::read(&ledger).expect("it is there");
 
     count(&["9"], &ledger).refusal(8, &["holds total N=8 by rows M=", "(done)", "not total N=9"]);
     count(&["8", "--rows", "1"], &ledger).refusal(8, &["not total N=8 by rows M=1"]);
+    count(&["8", "--method", "ring"], &ledger).refusal(8, &["not total N=8 by ring"]);
+    count(&["8", "--shard", "1/2"], &ledger).refusal(8, &["not part 1/2 of total N=8"]);
 
+    assert!(fs::read(&ledger).expect("it is there") == before);
     assert_eq!(count(&["8"], &ledger).success(), format!("{}\n", vectors::total(8)));
 }
 
 #[test]
-fn a_farms_ledger_is_refused_by_a_count() {
-    let farm = Farm::new("", "");
+fn the_ledger_of_a_farm_is_refused_while_it_serves_and_afterwards() {
+    let farm = Farm::new("--tls", "");
     let coordinator = farm.start_coordinator();
-    let (_, _) = (farm.submit(8, 2, 0), farm.submit(9, 2, 0));
-    coordinator.stop();
-
-    count(&["8"], farm.ledger()).refusal(8, &["holds 2 jobs"]);
-}
-
-#[test]
-fn a_ledger_that_another_process_holds_is_refused() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
+    let join = fs::read(farm.key("join")).expect("it was written");
+    let args = ["submit", "8..9", "--join-file", &farm.key("join").display().to_string()];
+    run(&mut queens(&args)).success();
 
     count(&["8"], farm.ledger()).refusal(7, &["locked by another process", "--ledger"]);
-    coordinate(farm.ledger()).refusal(7, &["locked by another process", "--ledger"]);
+    let second = run(&mut farm.coordinator_at("127.0.0.1:0"));
+    second.refusal(7, &["locked by another process", "--ledger"]);
+    assert!(fs::read(farm.key("join")).expect("it is there") == join, "nobody is told another");
 
     coordinator.stop();
-    assert_eq!(count(&["8"], farm.ledger()).success(), format!("{}\n", vectors::total(8)));
+    count(&["8"], farm.ledger()).refusal(8, &["holds 2 jobs"]);
 }
 
 #[test]
@@ -56,16 +55,13 @@ fn a_damaged_ledger_is_refused_and_not_changed() {
     });
     let statements = [
         ("is missing", "DROP TABLE disputes"),
-        ("was altered", "UPDATE ranges SET count = count + 1 WHERE first = 0"),
         ("was altered", "UPDATE ranges SET past = past + 1 WHERE first = 0"),
         ("was altered", "UPDATE ranges SET worker = 'another' WHERE first = 0"),
-        ("rows of jobs that it does not have", "UPDATE jobs SET id = 2"),
         ("not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
         ("not the sum", "UPDATE jobs SET total = total + 1"),
         ("out of range", "UPDATE ranges SET first = -1 WHERE first = 0"),
         ("cannot have been opened", "UPDATE epochs SET epoch = 1 << 40"),
         ("unknown method", "UPDATE jobs SET method = 'guessing'"),
-        ("unknown state", "UPDATE jobs SET state = 'asleep'"),
         ("no count", "UPDATE ranges SET count = 'many' WHERE first = 0"),
     ];
     for (reason, statement) in statements {
@@ -92,85 +88,36 @@ fn a_ledger_of_another_version_is_refused() {
 }
 
 #[test]
-fn a_ledger_that_is_refused_keeps_every_byte() {
-    let scratch = Scratch::new();
-    let ledger = finished(&scratch, "8");
-    let before = fs::read(&ledger).expect("it is there");
-
-    count(&["9"], &ledger).refusal(8, &["not total N=9"]);
-    count(&["8", "--method", "ring"], &ledger).refusal(8, &["not total N=8 by ring"]);
-    count(&["8", "--shard", "1/2"], &ledger).refusal(8, &["not part 1/2 of total N=8"]);
-
-    assert!(fs::read(&ledger).expect("it is there") == before);
-}
-
-#[test]
-fn a_ledger_that_cannot_be_opened_is_refused() {
-    let scratch = Scratch::new();
-    count(&["8"], &scratch.path("no/folder.db")).refusal(10, &["cannot open", "or made"]);
-    count(&["8"], &scratch.path("")).refusal(10, &["cannot open", "or made"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_device_is_no_ledger_and_gets_no_lock_beside_it() {
-    let name = "/dev/null";
-    for args in [
-        &["count", "8", "--ledger", name][..],
-        &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
-        &["merge", name, "--into", "whole.db"],
-        &["scrub", name],
-        &["export", "1", "bundle", "--ledger", name],
-    ] {
-        run(&mut queens(args)).refusal(10, &["it is a pipe or a device"]);
-    }
-    assert!(!Path::new("/dev/null-lock").exists());
-}
-
-#[test]
 fn an_invalid_file_name_is_no_ledger_and_leaves_no_file() {
     let scratch = Scratch::new();
     let folder = scratch.path("folder");
     fs::create_dir(&folder).expect("it can be made");
     for (name, reason) in [
         (":memory:", "SQLite does not take this for the name of a file"),
-        ("file:u.db", "SQLite does not take this"),
         ("file::memory:?cache=shared", "SQLite does not take this"),
         ("folder", "it is a folder: name a file in it"),
-        ("folder/", "it is a folder"),
         ("nothing/", "it is a folder"),
+        #[cfg(unix)]
+        ("/dev/null", "it is a pipe or a device"),
     ] {
-        let ledger = Path::new(name);
-        let (from, into) = (["--from", name], ["merge", "folder/1.db", "--into", name]);
         for args in [
             &["count", "8", "--ledger", name][..],
             &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
-            &["merge", name, "--into", "whole.db"],
-            &into,
+            &["merge", "folder/1.db", "--into", name],
             &["scrub", name],
-            &[&["backup", "copy.db"][..], &from].concat(),
+            &["backup", "copy.db", "--from", name],
+            &["export", "1", "bundle", "--ledger", name],
         ] {
-            if args[..2] == ["merge", name] && name.starts_with("folder") {
-                // A folder stands for the ledgers in it.
-                continue;
-            }
             run(queens(args).current_dir(scratch.path(""))).refusal(10, &[reason]);
         }
-        let left = fs::read_dir(scratch.path("")).expect("it is there").count();
-        assert_eq!(left, 1, "{}", ledger.display());
+        assert_eq!(fs::read_dir(scratch.path("")).expect("it is there").count(), 1, "{name}");
     }
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 0);
+    assert!(!Path::new("/dev/null-lock").exists());
+    count(&["8"], &scratch.path("no/folder.db")).refusal(10, &["cannot open", "or made"]);
     let args = ["count", "8", "--ledger", "./:memory:"];
     run(queens(&args).current_dir(scratch.path(""))).success();
     assert!(scratch.path(":memory:").is_file());
-}
-
-#[test]
-fn a_board_that_cannot_be_counted_leaves_no_ledger() {
-    let scratch = Scratch::new();
-    let ledger = scratch.path("none.db");
-    count(&["33"], &ledger).refusal(3, &["at most 32"]);
-    assert!(!ledger.exists());
 }
 
 #[test]
@@ -228,44 +175,4 @@ fn count(args: &[&str], ledger: &Path) -> Outcome {
 fn coordinate(ledger: &Path) -> Outcome {
     let port = Port::reserve();
     run(queens(&["coordinator", "--listen", &port.address()]).arg("--ledger").arg(ledger))
-}
-
-/// Windows does not rename a file that is open, and restricts links.
-#[cfg(unix)]
-mod unix {
-    use super::*;
-    use crate::support::process::wait_until;
-
-    #[test]
-    fn a_ledger_that_is_replaced_under_a_coordinator_stops_it() {
-        // Given a farm in the middle of a job, and a copy of its ledger.
-        let farm = Farm::new("", "--report-ms 50");
-        farm.start_coordinator().stop();
-        let copy = farm.ledger().with_extension("copy");
-        fs::copy(farm.ledger(), &copy).expect("it is closed");
-        let mut coordinator = farm.start_coordinator();
-        let worker = farm.start_worker();
-        farm.submit(16, 5, 0);
-        wait_until("a count to be accepted", || !farm.snapshot().jobs[&1].rows.is_empty());
-
-        // When the copy takes the ledger's place, the coordinator ends.
-        fs::rename(copy, farm.ledger()).expect("it is there");
-        assert_eq!(coordinator.wait().code(), Some(10), "{}", coordinator.said());
-        let said = coordinator.said();
-        let args =
-            ["another file has taken its name while it was in use", "put it or its latest copy"];
-        assert!(args.iter().all(|args| said.contains(args)), "{said}");
-        worker.kill();
-    }
-
-    #[test]
-    fn a_ledger_is_locked_under_every_name() {
-        let farm = Farm::new("", "");
-        let _coordinator = farm.start_coordinator();
-        let scratch = Scratch::new();
-        let alias = scratch.path("alias.db");
-        std::os::unix::fs::symlink(farm.ledger(), &alias).expect("links can be made");
-
-        count(&["8"], &alias).refusal(7, &["locked by another process"]);
-    }
 }

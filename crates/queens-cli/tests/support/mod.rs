@@ -73,10 +73,8 @@ impl Farm {
 
     /// Starts a worker with further options, separated by spaces.
     pub(crate) fn start_worker_with(&self, options: &str) -> Process {
-        let url = self.url();
-        let options = options.split_whitespace();
-        let options: Vec<&str> = ["--coordinator", &url].into_iter().chain(options).collect();
-        self.start_worker_by(&options)
+        let options = format!("--coordinator {} {options}", self.url());
+        self.start_worker_by(&options.split_whitespace().collect::<Vec<_>>())
     }
 
     /// Starts a worker that finds the coordinator by `options`.
@@ -87,16 +85,8 @@ impl Farm {
 
     /// The command that starts such a worker, and the file for its log.
     pub(crate) fn worker(&self, options: &[&str]) -> (Command, PathBuf) {
-        let worker = [
-            "worker",
-            "--threads",
-            "1",
-            "--log-format",
-            "json",
-            "--log",
-            "queens=debug,service=debug",
-        ];
-        let (mut command, log) = (queens(&worker), self.new_log());
+        let (mut command, log) = (queens(&["worker", "--threads", "1"]), self.new_log());
+        command.args(["--log-format", "json", "--log", "queens=debug,service=debug"]);
         // Each worker seems to be on its own machine.
         let machine = log.file_stem().expect("a log has a name").to_string_lossy().into_owned();
         command.env("QUEENS_MACHINE", machine).args(&self.worker_options).args(options);
