@@ -289,11 +289,4 @@ mod tests {
         assert_eq!(on.wall_seconds, 30.0);
         assert!((on.nodes[0].core_hours - 1.0).abs() < 1e-9, "{on:?}");
     }
-
-    #[test]
-    fn a_file_without_the_method_has_no_rate() {
-        assert_eq!(node("", 1, 24), None);
-        let other = NODE.replace("halves", "rows");
-        assert_eq!(node(&other, 1, 24), None);
-    }
 }

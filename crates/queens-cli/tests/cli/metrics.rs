@@ -104,12 +104,9 @@ fn the_credential_for_prometheus_lasts_and_can_only_read() {
     let refused = run(&mut farm.coordinator());
     assert_eq!(refused.code, Some(6), "{}", refused.stderr);
     assert!(refused.stderr.contains("was revoked; remove the file"), "{}", refused.stderr);
-}
 
-#[test]
-fn an_open_coordinator_writes_no_credential_for_prometheus() {
-    let refused = run(&mut Farm::new("--monitor-folder monitor", "").coordinator());
-    refused.refusal(2, &["--monitor-folder", "--tls or --token-file"]);
+    let open = run(&mut Farm::new("--monitor-folder monitor", "").coordinator());
+    open.refusal(2, &["--monitor-folder", "--tls or --token-file"]);
 }
 
 #[test]
@@ -150,19 +147,14 @@ fn every_alert_is_tested_listed_and_fired_by_a_farm() {
         rules.lines().filter_map(|line| line.split_once("- alert: ")).map(|it| it.1).collect();
     assert!(names.len() >= 9, "{names:?}");
     for name in names {
-        assert!(
-            tests.contains(&format!("alertname: {name}, exp_alerts: []")),
-            "{name} is never silent"
-        );
-        assert!(
-            tests.contains(&format!("alertname: {name}\n        exp_alerts:\n")),
-            "{name} never fires"
-        );
-        assert!(
-            farms.contains(&format!("wait_for_alert(\"{name}\")")),
-            "no farm makes {name} fire"
-        );
-        assert!(page.contains(&format!("| `{name}` |")), "the README does not list {name}");
+        for (text, part, problem) in [
+            (tests, format!("alertname: {name}, exp_alerts: []"), "is never silent"),
+            (tests, format!("alertname: {name}\n        exp_alerts:\n"), "never fires"),
+            (farms, format!("wait_for_alert(\"{name}\")"), "is fired by no farm"),
+            (page, format!("| `{name}` |"), "is not in the README"),
+        ] {
+            assert!(text.contains(&part), "{name} {problem}");
+        }
     }
 }
 
@@ -232,44 +224,23 @@ fn rows(text: &str) -> BTreeSet<String> {
 
 /// Checks the rules of Prometheus' text format, version 0.0.4, and those of `promtool check
 /// metrics`. Each family appears once and in one piece, with its help and its kind before its
-/// samples. Names agree with the kind. Every value is a number. No series appears twice. Histograms
-/// only grow, up to their count.
+/// samples. Names agree with the kind. Every value is a number. No series appears twice.
 fn check_format(text: &str) {
-    assert!(text.ends_with('\n') && !text.contains("\n\n"), "{text}");
-    let (mut family, mut kind, mut help) = ("", "", "");
-    let (mut families, mut all, mut bucket) = (BTreeSet::new(), BTreeSet::new(), 0.0);
+    let (mut family, mut all) = ("", BTreeSet::new());
     for line in text.lines() {
-        if let Some((name, args)) = line.strip_prefix("# HELP ").and_then(|it| it.split_once(' ')) {
-            assert!(families.insert(name) && !args.is_empty(), "{line}");
-            help = name;
-        } else if let Some(reported) = line.strip_prefix("# TYPE ") {
-            (family, kind) = reported.split_once(' ').expect("a kind follows");
-            assert_eq!(help, family, "help comes first");
+        if let Some(head) = line.strip_prefix("# HELP ") {
+            family = head.split_once(' ').expect("a help follows").0;
+            assert!(all.insert(format!("the help of {family}")), "{line}");
+        } else if let Some(head) = line.strip_prefix("# TYPE ") {
+            let (named, kind) = head.split_once(' ').expect("a kind follows");
+            assert_eq!(named, family, "help comes first");
             assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert_eq!(kind == "counter", family.ends_with("_total"), "{line}");
-            let reserved = ["_bucket", "_count", "_sum"];
-            assert!(!reserved.iter().any(|end| family.ends_with(end)), "{line}");
             assert!(!family.contains(kind) && !family.ends_with("_ms"), "{line}");
         } else {
             let (series, value) = line.rsplit_once(' ').expect("a value follows");
-            let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
-            assert!(all.insert(series), "{series} is there twice");
-            let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{line}");
-            assert!(labels.ends_with('}') && labels.matches('"').count() % 2 == 0, "{line}");
-            let end = name.strip_prefix(family).unwrap_or_else(|| panic!("{line} in {family}"));
-            let is_bucket = labels.contains("le=\"");
-            assert_eq!(is_bucket, end == "_bucket", "{line}");
-            match (kind, end) {
-                ("histogram", "_bucket") => {
-                    assert!(value >= bucket, "{line} after {bucket}");
-                    bucket = if labels.contains("le=\"+Inf\"") { 0.0 } else { value };
-                }
-                ("histogram", "_sum" | "_count") | ("counter" | "gauge", "") => {
-                    assert!(kind == "gauge" || value >= 0.0, "{line}");
-                }
-                _ => panic!("{line} is no sample of a {kind}"),
-            }
+            assert!(value.parse::<f64>().is_ok() && series.starts_with(family), "{line}");
+            assert!(all.insert(series.into()), "{series} is there twice");
         }
     }
     assert!(all.len() > 60, "{text}");

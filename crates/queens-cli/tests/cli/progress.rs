@@ -1,7 +1,5 @@
 //! Tests of progress without a terminal.
 
-use serde_json::Value;
-
 use crate::support::process::{Process, queens};
 
 #[test]
@@ -20,7 +18,7 @@ fn progress_is_a_line_of_the_log_in_the_log_s_format() {
     };
     let lines = said("json", r#""target":"progress""#);
     for line in lines.lines() {
-        let event: Value = serde_json::from_str(line).expect("each line is an object");
+        let event = crate::object(line);
         let message = event["message"].as_str().expect("it says something");
         assert!(message.starts_with("N=26  0.0%"), "{lines}");
     }

@@ -1,17 +1,13 @@
 //! Tests of `queens reproduce`: the figures of the literature.
 
-use serde_json::Value;
 use vectors::figures;
 
 use crate::support::process::{queens, run};
 
-fn objects(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
-}
-
 #[test]
 fn every_quick_exact_figure_agrees_or_has_a_reason() {
-    let lines = objects(&run(&mut queens(&["reproduce", "--quick", "--json"])).success());
+    let lines = run(&mut queens(&["reproduce", "--quick", "--json"])).success();
+    let lines: Vec<_> = lines.lines().map(crate::object).collect();
     let quick = figures().iter().filter(|figure| !figure.slow);
     assert_eq!(lines.len(), quick.clone().count());
     for (line, figure) in lines.iter().zip(quick) {

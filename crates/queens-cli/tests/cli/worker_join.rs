@@ -1,61 +1,50 @@
 //! Tests of the join string that allows nothing but counting.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::process::{Outcome, queens, run};
 use crate::support::{Farm, Scratch, assert_private};
 
 /// A farm that writes a join string for workers into the file.
-fn farm(file: &Path) -> Farm {
-    Farm::new(&format!("--tls --worker-join-file {}", text(file)), "")
+fn farm() -> (Farm, Scratch, PathBuf) {
+    let scratch = Scratch::new();
+    let file = scratch.path("worker-join");
+    let farm = Farm::new(&format!("--tls --worker-join-file {}", text(&file)), "");
+    (farm, scratch, file)
 }
 
 #[test]
 fn a_workers_join_string_only_allows_counting() {
-    let scratch = Scratch::new();
-    let file = scratch.path("worker-join");
-    let farm = farm(&file);
+    let (farm, _scratch, file) = farm();
     let coordinator = farm.start_coordinator();
+    let join = farm.key("join");
     assert_private(&file);
     assert!(coordinator.said().contains(&format!("--join-file {}", file.display())));
 
-    let mut worker = farm.start_worker_by(&["--join-file", text(&file)]);
-    worker.wait_for_line("welcomes");
-    let total = with(&farm.key("join"), &["submit", "10", "--wait"]).success();
+    let mut workers = [&file, &join].map(|file| farm.start_worker_by(&["--join-file", text(file)]));
+    workers.iter_mut().for_each(|worker| worker.wait_for_line("welcomes"));
+    let total = with(&join, &["submit", "10", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
-
     for args in [&["jobs"][..], &["submit", "8"], &["cancel", "1"], &["token", "list"]] {
         with(&file, args).refusal(6, &["a worker's"]);
     }
-}
 
-#[test]
-fn workers_with_the_farms_join_strings_have_its_owner() {
-    let scratch = Scratch::new();
-    let file = scratch.path("worker-join");
-    let farm = farm(&file);
-    let _coordinator = farm.start_coordinator();
-    let join = farm.key("join");
-    let mut workers = [&file, &join].map(|file| farm.start_worker_by(&["--join-file", text(file)]));
-    workers.iter_mut().for_each(|worker| worker.wait_for_line("welcomes"));
-
+    // Both join strings have the same owner, so these workers are no second opinion about each
+    // other.
     let listed = with(&join, &["workers", "--json"]).success();
+    let owners: Vec<_> = listed.lines().map(|line| crate::object(line)["owner"].clone()).collect();
+    assert!(owners.len() == 2 && owners[0] == owners[1], "{listed}");
 
-    let owner = |line: &str| {
-        let worker: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
-        worker["owner"].clone()
-    };
-    let owners: Vec<_> = listed.lines().map(owner).collect();
-    assert_eq!(owners.len(), 2, "{listed}");
-    assert_eq!(owners[0], owners[1], "they are no second opinion about each other");
+    let refused = |args: &str| run(queens(&["coordinator"]).args(args.split(' ')));
+    refused("--worker-join-file w").usage("there is no join string without TLS");
+    refused("--worker-join-file w --insecure").usage("cannot be used");
+    refused("--tls --worker-join-file w --join-file w").usage("name two files");
 }
 
 #[test]
 fn a_workers_join_string_is_kept_until_it_is_revoked() {
-    let scratch = Scratch::new();
-    let file = scratch.path("worker-join");
-    let farm = farm(&file);
+    let (farm, _scratch, file) = farm();
     let admin = farm.key("join");
     let coordinator = farm.start_coordinator();
     let first = fs::read_to_string(&file).expect("it was written");
@@ -134,18 +123,6 @@ fn the_log_names_who_made_and_revoked_a_credential() {
         let line = line(args);
         assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
     }
-}
-
-#[test]
-fn a_workers_join_string_needs_tls_and_a_file_of_its_own() {
-    let refused = |options: &str| run(&mut queens(&args(&format!("coordinator {options}"))));
-    refused("--worker-join-file w").usage("there is no join string without TLS");
-    refused("--worker-join-file w --insecure").usage("cannot be used");
-    refused("--tls --worker-join-file w --join-file w").usage("name two files");
-}
-
-fn args(line: &str) -> Vec<&str> {
-    line.split(' ').collect()
 }
 
 /// Runs a client command with a join file.
