@@ -17,7 +17,7 @@ fn workers_and_clients_need_only_the_join_string() {
 
     // The join string comes from a file, an option and the environment.
     let _worker = farm.start_worker_by(&["--join-file", text(&file)]);
-    let total = joined(&farm, &["submit", "10", "--wait"]).success();
+    let total = with(&file, &["submit", "10", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     run(&mut queens(&["jobs", "--join", &join])).success();
     assert_eq!(
@@ -36,7 +36,7 @@ fn workers_and_clients_need_only_the_join_string() {
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
     assert_eq!(read(&file), join);
-    joined(&farm, &["jobs"]).success();
+    with(&file, &["jobs"]).success();
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn no_message_can_be_read_on_the_wire() {
     assert_eq!(secret(&join), read(&token));
     run(&mut queens(&["jobs", "--join", &join])).success();
     let worker = tls.start_worker_by(&["--join", &join]);
-    joined(&tls, &["submit", "8", "--wait"]).success();
+    with(&tls.key("join"), &["submit", "8", "--wait"]).success();
     worker.stop();
 
     // Then the two recordings have nothing in common, and the token cannot be read.
@@ -222,17 +222,16 @@ fn a_token_is_required_without_tls_if_there_is_one() {
     assert!(!farm.key("join").exists(), "there is no join string");
 }
 
-/// Runs a client command with the farm's join file.
-fn joined(farm: &Farm, args: &[&str]) -> Outcome {
-    let file = farm.key("join");
-    run(&mut queens(&[args, &["--join-file", text(&file)]].concat()))
+/// Runs a client command with a join file.
+pub(crate) fn with(join_file: &Path, args: &[&str]) -> Outcome {
+    run(&mut queens(&[args, &["--join-file", text(join_file)]].concat()))
 }
 
-fn read(file: &Path) -> String {
+pub(crate) fn read(file: &Path) -> String {
     fs::read_to_string(file).expect("it was written").trim().into()
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("the path is text")
 }
 

@@ -1,10 +1,11 @@
 //! Tests of the join string that allows nothing but counting.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::support::process::{Outcome, queens, run};
+use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch, assert_private};
+use crate::tls::{read, text, with};
 
 /// A farm that writes a join string for workers into the file.
 fn farm() -> (Farm, Scratch, PathBuf) {
@@ -47,12 +48,12 @@ fn a_workers_join_string_is_kept_until_it_is_revoked() {
     let (farm, _scratch, file) = farm();
     let admin = farm.key("join");
     let coordinator = farm.start_coordinator();
-    let first = fs::read_to_string(&file).expect("it was written");
+    let first = read(&file);
     coordinator.stop();
 
     // A restart writes the same string, and makes no further credential.
     let coordinator = farm.start_coordinator();
-    assert_eq!(fs::read_to_string(&file).expect("it was written"), first);
+    assert_eq!(read(&file), first);
     let credentials = with(&admin, &["token", "list", "--json"]).success();
     assert_eq!(credentials.lines().count(), 2, "with the coordinator's own: {credentials}");
 
@@ -67,9 +68,9 @@ fn a_workers_join_string_is_kept_until_it_is_revoked() {
     // The advice of the message works, and the old string stays revoked.
     fs::remove_file(&key).expect("it is there");
     let _coordinator = farm.start_coordinator();
-    let second = fs::read_to_string(&file).expect("it was written");
+    let second = read(&file);
     farm.start_worker_by(&["--join-file", text(&file)]).wait_for_line("welcomes");
-    let refused = farm.start_worker_by(&["--join", first.trim()]).wait();
+    let refused = farm.start_worker_by(&["--join", &first]).wait();
     assert_eq!(refused.code(), Some(6), "{second}");
 }
 
@@ -78,24 +79,24 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
     let farm = Farm::new("--tls", "");
     let mut coordinator = farm.start_coordinator();
     let join = farm.key("join");
-    let old = fs::read_to_string(&join).expect("it was written");
+    let old = read(&join);
     let listed = with(&join, &["token", "list", "--json"]).success();
     assert!(listed.contains(r#""token":"0""#) && listed.contains(r#""admin""#), "{listed}");
     // Given: a worker that reads the file, and a worker that was started with the string from the
     // file.
     let mut follows = farm.start_worker_by(&["--join-file", text(&join)]);
-    let mut stays = farm.start_worker_by(&["--join", old.trim()]);
+    let mut stays = farm.start_worker_by(&["--join", &old]);
     [&mut follows, &mut stays].into_iter().for_each(|worker| worker.wait_for_line("welcomes"));
 
     with(&join, &["token", "revoke", "0"]).success();
 
     // Then the old token is refused, and the sessions that it began have ended.
-    run(&mut queens(&["jobs", "--join", old.trim()])).refusal(6, &["refuses this token"]);
+    run(&mut queens(&["jobs", "--join", &old])).refusal(6, &["refuses this token"]);
     assert_eq!(stays.wait().code(), Some(6));
-    let new = fs::read_to_string(&join).expect("it was written");
+    let new = read(&join);
     assert_ne!(new, old);
-    let token = fs::read_to_string(farm.key("token")).expect("it was written");
-    assert!(new.contains(&format!("//{}@", token.trim())), "both files have the new one");
+    let token = format!("//{}@", read(&farm.key("token")));
+    assert!(new.contains(&token), "both files have the new one");
     let total = with(&join, &["submit", "10", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)), "the other worker has come back");
     assert!(coordinator.is_running());
@@ -104,7 +105,7 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
     with(&join, &["jobs"]).success();
-    run(&mut queens(&["jobs", "--join", old.trim()])).refusal(6, &["refuses this token"]);
+    run(&mut queens(&["jobs", "--join", &old])).refusal(6, &["refuses this token"]);
 }
 
 #[test]
@@ -123,13 +124,4 @@ fn the_log_names_who_made_and_revoked_a_credential() {
         let line = line(args);
         assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
     }
-}
-
-/// Runs a client command with a join file.
-fn with(file: &Path, args: &[&str]) -> Outcome {
-    run(&mut queens(&[args, &["--join-file", text(file)]].concat()))
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("the path is text")
 }
