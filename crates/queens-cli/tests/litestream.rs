@@ -63,32 +63,6 @@ fn a_replicated_ledger_is_restored_in_the_middle_of_a_job() {
     fs::remove_dir_all(replica).expect("it is there");
 }
 
-/// A coordinator starts and stops without waiting for Litestream, which reads the ledger all the
-/// time.
-#[test]
-#[ignore = "needs Litestream: CI installs it"]
-fn a_coordinator_is_started_and_stopped_beside_litestream() {
-    let farm = Farm::new("", "");
-    farm.start_coordinator().stop();
-    let replica = farm.ledger().with_file_name("replica");
-    let replicating = Process::start(&mut litestream(&["replicate"], &farm), farm.new_log());
-    wait_until("the replica", || replica.exists());
-    let worker = farm.start_worker();
-    for n in [8, 9] {
-        let coordinator = farm.start_coordinator();
-        let job = farm.submit(n, 2, 0).to_string();
-        assert_eq!(farm.client(&["watch", &job]).success(), format!("{}\n", vectors::total(n)));
-        let begun = std::time::Instant::now();
-        coordinator.stop();
-        assert!(begun.elapsed().as_secs() < 10, "it waits for nobody");
-    }
-    worker.stop();
-    replicating.kill();
-    let coordinator = farm.start_coordinator();
-    assert_eq!(farm.snapshot().jobs.len(), 2);
-    coordinator.stop();
-}
-
 /// A command about the ledger of a farm and the replica beside it.
 fn litestream(args: &[&str], farm: &Farm) -> Command {
     let program = std::env::var_os("LITESTREAM").unwrap_or("litestream".into());

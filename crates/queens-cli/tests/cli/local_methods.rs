@@ -5,6 +5,10 @@ use serde_json::Value;
 use crate::support::Scratch;
 use crate::support::process::{queens, run};
 
+fn refused(args: &[&str], code: i32, ways: &[&str]) {
+    run(&mut queens(args)).refusal(code, ways);
+}
+
 fn json(args: &[&str]) -> Value {
     crate::object(&run(queens(args).arg("--json")).success())
 }
@@ -40,7 +44,6 @@ fn statistics_are_a_table_beside_the_result() {
 
 #[test]
 fn options_that_local_methods_lack_are_refused() {
-    let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db");
     let path = ledger.to_str().expect("a plain path");
@@ -65,7 +68,6 @@ fn a_plan_shows_the_jobs_of_the_direct_search() {
     for args in ["29 by the queens", "7 with a queen in the corner", "724"] {
         assert!(reported.contains(args), "{args}: {reported}");
     }
-    let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
     refused(&["plan", "3", "--problem", "fundamental", "--method", "unique"], 2, &["from 4 to 32"]);
     refused(&["plan", "8", "--method", "unique"], 2, &["makes no tasks"]);
     for option in [&["--tasks"][..], &["--seconds", "1"], &["--seed", "1"]] {

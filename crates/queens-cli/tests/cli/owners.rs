@@ -112,9 +112,6 @@ fn a_job_beyond_the_hours_of_its_owner_waits() {
 
     guarded.client("admin", &["owners", "lab", "--hours", "none"]).success();
     guarded.client(&lab, &["watch", "1"]).success();
-    let hours = |value: Value| value["processor_hours"].as_f64().expect("a number");
-    let [of_job, of_owner] = [status(&guarded, "1"), account(&guarded, "admin", "lab")].map(hours);
-    assert!(of_job > 0.0 && of_job == of_owner, "{of_job} {of_owner}");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Tests of problems other than the total, here and on a farm.
 
-use serde_json::Value;
-
 use crate::object;
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
@@ -167,12 +165,6 @@ fn one_search_counts_problems_without_a_method() {
     let ranks = |n: u32| count(&format!("12 --ranks {n}"));
     assert_eq!([2, 6, 11, 12].map(ranks), ["110", "52856", "68264", "14200"]);
     assert_eq!(count("13 --problem toroidal --given g4"), (vectors::toroidal(13) / 13).to_string());
-    let json = ["count", "8", "--blocked", "a1-c3", "--given", "d1", "--ranks", "4", "--json"];
-    let json = object(&run(&mut queens(&json)).success());
-    assert_eq!(
-        [&json["problem"], &json["given"], &json["blocked"], &json["ranks"], &json["total"]],
-        [&"completions".into(), &"d1".into(), &"a1,b2,c3".into(), &Value::from(4), &json["total"]]
-    );
 }
 
 #[test]
