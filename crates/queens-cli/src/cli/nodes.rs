@@ -222,13 +222,10 @@ impl OnNodes {
 mod tests {
     use super::*;
 
-    fn rates(lines: &str) -> Vec<Rate> {
-        let rates = serde_json::Deserializer::from_str(lines).into_iter();
-        rates.collect::<Result<_, _>>().expect("lines of a bench")
-    }
-
     fn node(lines: &str, nodes: u64, n: u32) -> Option<NodeType> {
-        NodeType::of(Path::new("a/node.json"), nodes, &rates(lines), n, "halves")
+        let rates = serde_json::Deserializer::from_str(lines).into_iter();
+        let rates: Vec<Rate> = rates.collect::<Result<_, _>>().expect("lines of a bench");
+        NodeType::of(Path::new("a/node.json"), nodes, &rates, n, "halves")
     }
 
     const NODE: &str = r#"

@@ -61,7 +61,10 @@ fn the_number_of_series_does_not_grow_with_workers_and_old_jobs() {
 
     let three = get(&farm.address());
     let lasting = |text: &str| -> BTreeSet<String> {
-        series(text).filter(|name| !name.starts_with("queens_job_remaining")).collect()
+        let is_lasting =
+            |line: &&str| !line.starts_with('#') && !line.starts_with("queens_job_remaining");
+        let samples = text.lines().filter(is_lasting);
+        samples.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned())).collect()
     };
     assert_eq!(lasting(&three), lasting(&one));
     assert_eq!(value(&three, "queens_jobs{state=\"done\"}"), 1.0);
@@ -161,12 +164,6 @@ fn get(address: &str) -> String {
     let (head, body) = answer.split_once("\r\n\r\n").expect("it is an answer");
     assert!(head.starts_with("HTTP/1.1 200 "), "{answer}");
     body.into()
-}
-
-/// The names of all series, with their labels.
-fn series(text: &str) -> impl Iterator<Item = String> {
-    let samples = text.lines().filter(|line| !line.starts_with('#'));
-    samples.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned()))
 }
 
 fn value(text: &str, series: &str) -> f64 {

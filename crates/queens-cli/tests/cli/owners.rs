@@ -59,11 +59,6 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
     }
 }
 
-/// The output of `owners --json` for an owner.
-fn account(guarded: &Guarded, token: &str, owner: &str) -> Value {
-    crate::object(&guarded.client(token, &["owners", owner, "--json"]).success())
-}
-
 #[test]
 fn only_an_admin_grants_weights_and_hours() {
     let guarded = Guarded::new();
@@ -88,7 +83,7 @@ fn only_an_admin_grants_weights_and_hours() {
         grant("admin", &["--hours", hours]).refusal(2, &["--hours", "from 0 to 1000000000"]);
     }
     guarded.client("admin", &["owners", "--hours", "1"]).refusal(2, &["OWNER"]);
-    let seen = account(&guarded, &lab, "lab");
+    let seen = crate::object(&grant(&lab, &["--json"]).success());
     assert_eq!((&seen["weight"], &seen["limit_hours"]), (&7.into(), &Value::Null));
 }
 

@@ -45,7 +45,7 @@ fn an_address_that_cannot_be_listened_on_is_refused() {
 fn a_worker_leaves_a_coordinator_with_which_it_cannot_work() {
     let protocol = "the worker speaks version 2 of the protocol, the coordinator version 3";
     let refused = |status: Status, code, way_out: &str| {
-        worker_at(move || Err(status.clone())).refusal(code, &[way_out]);
+        worker_at(Err(status), &[]).refusal(code, &[way_out]);
     };
     refused(Status::failed_precondition(protocol), 12, protocol);
     refused(Status::unimplemented(""), 12, "refuses this worker");
@@ -53,7 +53,7 @@ fn a_worker_leaves_a_coordinator_with_which_it_cannot_work() {
 
     let mut other_tasks = lease();
     other_tasks.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
-    let refused = worker_at(move || Ok(vec![leased(other_tasks.clone())]));
+    let refused = worker_at(Ok(vec![leased(other_tasks)]), &[]);
     refused.refusal(12, &["fingerprint", "total N=8 by rows M=2", "enumerate tasks alike"]);
 }
 
@@ -84,7 +84,7 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
         (of(torus), masks(0xfff)),
     ];
     let refused = |answer: Vec<Message>, words: &[&str]| {
-        worker_at(move || Ok(answer.clone())).refusal(12, words);
+        worker_at(Ok(answer), &["--credit", "10"]).refusal(12, words);
     };
     for (lease, tasks) in cases {
         let answer = vec![leased(lease), Message::Tasks(tasks)];
@@ -105,9 +105,7 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
     let beyond = v1::Lease { range: Some(beyond), ..lease() };
     refused(vec![leased(beyond)], &["`range`", "[40, 43)"]);
     let leases: Vec<Message> = (1..100).map(|id| leased(v1::Lease { id, ..lease() })).collect();
-    let url = serve(Fake(move || Ok(leases.clone())));
-    let args = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
-    run(&mut queens(&args)).refusal(12, &["more than 10 ranges without their tasks"]);
+    refused(leases, &["more than 10 ranges without their tasks"]);
 }
 
 #[test]
@@ -129,11 +127,10 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     let answer = vec![leased(recount), block(0, a), block(a, b), block(b, tasks), end];
 
     // When it is sent to a worker that holds one task at a time
-    let url = serve(Fake(move || Ok(answer.clone())));
-    let args = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
+    let ended = worker_at(Ok(answer), &["--credit", "1"]);
 
     // Then the worker reaches that message.
-    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
+    ended.refusal(12, &["lacks its field `plan`"]);
 }
 
 #[test]
@@ -145,11 +142,10 @@ fn a_worker_ends_if_a_lease_needs_too_much_memory() {
     let answer = vec![leased(too_large), Message::Tasks(tasks())];
 
     // When it is sent to a worker whose memory is too small for one thread
-    let url = serve(Fake(move || Ok(answer.clone())));
-    let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
+    let ended = worker_at(Ok(answer), &["--memory", "1MiB"]);
 
     // Then the worker names the missing memory.
-    run(&mut queens(&args)).refusal(12, &["needs 75.7 MiB of memory per thread"]);
+    ended.refusal(12, &["needs 75.7 MiB of memory per thread"]);
 }
 
 /// A lease with the token that belongs to it.
@@ -187,28 +183,26 @@ fn tasks() -> v1::Tasks {
     }
 }
 
-/// Runs a worker against a coordinator that answers its first message with `answer`.
-fn worker_at(answer: impl Answer) -> Outcome {
+/// Runs a worker against a coordinator that answers its first message with these, or ends the
+/// session.
+fn worker_at(answer: Result<Vec<Message>, Status>, options: &[&str]) -> Outcome {
     let url = serve(Fake(answer));
-    run(&mut queens(&["worker", "--log", "error", "--coordinator", &url]))
+    run(queens(&["worker", "--log", "error", "--coordinator", &url]).args(options))
 }
 
-trait Answer: Fn() -> Result<Vec<Message>, Status> + Send + Sync + 'static {}
-impl<F: Fn() -> Result<Vec<Message>, Status> + Send + Sync + 'static> Answer for F {}
-
-struct Fake<A>(A);
+struct Fake(Result<Vec<Message>, Status>);
 
 #[tonic::async_trait]
-impl<A: Answer> FarmService for Fake<A> {
+impl FarmService for Fake {
     type WorkStream = Answers;
 
     async fn work(
         &self,
         _: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        let answers =
-            self.0()?.into_iter().map(|message| v1::WorkResponse { message: Some(message) });
-        let answers = tokio_stream::iter(answers).map(Ok).chain(tokio_stream::pending());
+        let answers = self.0.clone()?.into_iter();
+        let answers = answers.map(|message| Ok(v1::WorkResponse { message: Some(message) }));
+        let answers = tokio_stream::iter(answers).chain(tokio_stream::pending());
         Ok(Response::new(Box::pin(answers)))
     }
 }

@@ -27,11 +27,8 @@ fn one_subject_is_written_as_a_table() {
     let outcome = run(&mut queens(&["reproduce", "--only", "forced,list/87"]));
     assert!(outcome.stderr.contains("7 figures: 7 agree"), "{}", outcome.stderr);
     let table = outcome.success();
-    let line = table.lines().find(|line| line.starts_with("forced/lines ")).expect("it is there");
-    assert_eq!(
-        line.split_whitespace().collect::<Vec<_>>(),
-        ["forced/lines", "592", "592", "agrees"]
-    );
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert!(rows.any(|row| row == ["forced/lines", "592", "592", "agrees"]), "{table}");
     run(&mut queens(&["reproduce", "--only", "force"])).refusal(2, &["force", "mod12, completion"]);
 }
 
