@@ -1,10 +1,11 @@
 //! Tests that results go to standard output, and everything else to standard error.
 
 use std::fs::File;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 
+use super::terminals::{PROGRAM, of_a_shell};
 use crate::object;
 use crate::support::process::{queens, run, run_into, run_with_input};
 use crate::support::{Farm, Scratch};
@@ -252,18 +253,12 @@ fn no_color_has_effect_on_a_terminal() {
     let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
     let busy = busy.local_addr().expect("it is bound").to_string();
     let token = scratch.path("token");
-    let program = env!("CARGO_BIN_EXE_queens");
-    let logs = format!(
-        "{program} coordinator --log debug --token-file {} --listen {busy}",
-        token.display()
-    );
-    for args in [format!("{program} count --help"), logs] {
+    let logs = format!("coordinator --log debug --token-file {} --listen {busy}", token.display());
+    for args in ["count --help", &logs] {
         let colours = |no_color: &str| {
             let _ = std::fs::remove_file(&token);
-            let mut on_a_terminal = Command::new("script");
-            on_a_terminal.args(["--quiet", "--return", "--command", &args, "/dev/null"]);
-            on_a_terminal.env("NO_COLOR", no_color).env("TERM", "xterm");
-            let shown = run(&mut on_a_terminal).stdout;
+            let mut on_a_terminal = of_a_shell(&format!("{PROGRAM} {args}"), "xterm");
+            let shown = run(on_a_terminal.env("NO_COLOR", no_color)).stdout;
             assert!(!shown.is_empty(), "{args}");
             shown.contains('\x1b')
         };

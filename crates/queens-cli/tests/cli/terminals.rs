@@ -8,7 +8,7 @@ use crate::support::Farm;
 
 /// A shell command on a terminal. The shell is always the same, because some shells replace
 /// themselves by a single command, which decides who owns the terminal.
-fn of_a_shell(command: &str, term: &str) -> Command {
+pub(super) fn of_a_shell(command: &str, term: &str) -> Command {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]);
     script.env("TERM", term).env("SHELL", "/bin/sh");
@@ -38,7 +38,7 @@ fn drawn(text: &str) -> Vec<String> {
     plain.split(['\r', '\n']).map(str::to_string).filter(|line| !line.is_empty()).collect()
 }
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_queens");
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_queens");
 
 #[test]
 fn the_bar_fits_a_narrow_terminal() {

@@ -119,9 +119,8 @@ fn the_log_names_who_made_and_revoked_a_credential() {
     by_ann(&["token", "revoke", "2"]).success();
 
     let said = coordinator.said();
-    let line = |args: &str| said.lines().rfind(|line| line.contains(args)).expect("it is logged");
-    for args in ["token created", "token revoked"] {
-        let line = line(args);
+    for event in ["token created", "token revoked"] {
+        let line = said.lines().rfind(|line| line.contains(event)).expect("it is logged");
         assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
     }
 }
