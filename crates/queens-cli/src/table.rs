@@ -110,36 +110,14 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// A table of texts with an entry for each column, with commas between them.
-    fn table(items: &[&'static str], columns: &[Column<&'static str>]) -> Table {
-        Table::new(items, columns)
-    }
-
     fn entry(item: &str, column: usize) -> String {
         item.split(',').nth(column).expect("it has so many").into()
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
-        let items = ["7,a-lab-with-a-long-name,0.1%", "1234567,b,100.0%"];
-        let table = table(
-            &items,
-            &[
-                ("JOB", true, |it| entry(it, 0)),
-                ("OWNER", false, |it| entry(it, 1)),
-                ("DONE", true, |it| entry(it, 2)),
-            ],
-        );
-        let (lines, left_out) = table.lines_within(usize::MAX, &["OWNER"]);
-        assert!(left_out.is_empty());
-        assert_eq!(lines[0], "    JOB  OWNER                     DONE");
-        assert_eq!(lines[1], "      7  a-lab-with-a-long-name    0.1%");
-        assert_eq!(lines[2], "1234567  b                       100.0%");
-    }
-
-    #[test]
     fn a_narrow_terminal_shows_what_matters_most() {
-        let table = table(
+        // The item has an entry for each column, with commas between them.
+        let table = Table::new(
             &["7,lab,-,2026-11-23,0.1%"],
             &[
                 ("JOB", true, |it| entry(it, 0)),

@@ -11,7 +11,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use farm::IntervalSet;
 use rand::rngs::StdRng;
@@ -48,36 +48,22 @@ fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
             chaos.force_a_duplicate(&mut random);
         }
         chaos.kill(&mut random, share(coordinator_kills), share(worker_kills));
-        chaos.finish().check();
+        chaos.finish();
     }
 }
 
 const WORKERS: usize = 3;
 
-/// A farm whose processes are killed.
+/// A farm whose processes are killed, and the traces of the processes.
 struct Chaos {
-    begun: Instant,
     coordinator: Option<Process>,
     workers: Vec<Process>,
-    kills: Kills,
-    evidence: Evidence,
-    /// The farm is dropped last, because its folder has the logs of the processes.
-    farm: Farm,
-}
-
-#[derive(Default)]
-struct Kills {
-    coordinator: u32,
-    workers: u32,
-}
-
-/// The traces of the processes.
-#[derive(Default)]
-struct Evidence {
     /// The logs of all workers.
     logs: Vec<PathBuf>,
     /// The moments without a coordinator.
     moments: Vec<Moment>,
+    /// The farm is dropped last, because its folder has the logs of the processes.
+    farm: Farm,
 }
 
 /// A moment between two lives of the coordinator.
@@ -89,14 +75,8 @@ struct Moment {
 
 impl Chaos {
     fn start(farm: Farm) -> Chaos {
-        let mut chaos = Chaos {
-            begun: Instant::now(),
-            coordinator: None,
-            workers: Vec::new(),
-            kills: Kills::default(),
-            evidence: Evidence::default(),
-            farm,
-        };
+        let (workers, logs, moments) = (Vec::new(), Vec::new(), Vec::new());
+        let mut chaos = Chaos { coordinator: None, workers, logs, moments, farm };
         chaos.revive();
         chaos
     }
@@ -110,7 +90,7 @@ impl Chaos {
             coordinator.signal("STOP");
             thread::sleep(Duration::from_millis(50));
             coordinator.signal("CONT");
-            self.evidence.logs.iter().any(|log| duplicates(&log::read(log)) > 0)
+            self.logs.iter().any(|log| duplicates(&log::read(log)) > 0)
         });
     }
 
@@ -123,11 +103,11 @@ impl Chaos {
             let both = random.random_bool(0.2) && coordinator > 0 && workers > 0;
             let first = random.random_range(0..coordinator + workers) < coordinator;
             if first || both {
-                self.kill_coordinator();
+                self.coordinator.take().expect("it runs").kill();
                 coordinator -= 1;
             }
             if !first || both {
-                self.kill_worker(random);
+                self.workers.swap_remove(random.random_range(0..WORKERS)).kill();
                 workers -= 1;
             }
             sleep_up_to(random, 100);
@@ -150,69 +130,45 @@ impl Chaos {
     /// comes from an earlier coordinator.
     fn note(&mut self) {
         let bytes = |log: &PathBuf| log.metadata().expect("workers have logs").len();
-        let log_bytes = self.evidence.logs.iter().map(bytes).collect();
-        self.evidence.moments.push(Moment { log_bytes, durable: self.farm.snapshot() });
-    }
-
-    fn kill_coordinator(&mut self) {
-        self.coordinator.take().expect("it runs").kill();
-        self.kills.coordinator += 1;
-    }
-
-    fn kill_worker(&mut self, random: &mut StdRng) {
-        self.workers.swap_remove(random.random_range(0..WORKERS)).kill();
-        self.kills.workers += 1;
+        let log_bytes = self.logs.iter().map(bytes).collect();
+        self.moments.push(Moment { log_bytes, durable: self.farm.snapshot() });
     }
 
     fn revive(&mut self) {
         while self.workers.len() < WORKERS {
             let worker = self.farm.start_worker();
-            self.evidence.logs.push(worker.log().into());
+            self.logs.push(worker.log().into());
             self.workers.push(worker);
         }
         self.coordinator.get_or_insert_with(|| self.farm.start_coordinator());
     }
 
-    /// Waits until all jobs are done, and stops every process.
-    fn finish(mut self) -> Finished {
+    /// Waits until all jobs are done, stops every process, and checks the traces.
+    fn finish(mut self) {
         wait_until("all jobs to be done", || self.farm.snapshot().running() == 0);
         self.workers.drain(..).for_each(Process::stop);
         self.coordinator.take().expect("it runs").stop();
         self.note();
-        let (Kills { coordinator, workers }, elapsed) = (self.kills, self.begun.elapsed());
-        println!("{coordinator} kills of the coordinator, {workers} of workers in {elapsed:.1?}");
-        Finished { evidence: self.evidence, _farm: self.farm }
+
+        let logs: Vec<Vec<Line>> = self.logs.iter().map(|log| log::read(log)).collect();
+        let last = &self.moments.last().expect("there is an end").durable;
+        last.jobs.values().for_each(assert_exact);
+        assert_eq!(last.disputes, 0, "nobody counts wrongly");
+        for moment in &self.moments {
+            for (id, job) in &moment.durable.jobs {
+                last.jobs[id].assert_keeps(job);
+            }
+            assert_acknowledged_is_durable(moment, &logs);
+            logs.iter().flatten().for_each(|line| assert_not_leased_again(&line.entry, moment));
+        }
+        logs.iter().for_each(|log| assert_not_leased_after_acknowledgement(log));
+        let duplicates: usize = logs.iter().map(|log| duplicates(log)).sum();
+        println!("{} jobs are exact; {duplicates} duplicates", last.jobs.len());
     }
 }
 
 fn sleep_up_to(random: &mut StdRng, ms: u64) {
     thread::sleep(Duration::from_millis(random.random_range(0..=ms)));
-}
-
-/// A farm that has ended, with its files.
-struct Finished {
-    evidence: Evidence,
-    _farm: Farm,
-}
-
-impl Finished {
-    fn check(self) {
-        let Evidence { logs, moments } = &self.evidence;
-        let logs: Vec<Vec<Line>> = logs.iter().map(|log| log::read(log)).collect();
-        let last = &moments.last().expect("there is an end").durable;
-        last.jobs.values().for_each(assert_exact);
-        assert_eq!(last.disputes, 0, "nobody counts wrongly");
-        for moment in moments {
-            assert_kept(&moment.durable, last);
-            assert_acknowledged_is_durable(moment, &logs);
-            logs.iter().flatten().for_each(|line| assert_not_leased_again(&line.entry, moment));
-        }
-        logs.iter().for_each(|log| assert_not_leased_after_acknowledgement(log));
-
-        let duplicates: usize = logs.iter().map(|log| duplicates(log)).sum();
-        let rows: usize = last.jobs.values().map(|job| job.rows.len()).sum();
-        println!("{} jobs in {rows} rows are exact; {duplicates} duplicates", last.jobs.len());
-    }
 }
 
 /// The number of reports that were sent again although they had been accepted.
@@ -229,13 +185,6 @@ fn assert_exact(job: &Job) {
     assert!(job.is_tiled(), "every task is accepted once: {job:?}");
     assert_eq!((job.sum(), job.state.as_str()), (expected, "done"));
     assert_eq!(job.total, Some(expected.to_string()));
-}
-
-/// Asserts that everything that was durable at an earlier time is still there.
-fn assert_kept(earlier: &Snapshot, last: &Snapshot) {
-    for (id, job) in &earlier.jobs {
-        last.jobs[id].assert_keeps(job);
-    }
 }
 
 /// Asserts that the ledger holds everything whose acceptance a worker was told.

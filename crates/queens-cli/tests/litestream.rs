@@ -10,7 +10,6 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -28,9 +27,7 @@ fn a_replicated_ledger_is_restored_in_the_middle_of_a_job() {
     let farm = Farm::new("", "--report-ms 50");
     let coordinator = farm.start_coordinator();
     let replica = farm.ledger().with_file_name("replica");
-    let url = format!("file://{}", replica.display());
-    let mut replicate = litestream(&["replicate"], &[farm.ledger(), Path::new(&url)]);
-    let replicating = Process::start(&mut replicate, farm.new_log());
+    let replicating = Process::start(&mut litestream(&["replicate"], &farm), farm.new_log());
     let job = farm.submit(N, 5, 0).to_string();
     let worker = farm.start_worker();
     let accepted = |farm: &Farm| farm.snapshot().jobs[&1].accepted().len();
@@ -47,7 +44,7 @@ fn a_replicated_ledger_is_restored_in_the_middle_of_a_job() {
 
     // Then the ledger is restored, the farm resumes with it and with the worker's counts, and the
     // total is exact.
-    run(&mut litestream(&["restore", "-o"], &[farm.ledger(), Path::new(&url)])).success();
+    run(&mut litestream(&["restore", "-o"], &farm)).success();
     assert!(!farm.ledger().with_extension("db-wal").exists(), "no other tool keeps the log");
     // A reader of the copy leaves a log beside it.
     let copy = farm.ledger().with_file_name("restored.db");
@@ -66,37 +63,11 @@ fn a_replicated_ledger_is_restored_in_the_middle_of_a_job() {
     fs::remove_dir_all(replica).expect("it is there");
 }
 
-/// A coordinator starts and stops without waiting for Litestream, which reads the ledger all the
-/// time.
-#[test]
-#[ignore = "needs Litestream: CI installs it"]
-fn a_coordinator_is_started_and_stopped_beside_litestream() {
-    let farm = Farm::new("", "");
-    farm.start_coordinator().stop();
-    let replica = farm.ledger().with_file_name("replica");
-    let url = format!("file://{}", replica.display());
-    let mut replicate = litestream(&["replicate"], &[farm.ledger(), Path::new(&url)]);
-    let replicating = Process::start(&mut replicate, farm.new_log());
-    wait_until("the replica", || replica.exists());
-    let worker = farm.start_worker();
-    for n in [8, 9] {
-        let coordinator = farm.start_coordinator();
-        let job = farm.submit(n, 2, 0).to_string();
-        assert_eq!(farm.client(&["watch", &job]).success(), format!("{}\n", vectors::total(n)));
-        let begun = std::time::Instant::now();
-        coordinator.stop();
-        assert!(begun.elapsed().as_secs() < 10, "it waits for nobody");
-    }
-    worker.stop();
-    replicating.kill();
-    let coordinator = farm.start_coordinator();
-    assert_eq!(farm.snapshot().jobs.len(), 2);
-    coordinator.stop();
-}
-
-fn litestream(args: &[&str], files: &[&Path]) -> Command {
+/// A command about the ledger of a farm and the replica beside it.
+fn litestream(args: &[&str], farm: &Farm) -> Command {
     let program = std::env::var_os("LITESTREAM").unwrap_or("litestream".into());
+    let replica = farm.ledger().with_file_name("replica");
     let mut command = Command::new(program);
-    command.args(args).args(files);
+    command.args(args).arg(farm.ledger()).arg(format!("file://{}", replica.display()));
     command
 }

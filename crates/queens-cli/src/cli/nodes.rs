@@ -222,13 +222,10 @@ impl OnNodes {
 mod tests {
     use super::*;
 
-    fn rates(lines: &str) -> Vec<Rate> {
-        let rates = serde_json::Deserializer::from_str(lines).into_iter();
-        rates.collect::<Result<_, _>>().expect("lines of a bench")
-    }
-
     fn node(lines: &str, nodes: u64, n: u32) -> Option<NodeType> {
-        NodeType::of(Path::new("a/node.json"), nodes, &rates(lines), n, "halves")
+        let rates = serde_json::Deserializer::from_str(lines).into_iter();
+        let rates: Vec<Rate> = rates.collect::<Result<_, _>>().expect("lines of a bench");
+        NodeType::of(Path::new("a/node.json"), nodes, &rates, n, "halves")
     }
 
     const NODE: &str = r#"
@@ -288,12 +285,5 @@ mod tests {
         let on = on(&[NodeType::here("here".into(), 1_000_000)]);
         assert_eq!(on.wall_seconds, 30.0);
         assert!((on.nodes[0].core_hours - 1.0).abs() < 1e-9, "{on:?}");
-    }
-
-    #[test]
-    fn a_file_without_the_method_has_no_rate() {
-        assert_eq!(node("", 1, 24), None);
-        let other = NODE.replace("halves", "rows");
-        assert_eq!(node(&other, 1, 24), None);
     }
 }

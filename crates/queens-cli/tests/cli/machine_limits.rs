@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
@@ -14,38 +13,30 @@ const MIB: u64 = 1 << 20;
 const PLAN: [&str; 5] = ["plan", "20", "--seconds", "0", "--json"];
 
 fn planned(command: &mut Command) -> Value {
-    let planned = run(command).success();
-    serde_json::from_str(&planned).unwrap_or_else(|error| panic!("{error}: {planned}"))
+    crate::object(&run(command).success())
 }
 
 #[test]
 fn a_slurm_job_takes_its_processors_and_half_of_its_memory() {
-    let plan = |variables: &[(&str, &str)]| {
-        let unset = ["SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_PER_TASK"];
-        let mut command = queens(&PLAN);
-        unset.into_iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        let json = planned(command.envs(variables.iter().copied()));
-        (json["memory_bytes"].as_u64(), json["threads"].as_u64())
-    };
-    let one_processor = ("SLURM_CPUS_ON_NODE", "1");
-    let memory = ("SLURM_MEM_PER_NODE", "400");
-    assert_eq!(plan(&[memory, one_processor]), (Some(200 * MIB), Some(1)));
-    let memory = ("SLURM_MEM_PER_CPU", "300");
-    assert_eq!(plan(&[memory, one_processor]), (Some(150 * MIB), Some(1)));
-    let share = [memory, one_processor, ("QUEENS_MEMORY", "25%")];
-    assert_eq!(plan(&share), (Some(75 * MIB), Some(1)));
+    let mut command = queens(&PLAN);
+    for name in ["SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_PER_TASK"] {
+        command.env_remove(name);
+    }
+    command.env("SLURM_MEM_PER_NODE", "400").env("SLURM_CPUS_ON_NODE", "1");
+    let plan = planned(&mut command);
+    assert_eq!([&plan["memory_bytes"], &plan["threads"]], [200 * MIB, 1]);
+    assert_eq!(planned(command.env("QUEENS_MEMORY", "25%"))["memory_bytes"], 100 * MIB);
 }
 
 #[test]
 fn a_process_with_one_processor_has_one_thread() {
     let allowed = fs::read_to_string("/proc/self/status").expect("Linux has it");
     let allowed = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let first: String =
-        allowed.expect("it is there").trim().chars().take_while(char::is_ascii_digit).collect();
+    let first = allowed.and_then(|list| list.trim().split(['-', ',']).next());
     let mut bound = Command::new("taskset");
-    bound.args(["--cpu-list", &first, env!("CARGO_BIN_EXE_queens")]).args(PLAN);
+    bound
+        .args(["--cpu-list", first.expect("it is there"), env!("CARGO_BIN_EXE_queens")])
+        .args(PLAN);
     assert_eq!(planned(&mut bound)["threads"], 1);
 }
 
@@ -58,9 +49,7 @@ impl Group {
             true => ("/sys/fs/cgroup", "memory.max"),
             false => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
         };
-        static GROUPS: AtomicU32 = AtomicU32::new(0);
-        let (process, number) = (std::process::id(), GROUPS.fetch_add(1, Ordering::Relaxed));
-        let group = Group(Path::new(top).join(format!("queens-test-{process}-{number}")));
+        let group = Group(Path::new(top).join(format!("queens-test-{}", std::process::id())));
         fs::create_dir_all(group.inner()).expect("root can make control groups");
         fs::write(group.0.join(file), bytes.to_string()).expect("memory can be limited");
         group

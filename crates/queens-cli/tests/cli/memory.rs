@@ -5,49 +5,27 @@ use crate::support::Farm;
 #[test]
 fn a_job_waits_for_a_worker_that_has_the_memory() {
     let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
+    let coordinator = farm.start_coordinator();
     let mut small = farm.start_worker_with("--memory 1MiB");
     farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
 
-    // The worker counts another job meanwhile.
-    let total = farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
-    assert!(small.is_running(), "{}", small.said());
-
-    let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("it waits for a worker with"), "{status}");
+    // The worker counts another job meanwhile, also when the coordinator was restarted.
+    let count_another_job = || {
+        let total = farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
+        assert_eq!(total, format!("{}\n", vectors::total(10)));
+        let status = farm.client(&["jobs", "1"]).success();
+        assert!(status.contains("it waits for a worker with"), "{status}");
+    };
+    count_another_job();
     let jobs = farm.client(&["jobs"]).success();
     assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
     assert!(!jobs.contains("job 2 waits"), "{jobs}");
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    count_another_job();
+    assert!(small.is_running(), "{}", small.said());
 
     let _large = farm.start_worker_with("--memory 100MiB");
     let total = farm.client(&["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(14)));
-}
-
-#[test]
-fn a_restarted_coordinator_knows_the_memory_of_a_job() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
-    farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
-    coordinator.kill();
-
-    let _coordinator = farm.start_coordinator();
-    let _small = farm.start_worker_with("--memory 1MiB");
-    // This job would be counted after the other one, if that one were leased.
-    farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
-
-    let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("it waits for a worker with"), "{status}");
-}
-
-#[test]
-fn without_any_worker_a_job_waits_for_one() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    farm.submit(10, 3, 0);
-
-    let status = farm.client(&["jobs", "1"]).success();
-
-    assert!(status.contains("it waits for a worker: none is connected"), "{status}");
 }

@@ -39,23 +39,3 @@ fn a_farm_resumes_from_an_older_copy_with_a_warning() {
     worker.stop();
     coordinator.stop();
 }
-
-#[test]
-fn a_ledger_copied_while_in_use_opens_with_one_warning() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
-    let job = farm.submit(8, 2, 0).to_string();
-    let copy = farm.ledger().with_extension("copy");
-    fs::copy(farm.ledger(), &copy).expect("it can be copied");
-    coordinator.kill();
-    farm.remove_ledger();
-    fs::rename(copy, farm.ledger()).expect("it is there");
-
-    let coordinator = farm.start_coordinator();
-    let said = coordinator.said();
-    let warning = "the latest counts and decisions are missing";
-    assert_eq!(said.matches(warning).count(), 1, "{said}");
-    farm.client(&["jobs", &job]).refusal(4, &["no job 1"]);
-    assert_eq!(farm.submit(8, 2, 0), 1);
-    coordinator.stop();
-}

@@ -11,13 +11,13 @@ use wire::v1;
 use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::access::{connect, in_time};
+use crate::support::Farm;
 use crate::support::guarded::Guarded;
-use crate::support::{Farm, process::Outcome};
+use crate::support::process::Outcome;
 
 /// The output of `jobs --json` for a job.
 fn status(guarded: &Guarded, job: &str) -> Value {
-    let text = guarded.client("admin", &["jobs", job, "--json"]).success();
-    serde_json::from_str(&text).expect("it is JSON")
+    crate::object(&guarded.client("admin", &["jobs", job, "--json"]).success())
 }
 
 #[test]
@@ -29,9 +29,10 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
     assert_eq!(status(&guarded, "1")["owner"], "lab");
     assert!(guarded.client(&guest, &["jobs"]).success().contains("lab"), "everybody may see it");
 
-    for args in [&["cancel", "1"][..], &["pause", "1"], &["resume", "1"], &["audit", "1", "--all"]]
-    {
-        let refused = guarded.client(&guest, args);
+    let changes = ["cancel 1", "pause 1", "resume 1", "audit 1 --all", "jobs rm 1"];
+    for change in changes {
+        let args: Vec<&str> = change.split(' ').collect();
+        let refused = guarded.client(&guest, &args);
         refused.refusal(6, &["job 1 is \"lab\"'s", "\"guest\"'s", "an admin"]);
     }
     let job = status(&guarded, "1");
@@ -44,50 +45,34 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
     guarded.client("second", &["pause", "1"]).success();
     guarded.client("admin", &["resume", "1"]).success();
     guarded.client(&lab, &["cancel", "1"]).success();
-}
+    guarded.client(&lab, &["jobs", "rm", "1"]).success();
 
-#[test]
-fn priorities_beyond_the_range_of_a_role_are_refused() {
-    let guarded = Guarded::new();
-    let (lab, _) = guarded.create("submitter", "lab");
-    let submit = |token: &str, priority: &str| -> Outcome {
+    // Priorities beyond the range of the role are refused.
+    let submit = |token: &str, priority: &str| {
         guarded.client(token, &["submit", "12", "--priority", priority])
     };
-    for priority in ["10", "-10"] {
-        submit(&lab, priority).success();
-        submit("admin", &format!("{priority}000")).success();
+    for limit in ["10", "-10"] {
+        submit(&lab, limit).success();
+        submit("admin", &format!("{limit}000")).success();
+        let beyond = limit.replace('0', "1");
+        submit(&lab, &beyond).refusal(6, &[&beyond, "for admins only", "from -10 to 10"]);
     }
-    for priority in ["11", "-11", "2147483647", "-2147483648"] {
-        submit(&lab, priority).refusal(6, &[priority, "for admins only", "from -10 to 10"]);
-    }
-}
-
-/// The output of `owners --json` for an owner.
-fn account(guarded: &Guarded, token: &str, owner: &str) -> Value {
-    let text = guarded.client(token, &["owners", owner, "--json"]).success();
-    serde_json::from_str(&text).expect("it is JSON")
 }
 
 #[test]
 fn only_an_admin_grants_weights_and_hours() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
-    let (viewer, _) = guarded.create("viewer", "guest");
     let grant =
         |token: &str, words: &[&str]| guarded.client(token, &[&["owners", "lab"], words].concat());
-    for token in [&lab, &viewer] {
-        grant(token, &["--weight", "200"]).refusal(6, &["an admin"]);
+    grant(&lab, &["--weight", "200"]).refusal(6, &["an admin"]);
+    for (words, granted) in [
+        (&["--weight", "200", "--hours", "1.5"][..], "the weight 200, and a limit of 1.5 hours"),
+        (&["--weight", "7"], "the weight 7, and a limit of 1.5 hours"),
+        (&["--hours", "none"], "the weight 7, and no limit of hours"),
+    ] {
+        assert_eq!(grant("admin", words).success(), format!("lab has {granted}\n"));
     }
-    assert_eq!(
-        grant("admin", &["--weight", "200", "--hours", "1.5"]).success(),
-        "lab has the weight 200, and a limit of 1.5 hours\n"
-    );
-    let granted = grant("admin", &["--weight", "7"]).success();
-    assert_eq!(granted, "lab has the weight 7, and a limit of 1.5 hours\n");
-    let seen = account(&guarded, &viewer, "lab");
-    assert_eq!((&seen["weight"], &seen["limit_hours"]), (&7.into(), &1.5.into()));
-    let granted = grant("admin", &["--hours", "none"]).success();
-    assert_eq!(granted, "lab has the weight 7, and no limit of hours\n");
 
     let nobody = guarded.client("admin", &["owners", "lob", "--hours", "1"]);
     nobody.refusal(4, &["\"lob\"", "`queens owners`"]);
@@ -98,7 +83,8 @@ fn only_an_admin_grants_weights_and_hours() {
         grant("admin", &["--hours", hours]).refusal(2, &["--hours", "from 0 to 1000000000"]);
     }
     guarded.client("admin", &["owners", "--hours", "1"]).refusal(2, &["OWNER"]);
-    assert_eq!(account(&guarded, "admin", "lab")["weight"], 7, "what was refused changed nothing");
+    let seen = crate::object(&grant(&lab, &["--json"]).success());
+    assert_eq!((&seen["weight"], &seen["limit_hours"]), (&7.into(), &Value::Null));
 }
 
 #[test]
@@ -121,75 +107,53 @@ fn a_job_beyond_the_hours_of_its_owner_waits() {
 
     guarded.client("admin", &["owners", "lab", "--hours", "none"]).success();
     guarded.client(&lab, &["watch", "1"]).success();
-    let hours = |value: Value| value["processor_hours"].as_f64().expect("a number");
-    let [of_job, of_owner] = [status(&guarded, "1"), account(&guarded, "admin", "lab")].map(hours);
-    assert!(of_job > 0.0 && of_job == of_owner, "{of_job} {of_owner}");
 }
 
 #[test]
-fn the_number_of_workers_is_bounded_for_each_owner() {
-    let guarded = Guarded::with("--max-workers-per-owner 1");
-    let (lab, _) = guarded.create("worker", "lab");
-    let (guest, _) = guarded.create("worker", "guest");
+fn the_numbers_of_workers_and_jobs_are_bounded_for_each_owner() {
+    let guarded = Guarded::with("--max-workers-per-owner 1 --max-jobs-per-owner 2");
+    let [(lab, _), (guest, _)] = ["lab", "guest"].map(|owner| guarded.create("worker", owner));
     let mut first = guarded.start_worker(&lab);
     first.wait_for_line("welcomes this worker");
     let mut second = guarded.start_worker(&lab);
     second.wait_for_line("lab has as many workers as an owner may");
     guarded.start_worker(&guest).wait_for_line("welcomes this worker");
-
     // The worker tries again until there is room.
     first.kill();
     second.wait_for_line("welcomes this worker");
-}
 
-#[test]
-fn the_number_of_jobs_is_bounded_for_each_owner() {
-    let guarded = Guarded::with("--max-jobs-per-owner 2");
-    let (lab, _) = guarded.create("submitter", "lab");
-    let (guest, _) = guarded.create("submitter", "guest");
-    for _ in 0..2 {
-        guarded.client(&lab, &["submit", "12"]).success();
-    }
-
-    let refused = guarded.client(&lab, &["submit", "12"]);
-    refused.refusal(3, &["2 jobs that have not ended", "cancel some"]);
-    guarded.client(&guest, &["submit", "12"]).success();
-
+    let [(lab, _), (guest, _)] = ["lab", "guest"].map(|owner| guarded.create("submitter", owner));
+    let submit = |owner: &str| guarded.client(owner, &["submit", "27"]);
+    assert_eq!([submit(&lab), submit(&lab)].map(Outcome::success), ["1\n", "2\n"]);
+    submit(&lab).refusal(3, &["2 jobs that have not ended", "cancel some"]);
+    submit(&guest).success();
     guarded.client(&lab, &["cancel", "1"]).success();
-    guarded.client(&lab, &["submit", "12"]).success();
+    submit(&lab).success();
 }
 
 #[test]
 fn a_submission_with_a_key_can_be_repeated() {
-    let guarded = Guarded::new();
-    let (lab, _) = guarded.create("submitter", "lab");
-    let (guest, _) = guarded.create("submitter", "guest");
-    let submit = |token: &str, more: &[&str]| {
-        guarded.client(token, &[&["submit", "10", "--name", "nightly"], more].concat())
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let submit = |name: &str, more: &[&str]| {
+        farm.client(&[&["submit", "10", "--name", name], more].concat())
     };
-    assert_eq!(submit(&lab, &[]).success(), "1\n");
-    assert_eq!(submit(&lab, &[]).success(), "1\n");
-    assert_eq!(status(&guarded, "1")["name"], "nightly");
+    for _ in 0..2 {
+        assert_eq!(submit("nightly", &[]).success(), "1\n");
+    }
+    assert!(farm.client(&["jobs", "1", "--json"]).success().contains(r#""name":"nightly""#));
 
     // A waiting client gets the total, even after the job has ended.
-    let _worker = guarded.start_worker("admin");
+    let _worker = farm.start_worker();
     for _ in 0..2 {
-        let total = submit(&lab, &["--wait"]).success();
+        let total = submit("nightly", &["--wait"]).success();
         assert_eq!(total, format!("{}\n", vectors::total(10)));
     }
-
-    // The same key of another owner is a different key, and reveals nothing about the first job.
-    assert_eq!(submit(&guest, &[]).success(), "2\n");
-
     for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
-        submit(&lab, other).refusal(3, &["that of job 1", "give another name"]);
+        submit("nightly", other).refusal(3, &["that of job 1", "give another name"]);
     }
-    let nine = ["submit", "9", "--name", "nightly"];
-    guarded.client(&lab, &nine).refusal(3, &["that of job 1"]);
     for key in ["", "two words", "caf\u{e9}"] {
-        guarded
-            .client(&lab, &["submit", "10", "--name", key])
-            .refusal(2, &["--name", "visible ASCII"]);
+        submit(key, &[]).refusal(2, &["--name", "visible ASCII"]);
     }
 }
 
@@ -217,16 +181,4 @@ fn many_connections_of_one_owner_share_one_rate_limit() {
     let begun = Instant::now();
     guarded.client(&guest, &["jobs", "1"]).success();
     assert!(begun.elapsed() < Duration::from_secs(2), "others do not wait: {:?}", begun.elapsed());
-}
-
-#[test]
-fn a_key_outlives_the_coordinator() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
-    let args = ["submit", "12", "--name", "nightly"];
-    assert_eq!(farm.client(&args).success(), "1\n");
-    coordinator.kill();
-    let _coordinator = farm.start_coordinator();
-    assert_eq!(farm.client(&args).success(), "1\n");
-    assert_eq!(farm.client(&["submit", "12"]).success(), "2\n");
 }

@@ -15,21 +15,11 @@ use crate::support::fake_farm::{Answers, serve};
 use crate::support::process::{Outcome, queens, run};
 
 #[test]
-fn clients_without_a_coordinator_fail_with_advice() {
-    let farm = Farm::new("", "");
-    let commands = ["jobs", "submit 8", "jobs 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
-    for command in commands {
-        let args: Vec<&str> = command.split(' ').collect();
-        let url = farm.url();
-        farm.client(&args).refusal(5, &["no coordinator answers", &url, "--coordinator"]);
-    }
-}
-
-#[test]
 fn workers_wait_for_a_coordinator() {
     let farm = Farm::new("", "");
-    let mut worker = farm.start_worker();
-    worker.wait_for_line("no coordinator");
+    let [mut stopped, mut worker] = [farm.start_worker(), farm.start_worker()];
+    [&mut stopped, &mut worker].into_iter().for_each(|it| it.wait_for_line("no coordinator"));
+    stopped.stop();
 
     let _coordinator = farm.start_coordinator();
 
@@ -38,63 +28,33 @@ fn workers_wait_for_a_coordinator() {
 }
 
 #[test]
-fn a_busy_port_is_refused() {
+fn an_address_that_cannot_be_listened_on_is_refused() {
     let busy = TcpListener::bind("127.0.0.1:0").expect("some port is free");
-    let address = busy.local_addr().expect("it is bound").to_string();
-    let farm = Farm::new("", "");
-
-    let refused = run(&mut farm.coordinator_at(&address));
-
-    refused.refusal(11, &[&address, "the port is in use", "--listen"]);
+    let busy = busy.local_addr().expect("it is bound").to_string();
+    let farm = Farm::new("--insecure", "");
+    for (address, reason) in
+        [(busy.as_str(), "the port is in use"), ("192.0.2.1:7410", ""), ("nowhere", "")]
+    {
+        let refused = run(&mut farm.coordinator_at(address));
+        refused.refusal(11, &[address, reason, "--listen"]);
+    }
     assert!(!farm.ledger().exists(), "no ledger is made for nothing");
 }
 
 #[test]
-fn an_address_of_another_machine_is_refused() {
-    let farm = Farm::new("--insecure", "");
-    let elsewhere = "192.0.2.1:7410";
-    run(&mut farm.coordinator_at(elsewhere)).refusal(11, &[elsewhere, "--listen"]);
-    run(&mut farm.coordinator_at("nowhere")).refusal(11, &["nowhere", "--listen"]);
-}
+fn a_worker_leaves_a_coordinator_with_which_it_cannot_work() {
+    let protocol = "the worker speaks version 2 of the protocol, the coordinator version 3";
+    let refused = |status: Status, code, way_out: &str| {
+        worker_at(Err(status), &[]).refusal(code, &[way_out]);
+    };
+    refused(Status::failed_precondition(protocol), 12, protocol);
+    refused(Status::unimplemented(""), 12, "refuses this worker");
+    refused(Status::unauthenticated(""), 6, "--token-file");
 
-#[test]
-fn a_worker_leaves_a_coordinator_that_numbers_tasks_differently() {
-    let mut lease = lease();
-    lease.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
-
-    let refused = worker_at(move || Ok(vec![leased(lease.clone())]));
-
+    let mut other_tasks = lease();
+    other_tasks.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
+    let refused = worker_at(Ok(vec![leased(other_tasks)]), &[]);
     refused.refusal(12, &["fingerprint", "total N=8 by rows M=2", "enumerate tasks alike"]);
-}
-
-#[test]
-fn a_worker_leaves_a_coordinator_of_another_protocol() {
-    let args = "the worker speaks version 2 of the protocol, the coordinator version 3";
-    let refused = worker_at(move || Err(Status::failed_precondition(args)));
-    refused.refusal(12, &[args]);
-}
-
-#[test]
-fn a_worker_leaves_a_server_that_is_no_coordinator() {
-    worker_at(|| Err(Status::unimplemented(""))).refusal(12, &["refuses this worker"]);
-}
-
-#[test]
-fn a_worker_whose_token_is_refused_leaves() {
-    worker_at(|| Err(Status::unauthenticated(""))).refusal(6, &["token", "--token-file"]);
-}
-
-#[test]
-fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
-    // The messages are: tasks out of order, more tasks than leased, and an empty message.
-    let late = v1::Tasks { start: 1, ..tasks() };
-    let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
-    worker_at(move || Ok(vec![leased(lease()), Message::Tasks(late.clone())]))
-        .refusal(12, &["[1, 4)", "[0, 3) was due"]);
-    worker_at(move || Ok(vec![leased(lease()), Message::Tasks(too_many.clone())]))
-        .refusal(12, &["different lengths"]);
-    worker_at(|| Ok(vec![leased(v1::Lease { plan: None, ..lease() })]))
-        .refusal(12, &["lacks its field `plan`"]);
 }
 
 /// A wrong or malicious coordinator must not cause an internal fault in a worker.
@@ -123,24 +83,29 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
         (v1::Lease { recount: again("search", true), ..of(halves) }, masks(0b1)),
         (of(torus), masks(0xfff)),
     ];
+    let refused = |answer: Vec<Message>, words: &[&str]| {
+        worker_at(Ok(answer), &["--credit", "10"]).refusal(12, words);
+    };
     for (lease, tasks) in cases {
         let answer = vec![leased(lease), Message::Tasks(tasks)];
-        let refused = worker_at(move || Ok(answer.clone()));
-        refused.refusal(12, &["tasks that its plan does not have", "another coordinator"]);
+        refused(answer, &["tasks that its plan does not have", "another coordinator"]);
     }
 
-    // The leases are: ranges beyond the plan, weights that no symmetry gives, and leases without an
-    // end.
-    let beyond = v1::OrdinalRange { start: 40, end: 43 };
-    worker_at(move || Ok(vec![leased(v1::Lease { range: Some(beyond), ..lease() })]))
-        .refusal(12, &["`range`", "[40, 43)"]);
+    // The blocks of tasks are: out of order, longer than the lease, and with weights that no
+    // symmetry gives.
+    let late = v1::Tasks { start: 1, ..tasks() };
+    refused(vec![leased(lease()), Message::Tasks(late)], &["[1, 4)", "[0, 3) was due"]);
+    let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
+    refused(vec![leased(lease()), Message::Tasks(too_many)], &["different lengths"]);
     let weightless = v1::Tasks { weight: vec![0; 3], ..masks(0b11) };
-    worker_at(move || Ok(vec![leased(lease()), Message::Tasks(weightless.clone())]))
-        .refusal(12, &["`weight`"]);
+    refused(vec![leased(lease()), Message::Tasks(weightless)], &["`weight`"]);
+
+    // The leases are: a range beyond the plan, and leases without an end.
+    let beyond = v1::OrdinalRange { start: 40, end: 43 };
+    let beyond = v1::Lease { range: Some(beyond), ..lease() };
+    refused(vec![leased(beyond)], &["`range`", "[40, 43)"]);
     let leases: Vec<Message> = (1..100).map(|id| leased(v1::Lease { id, ..lease() })).collect();
-    let url = serve(Fake(move || Ok(leases.clone())));
-    let args = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
-    run(&mut queens(&args)).refusal(12, &["more than 10 ranges without their tasks"]);
+    refused(leases, &["more than 10 ranges without their tasks"]);
 }
 
 #[test]
@@ -162,11 +127,10 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     let answer = vec![leased(recount), block(0, a), block(a, b), block(b, tasks), end];
 
     // When it is sent to a worker that holds one task at a time
-    let url = serve(Fake(move || Ok(answer.clone())));
-    let args = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
+    let ended = worker_at(Ok(answer), &["--credit", "1"]);
 
     // Then the worker reaches that message.
-    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
+    ended.refusal(12, &["lacks its field `plan`"]);
 }
 
 #[test]
@@ -178,11 +142,10 @@ fn a_worker_ends_if_a_lease_needs_too_much_memory() {
     let answer = vec![leased(too_large), Message::Tasks(tasks())];
 
     // When it is sent to a worker whose memory is too small for one thread
-    let url = serve(Fake(move || Ok(answer.clone())));
-    let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
+    let ended = worker_at(Ok(answer), &["--memory", "1MiB"]);
 
     // Then the worker names the missing memory.
-    run(&mut queens(&args)).refusal(12, &["needs 75.7 MiB of memory per thread"]);
+    ended.refusal(12, &["needs 75.7 MiB of memory per thread"]);
 }
 
 /// A lease with the token that belongs to it.
@@ -220,28 +183,26 @@ fn tasks() -> v1::Tasks {
     }
 }
 
-/// Runs a worker against a coordinator that answers its first message with `answer`.
-fn worker_at(answer: impl Answer) -> Outcome {
+/// Runs a worker against a coordinator that answers its first message with these, or ends the
+/// session.
+fn worker_at(answer: Result<Vec<Message>, Status>, options: &[&str]) -> Outcome {
     let url = serve(Fake(answer));
-    run(&mut queens(&["worker", "--log", "error", "--coordinator", &url]))
+    run(queens(&["worker", "--log", "error", "--coordinator", &url]).args(options))
 }
 
-trait Answer: Fn() -> Result<Vec<Message>, Status> + Send + Sync + 'static {}
-impl<F: Fn() -> Result<Vec<Message>, Status> + Send + Sync + 'static> Answer for F {}
-
-struct Fake<A>(A);
+struct Fake(Result<Vec<Message>, Status>);
 
 #[tonic::async_trait]
-impl<A: Answer> FarmService for Fake<A> {
+impl FarmService for Fake {
     type WorkStream = Answers;
 
     async fn work(
         &self,
         _: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        let answers =
-            self.0()?.into_iter().map(|message| v1::WorkResponse { message: Some(message) });
-        let answers = tokio_stream::iter(answers).map(Ok).chain(tokio_stream::pending());
+        let answers = self.0.clone()?.into_iter();
+        let answers = answers.map(|message| Ok(v1::WorkResponse { message: Some(message) }));
+        let answers = tokio_stream::iter(answers).chain(tokio_stream::pending());
         Ok(Response::new(Box::pin(answers)))
     }
 }

@@ -1,39 +1,11 @@
 //! Tests of single placements and completions of given queens.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
-
-use board::squares::{Square, check_queens, parse_squares};
+use board::squares::Square;
 use solve::is_placement;
 
+use crate::object;
 use crate::support::Scratch;
-use crate::support::process::{end_of, queens, run, run_into, run_with_input};
-
-/// The option for a format.
-fn option(format: &str) -> String {
-    if format == "json" { "--json".into() } else { format!("--format={format}") }
-}
-
-#[test]
-fn every_format_shows_the_same_placement() {
-    let print = |format| run(&mut queens(&["solve", "27", &option(format)])).success();
-    let squares = parse_squares(&print("squares")).expect("they are squares");
-    assert_eq!((squares.len(), check_queens(27, &squares)), (27, Ok(())));
-    let by_file = squares.clone();
-    let mut squares = squares;
-    assert!(squares.is_sorted_by_key(|square| square.column), "file by file, as in a list");
-    squares.sort_by_key(|square| square.row);
-    assert_eq!(solve::read_queens(&print("board")), Ok((Some(27), squares.clone())));
-
-    let columns: Vec<u32> = squares.iter().map(|square| square.column + 1).collect();
-    let names: Vec<String> = by_file.iter().map(ToString::to_string).collect();
-    let lines = print("columns");
-    assert_eq!(lines.lines().map(|line| line.parse().unwrap_or(0)).collect::<Vec<_>>(), columns);
-    assert_eq!(run(&mut queens(&["solve", "27"])).success(), lines, "from N = 27 on");
-    let json: serde_json::Value = serde_json::from_str(&print("json")).expect("it is JSON");
-    assert_eq!(json, serde_json::json!({ "n": 27, "permutation": columns, "squares": names }));
-}
+use crate::support::process::{queens, run, run_with_input};
 
 #[test]
 fn a_seed_decides_a_random_placement() {
@@ -50,37 +22,17 @@ fn a_seed_decides_a_random_placement() {
 }
 
 #[test]
-fn a_board_from_a_file_or_standard_input_is_completed() {
-    let scratch = Scratch::new();
-    let file = scratch.path("board");
-    let drawn = "# two queens\n....\n...Q\nQ...\n....\n";
-    for (args, text, expected) in [
-        (vec!["solve", "--format", "board"], drawn, None),
-        (vec!["solve", "4"], drawn, Some("a2 b4 c1 d3\n")),
-        (vec!["solve", "4"], "a2\nd3 # two queens\n", Some("a2 b4 c1 d3\n")),
-    ] {
-        let expected = expected.unwrap_or(". Q . .\n. . . Q\nQ . . .\n. . Q .\n");
-        std::fs::write(&file, text).expect("it can be written");
-        assert_eq!(run(queens(&args).arg("--board").arg(&file)).success(), expected);
-
-        let piped = run_with_input(queens(&args).args(["--board", "-"]), text);
-        assert_eq!(piped.success(), expected);
-    }
-}
-
-#[test]
 fn boards_are_read_in_the_forms_of_editors_and_programs() {
     let windows = "\u{feff}. Q . .  \r\n. . . Q\r\nQ . . .\r\n. . Q .\r\n\r\n";
     let wide: Vec<u8> = windows.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let texts = [
         windows.as_bytes(),
         &wide,
-        b"_*__\n___*\n*___\n__*_\n",
         b".#..\r...#\r#...\r..#.",
-        b"0 1 0 0\n0 0 0 1\n1 0 0 0\n0 0 1 0\n",
         b"[[0, 1, 0, 0],\n [0, 0, 0, 1],\n [1, 0, 0, 0],\n [0, 0, 1, 0]]\n",
         b"\xef\xbb\xbf1Q2/3Q/Q3/2Q1 \r\n",
         b"[3, 1, 4, 2]",
+        b"# four queens\n.Q..\n...Q\nQ...\n--q- # drawn\n",
         br#"{"n":4,"permutation":[3,1,4,2],"squares":["a2","b4","c1","d3"]}"#,
         b"[\r\n {\"n\": 4,\r\n \"squares\": [\"a2\", \"b4\", \"c1\", \"d3\"]}]",
     ];
@@ -100,8 +52,8 @@ fn boards_are_read_in_the_forms_of_editors_and_programs() {
 #[test]
 fn every_format_is_read_back_with_one_board_or_several() {
     for format in ["squares", "permutation", "columns", "fen", "board", "json"] {
-        let print =
-            |limit| run(&mut queens(&["list", "6", "--limit", limit, &option(format)])).success();
+        let option = if format == "json" { "--json" } else { &format!("--format={format}") };
+        let print = |limit| run(&mut queens(&["list", "6", "--limit", limit, option])).success();
         let several = run_with_input(&mut queens(&["check", "--board", "-"]), &print("4"));
         assert_eq!(several.success(), "a placement of 6 queens (total)\n".repeat(4), "{format}");
         let one = run_with_input(&mut queens(&["draw", "--board", "-"]), &print("1"));
@@ -121,12 +73,13 @@ fn every_format_is_read_back_with_one_board_or_several() {
 fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
     let scratch = Scratch::new();
     let file = scratch.path("board");
-    let refusals: [(&[u8], &[&str], &[&str]); 7] = [
+    let refusals: [(&[u8], &[&str], &[&str]); 8] = [
         (b"...\n..\n...\n", &[], &["line 2 has 2 squares, and the board has 3 lines"]),
         (b"...\n.x.\n...\n", &[], &["line 2, square 2: `x`"]),
         (b"Q...\n....\n....\n...Q\n", &[], &["attack each other", "a4", "d1"]),
         (b"....\n....\n....\n....\n", &["5"], &["has size 4, not 5"]),
         (b"a1 b3", &[], &["give N"]),
+        (b"e1", &["4"], &["e1 is off the board of size 4"]),
         (b"a1 b", &["8"], &["`b` is no square"]),
         (b"\xff\xfe", &["8"], &["cannot read"]),
     ];
@@ -146,41 +99,18 @@ fn a_search_without_time_is_undecided() {
 }
 
 #[test]
-fn a_placement_ends_with_a_reader_of_its_first_line() {
-    let mut command = queens(&["solve", "1000000"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-    let mut line = String::new();
-    let stdout = child.stdout.take().expect("it is piped");
-    BufReader::with_capacity(16, stdout).read_line(&mut line).expect("a line");
-    let outcome = end_of(&command, child);
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""));
-}
-
-#[test]
-fn a_placement_that_cannot_be_written_is_a_failure() {
-    if !cfg!(target_os = "linux") {
-        return;
-    }
-    for n in ["8", "100000"] {
-        let full = File::options().write(true).open("/dev/full").expect("it is there");
-        let outcome = run_into(&mut queens(&["solve", n]), full);
-        outcome.refusal(10, &["queens: cannot write to standard output: No space"]);
-    }
-}
-
-#[test]
 fn a_completion_reports_its_work() {
     let args = ["solve", "1000", "--random-given", "500", "--seed", "1", "--stats"];
-    let json = run(queens(&args).arg("--json")).success();
-    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let json = object(&run(queens(&args).arg("--json")).success());
     assert_eq!((&json["attempts"], &json["exact_nodes"]), (&1.into(), &0.into()));
     assert!(json["swaps"].as_u64() > Some(0) && json["conflicts"].as_u64() > Some(0), "{json}");
     let reported = run(&mut queens(&args));
-    assert_eq!(reported.stdout.lines().count(), 1000);
-    for word in ["attempts", "conflicts", "swaps", "exact"] {
-        let line = reported.stderr.lines().find(|line| line.starts_with(word));
-        line.unwrap_or_else(|| panic!("{word} is missing: {}", reported.stderr));
+    let names = reported.stderr.lines().filter_map(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.collect();
+    for name in ["attempts", "conflicts", "swaps", "exact"] {
+        assert!(names.contains(&name), "{name}: {}", reported.stderr);
     }
+    assert_eq!(reported.success().lines().count(), 1000);
 }
 
 #[test]
@@ -195,12 +125,15 @@ fn completions_of_large_boards_are_counted_and_listed_alike() {
     assert!(listed > 0);
     let counted = run(&mut queens(&["count", "70", "--given", &given])).success();
     assert_eq!(counted.trim(), listed.to_string());
-    let json = run(&mut queens(&["count", "70", "--given", &given, "--json"])).success();
-    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let json = object(&run(&mut queens(&["count", "70", "--given", &given, "--json"])).success());
     assert_eq!((&json["n"], &json["total"]), (&70.into(), &listed.to_string().into()));
 
     let rows = ["count", "70", "--given", &given, "--rows", "2"];
     run(&mut queens(&rows)).refusal(2, &["beyond size 64"]);
+    let by_rows = ["count", "70", "--given", &given, "--method", "rows"];
+    run(&mut queens(&by_rows)).refusal(2, &["one plain search", "--method"]);
+    let ledger = ["count", "70", "--given", &given, "--ledger", "here"];
+    run(&mut queens(&ledger)).refusal(2, &["--ledger"]);
     run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(2, &["up to size 10000"]);
     run(&mut queens(&["count", "70", "--given", "a1,b2"])).refusal(2, &["attack each other"]);
 }
@@ -216,10 +149,6 @@ fn missing_queens_and_several_boards_are_refused() {
     let outcome = run_with_input(&mut queens(&["check", "--board", "-"]), boards);
     assert_eq!((outcome.code, outcome.stdout.lines().count()), (Some(1), 2), "{outcome:?}");
     assert!(outcome.stderr.contains("board 2 is no placement: a4 and b4 attack"), "{outcome:?}");
-    let listed = run(&mut queens(&["list", "6", "--format", "fen"])).success();
-    let checked = run_with_input(&mut queens(&["check", "--board", "-"]), &listed).success();
-    assert_eq!(checked.lines().count(), 4);
-    for args in [&["count", "4", "--board", "-"][..], &["draw", "--board", "-"]] {
-        run_with_input(&mut queens(args), boards).refusal(2, &["there are 3 boards"]);
-    }
+    let count = run_with_input(&mut queens(&["count", "4", "--board", "-"]), boards);
+    count.refusal(2, &["there are 3 boards"]);
 }

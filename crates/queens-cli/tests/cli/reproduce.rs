@@ -1,17 +1,13 @@
 //! Tests of `queens reproduce`: the figures of the literature.
 
-use serde_json::Value;
 use vectors::figures;
 
 use crate::support::process::{queens, run};
 
-fn objects(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
-}
-
 #[test]
 fn every_quick_exact_figure_agrees_or_has_a_reason() {
-    let lines = objects(&run(&mut queens(&["reproduce", "--quick", "--json"])).success());
+    let lines = run(&mut queens(&["reproduce", "--quick", "--json"])).success();
+    let lines: Vec<_> = lines.lines().map(crate::object).collect();
     let quick = figures().iter().filter(|figure| !figure.slow);
     assert_eq!(lines.len(), quick.clone().count());
     for (line, figure) in lines.iter().zip(quick) {
@@ -31,11 +27,8 @@ fn one_subject_is_written_as_a_table() {
     let outcome = run(&mut queens(&["reproduce", "--only", "forced,list/87"]));
     assert!(outcome.stderr.contains("7 figures: 7 agree"), "{}", outcome.stderr);
     let table = outcome.success();
-    let line = table.lines().find(|line| line.starts_with("forced/lines ")).expect("it is there");
-    assert_eq!(
-        line.split_whitespace().collect::<Vec<_>>(),
-        ["forced/lines", "592", "592", "agrees"]
-    );
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert!(rows.any(|row| row == ["forced/lines", "592", "592", "agrees"]), "{table}");
     run(&mut queens(&["reproduce", "--only", "force"])).refusal(2, &["force", "mod12, completion"]);
 }
 

@@ -92,15 +92,12 @@ fn a_file_that_is_larger_than_a_secret_is_not_read_into_memory() {
 #[test]
 fn a_folder_of_keys_that_others_may_enter_is_refused() {
     let farm = Farm::new("--tls", "");
-    let coordinator = farm.start_coordinator();
-    coordinator.stop();
+    farm.start_coordinator().stop();
     let keys = farm.key("join").with_file_name("");
-    let with_mode = |mode| {
-        fs::set_permissions(&keys, PermissionsExt::from_mode(mode)).expect("it is ours");
-        run(&mut farm.coordinator_at("127.0.0.1:0"))
-    };
     for mode in [0o701, 0o705, 0o707] {
-        with_mode(mode).refusal(6, &["other users may read it", "chmod o= "]);
+        fs::set_permissions(&keys, PermissionsExt::from_mode(mode)).expect("it is ours");
+        let refused = run(&mut farm.coordinator_at("127.0.0.1:0"));
+        refused.refusal(6, &["other users may read it", "chmod o= "]);
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 use service::Endpoint;
 use service::worker::LinkEnd;
 
+use crate::object;
 use crate::support::liar::Liar;
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
@@ -13,7 +14,8 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     // Given: a worker that is leased all of N = 16, and reports 42.
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
-    let liar = Liar::start(at(&farm), "liar", |_, ordinal| if ordinal == 0 { 42 } else { 0 });
+    let endpoint = Endpoint::new(&farm.url(), None);
+    let liar = Liar::start(endpoint, "liar", |_, ordinal| if ordinal == 0 { 42 } else { 0 });
 
     // When a client waits for the total
     let waited = farm.client(&["submit", "16", "--wait"]);
@@ -21,58 +23,45 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     // Then the wait ends without a total, and the message has the reason and advice.
     assert_eq!((waited.code, waited.stdout.as_str()), (Some(17), ""), "{}", waited.stderr);
     let right = vectors::total(16).to_string();
-    let args = ["comes to 42", &right, "OEIS A000170", "`queens audit 1 --all`"];
-    for word in args {
+    for word in ["comes to 42", &right, "OEIS A000170", "`queens audit 1 --all`"] {
         assert!(waited.stderr.contains(word), "{word}: {}", waited.stderr);
     }
     farm.client(&["watch", "1"]).refusal(17, &["job 1 is suspended", "`queens cancel 1`"]);
     let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("state     suspended"), "{status}");
     let jobs = farm.client(&["jobs"]).success();
-    assert!(
-        jobs.contains("job 1 is suspended: the total comes to 42") && !jobs.contains("done"),
-        "{jobs}"
-    );
-    let job = json(&farm.client(&["jobs", "1", "--json"]).success());
-    assert_eq!((&job["state"], &job["total"]), (&"suspended".into(), &Value::Null));
-    assert!(job["suspended"].as_str().is_some_and(|reason| reason.contains("42")), "{job}");
-    for change in ["pause", "resume"] {
-        farm.client(&[change, "1"]).refusal(4, &["job 1 is suspended", "queens audit 1"]);
+    assert!(jobs.contains("job 1 is suspended: the total comes to 42"), "{jobs}");
+    assert!(!jobs.contains("done"), "{jobs}");
+    let job = || object(&farm.client(&["jobs", "1", "--json"]).success());
+    let suspended = job();
+    assert_eq!((&suspended["state"], &suspended["total"]), (&"suspended".into(), &Value::Null));
+    assert!(suspended["suspended"].as_str().is_some_and(|reason| reason.contains("42")));
+    for change in [&["pause", "1"][..], &["resume", "1"], &["audit", "1", "--withdraw"]] {
+        farm.client(change).refusal(4, &["job 1 is suspended", "queens audit 1"]);
     }
 
     // The state is in the ledger and is reported to every client, even after a restart.
     drop(liar);
     drop(coordinator);
     let scratch = Scratch::new();
-    let (bundle, merged) = (scratch.path("bundle"), scratch.path("merged.db"));
-    let ledger = farm.ledger().to_str().expect("it is text");
-    let [bundle, merged] = [&bundle, &merged].map(|path| path.to_str().expect("it is text"));
-    run(&mut queens(&["export", "1", bundle, "--ledger", ledger])).success();
-    let verified = run(&mut queens(&["verify", bundle, "--sample", "0"]));
-    assert!(
-        verified.stdout.starts_with("unfinished: the job is suspended; 42 are"),
-        "{}",
-        verified.stdout
-    );
-    assert_eq!(verified.code, Some(13));
-    assert!(
-        verified.stderr.contains("its job is suspended and has no total"),
-        "{}",
-        verified.stderr
-    );
-    run(&mut queens(&["count", "16", "--ledger", ledger])).refusal(17, &["comes to 42", ledger]);
-    let joined = run(&mut queens(&["merge", ledger, "--into", merged]));
+    let [ledger, bundle, merged] =
+        [farm.ledger().into(), scratch.path("bundle"), scratch.path("merged.db")]
+            .map(|path| path.display().to_string());
+    run(&mut queens(&["export", "1", &bundle, "--ledger", &ledger])).success();
+    let verified = run(&mut queens(&["verify", &bundle, "--sample", "0"]));
+    assert_eq!(verified.code, Some(13), "{verified:?}");
+    assert!(verified.stdout.starts_with("unfinished: the job is suspended; 42 are"));
+    assert!(verified.stderr.contains("its job is suspended and has no total"), "{verified:?}");
+    let joined = run(&mut queens(&["merge", &ledger, "--into", &merged]));
     assert_eq!((joined.code, joined.stdout.as_str()), (Some(17), ""), "{}", joined.stderr);
-    run(&mut queens(&["count", "16", "--ledger", merged])).refusal(17, &["comes to 42", merged]);
+    for ledger in [&ledger, &merged] {
+        let count = run(&mut queens(&["count", "16", "--ledger", ledger]));
+        count.refusal(17, &["comes to 42", ledger]);
+    }
     let _coordinator = farm.start_coordinator();
-    assert_eq!(
-        json(&farm.client(&["jobs", "1", "--json"]).success())["suspended"],
-        job["suspended"]
-    );
+    assert_eq!(job()["suspended"], suspended["suspended"]);
 
     // An audit then leads to the right total.
-    farm.client(&["audit", "1", "--withdraw"])
-        .refusal(4, &["job 1 is suspended", "queens audit 1"]);
     farm.client(&["audit", "1", "--all"]).success();
     let _honest = [farm.start_worker(), farm.start_worker()];
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{right}\n"));
@@ -83,24 +72,12 @@ fn an_impossible_count_ends_the_session_and_changes_nothing() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     farm.submit(14, 3, 0);
-    let liar = Liar::start(at(&farm), "liar", |_, _| u64::MAX);
+    let liar = Liar::start(Endpoint::new(&farm.url(), None), "liar", |_, _| u64::MAX);
 
     coordinator.wait_for_line("its tasks cannot count so much");
 
     let end = liar.end();
     assert!(matches!(&end, LinkEnd::Refused(_)), "{end:?}");
-    let job = json(&farm.client(&["jobs", "1", "--json"]).success());
+    let job = object(&farm.client(&["jobs", "1", "--json"]).success());
     assert_eq!((&job["state"], &job["tasks_done"]), (&"running".into(), &0.into()));
-    let _honest = farm.start_worker();
-    let total = farm.client(&["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(14)));
-}
-
-/// The farm's endpoint for a liar.
-fn at(farm: &Farm) -> Endpoint {
-    Endpoint::new(&farm.url(), None)
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("it is JSON")
 }

@@ -5,26 +5,20 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use crate::support::Farm;
-use crate::support::process::queens;
-
-/// Counts on a terminal of this width. Returns everything that was sent to the terminal.
-fn on_a_terminal(columns: u32, term: &str, args: &str) -> String {
-    let program = queens(&[]).get_program().to_string_lossy().into_owned();
-    of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {args}"), term)
-}
 
 /// A shell command on a terminal. The shell is always the same, because some shells replace
 /// themselves by a single command, which decides who owns the terminal.
-fn of_a_shell(command: &str, term: &str) -> Command {
+pub(super) fn of_a_shell(command: &str, term: &str) -> Command {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]);
     script.env("TERM", term).env("SHELL", "/bin/sh");
     script
 }
 
-/// Runs a shell command on a terminal. Returns everything that was sent to the terminal.
-fn of_a_terminal(command: &str, term: &str) -> String {
-    let output = of_a_shell(command, term).output().expect("the package bsdutils has `script`");
+/// Runs a command on a terminal of this size. Returns everything that was sent to the terminal.
+fn on_a_terminal((rows, columns): (u32, u32), term: &str, command: &str) -> String {
+    let sized = format!("stty columns {columns} rows {rows}; {command}");
+    let output = of_a_shell(&sized, term).output().expect("the package bsdutils has `script`");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}");
     text
@@ -44,16 +38,16 @@ fn drawn(text: &str) -> Vec<String> {
     plain.split(['\r', '\n']).map(str::to_string).filter(|line| !line.is_empty()).collect()
 }
 
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_queens");
+
 #[test]
-fn the_bar_fits_a_terminal_of_forty_columns() {
-    for (columns, args) in [(40, "count 17 -t 1"), (24, "count 17 -t 1")] {
-        let lines = drawn(&on_a_terminal(columns, "xterm", args));
+fn the_bar_fits_a_narrow_terminal() {
+    for columns in [40, 24] {
+        let count = format!("{PROGRAM} count 17 -t 1");
+        let lines = drawn(&on_a_terminal((10, columns), "xterm", &count));
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=17 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
-        assert!(
-            bars.iter().all(|bar| bar.chars().count() <= columns as usize),
-            "{columns}: {bars:?}"
-        );
+        assert!(bars.iter().all(|bar| bar.chars().count() <= columns as usize), "{bars:?}");
         let total = vectors::total(17).to_string();
         // The line about the cost may need two lines of a narrow terminal.
         let end = lines.iter().position(|line| *line == total).expect("it has a total");
@@ -66,11 +60,11 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
 #[test]
 fn nothing_is_drawn_if_it_is_unwanted_or_impossible() {
     let total = vectors::total(16).to_string();
-    for (term, args, lines) in [("dumb", "count 16 -t 1", 2), ("xterm", "count 16 -t 1 --quiet", 1)]
-    {
-        let text = on_a_terminal(80, term, args);
-        assert_eq!(text.lines().next(), Some(total.as_str()), "{term}, {args}");
-        assert_eq!(text.lines().count(), lines, "{term}, {args}: {text}");
+    for (term, option, lines) in [("dumb", "", 2), ("xterm", "--quiet", 1)] {
+        let count = format!("{PROGRAM} count 16 -t 1 {option}");
+        let text = on_a_terminal((10, 80), term, &count);
+        assert_eq!(text.lines().next(), Some(total.as_str()), "{term} {option}");
+        assert_eq!(text.lines().count(), lines, "{term} {option}: {text}");
     }
 }
 
@@ -86,16 +80,13 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     // Nothing is counted, so that the test takes no processor.
     farm.client(&["pause", "2", "4", "5", "6"]).success();
     let _worker = farm.start_worker_with("--name busy");
-    let program = queens(&[]).get_program().to_string_lossy().into_owned();
+    let client = |args: &str| format!("{PROGRAM} {args} --coordinator {}", farm.url());
     let watch = |rows: u32| {
-        let url = farm.url();
-        let command = format!(
-            "stty columns 120 rows {rows}; timeout --preserve-status --signal INT 7 {program} watch --coordinator {url}"
-        );
-        let text = of_a_terminal(&command, "xterm");
+        let command = client("watch");
+        let command = format!("timeout --preserve-status --signal INT 7 {command}");
+        let text = on_a_terminal((rows, 120), "xterm", &command);
         // Each update clears the drawn lines, so the last update follows the last such sequence.
-        let last = text.rsplit("\u{1b}[0J").next().unwrap_or_default();
-        drawn(last)
+        drawn(text.rsplit("\u{1b}[0J").next().unwrap_or_default())
     };
     let lines = watch(20);
     assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
@@ -105,11 +96,11 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("busy")), "{lines:?}");
-    let jobs = |columns| {
-        let list =
-            format!("stty columns {columns} rows 20; {program} jobs --coordinator {}", farm.url());
-        drawn(&of_a_terminal(&list, "xterm"))
-    };
+    let lines = watch(3);
+    assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+
+    let jobs = |columns| drawn(&on_a_terminal((20, columns), "xterm", &client("jobs")));
     let (wide, narrow) = (jobs(200), jobs(60));
     assert!(wide[0].contains("SUBMITTED") && !narrow[0].contains("SUBMITTED"), "{narrow:?}");
     // The running jobs come first, followed by the columns that are left out. The ended jobs come
@@ -117,19 +108,14 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     let mut rows = narrow[..5].iter().chain(&narrow[6..9]);
     assert!(rows.all(|line| line.chars().count() <= 60), "{narrow:?}");
     assert!([5, 9].iter().all(|at| narrow[*at].starts_with("without ")), "{narrow:?}");
-    let lines = watch(3);
-    assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
-    assert_eq!(lines.len(), 1, "{lines:?}");
 
     // A key ends the watch, before the first update or after it. The pipe stays open like a
     // keyboard. At its end, `script` would type the end of a file.
-    let command = format!("timeout --foreground 60 {program} watch --coordinator {}", farm.url());
-    let mut script = of_a_shell(&command, "xterm");
+    let mut script = of_a_shell(&format!("timeout --foreground 60 {}", client("watch")), "xterm");
     let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
     let mut keys = script.stdin.take().expect("a pipe");
     keys.write_all(b"xq").expect("script reads what is typed");
     let ended = script.wait_with_output().expect("script ends");
     drop(keys);
-    let text = String::from_utf8_lossy(&ended.stdout);
-    assert_eq!(ended.status.code(), Some(0), "{text}");
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
 }

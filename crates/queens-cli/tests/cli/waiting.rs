@@ -13,6 +13,11 @@ fn a_job_without_workers_names_what_it_waits_for() {
     for job in [long, behind] {
         assert!(status(job).contains("it waits for a worker: none is connected"));
     }
+    let watch = |args: &[&str]| {
+        let mut watch = queens(args);
+        Process::start(watch.args(["--coordinator", &farm.url()]), farm.new_log())
+    };
+    watch(&["watch", "1"]).wait_for_line("job 1 waits for a worker: none is connected");
 
     let _worker = farm.start_worker();
     wait_until("the worker to count", || status(long).contains("workers   1"));
@@ -23,17 +28,15 @@ fn a_job_without_workers_names_what_it_waits_for() {
     assert!(table.contains(&format!("job {behind} waits {reason}")), "{table}");
 
     let reported = format!(r#""waits_for":"{}""#, reason.trim_start_matches("for "));
-    let [one, all] = [vec!["jobs", "2", "--json"], vec!["jobs", "--json"]];
-    for command in [one, all] {
-        let json = farm.client(&command).success();
+    for command in [&["jobs", "2", "--json"][..], &["jobs", "--json"]] {
+        let json = farm.client(command).success();
         assert!(json.contains(&reported), "{json}");
     }
     let counted = farm.client(&["jobs", "1", "--json"]).success();
     assert!(counted.contains(r#""waits_for":null"#), "{counted}");
 
     // Who watches it sees that it waits for its turn, and is not warned of it.
-    let mut watch = queens(&["watch", "2", "--json", "--coordinator", &farm.url()]);
-    let mut watch = Process::start(&mut watch, farm.new_log());
+    let mut watch = watch(&["watch", "2", "--json"]);
     watch.wait_for_line(&reported);
     farm.client(&["pause", &behind.to_string()]).success();
     watch.wait_for_line("job 2 waits for `queens resume 2`");
