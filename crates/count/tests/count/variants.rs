@@ -227,7 +227,8 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
     let total = |n| Problem::Total { n };
     let rows = Method::Rows { rows: 1 };
     // Each kind of task has its bad records, made from a good one.
-    let kinds: [(Problem, Method, fn(Prefix) -> Vec<Prefix>); 5] = [
+    type Spoil = fn(Prefix) -> Vec<Prefix>;
+    let kinds: [(Problem, Method, Spoil); 5] = [
         (total(8), rows, |task| {
             vec![
                 Prefix::EMPTY,

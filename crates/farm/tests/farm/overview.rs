@@ -124,7 +124,7 @@ fn remarks_say_what_a_person_may_do() {
         (failed, "2 tasks (3, 14)"),
         (JobView { disputes: 3, ..disputed.clone() }, "is disputed: 3 ranges; two disagree"),
         (disputed, "is disputed: two disagree"),
-        (audited, "is done, 7 ranges are being counted again"),
+        (audited, "is done, 7 ranges are to be counted again"),
     ] {
         let remarks = job.remarks();
         assert!(remarks.len() == 1 && remarks[0].contains(expected), "{remarks:?}");

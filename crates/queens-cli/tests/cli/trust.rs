@@ -77,7 +77,7 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     );
     assert_eq!(job["audits_stranded"], job["audits_wanted"]);
     let list = farm.client(&["jobs"]).success();
-    assert!(list.contains("being counted again") && list.contains(total.trim()), "{list}");
+    assert!(list.contains("to be counted again") && list.contains(total.trim()), "{list}");
     let watched = farm.client(&["watch", "1"]);
     assert!(watched.stderr.contains("job 1 is done, "), "{}", watched.stderr);
     assert_eq!(watched.success(), total);

@@ -350,8 +350,7 @@ async fn a_job_and_its_priority_are_changed_by_those_who_may_and_nobody_else() {
     let job = submitted(&farm, "").await;
     let other = farm.credentials.create(&farm.farm, "another", Role::Submitter, None);
     let (token, _) = other.await.expect("it runs");
-    let [viewer, submitter, admin] =
-        [Role::Viewer, Role::Submitter, Role::Admin].map(|role| secret(role));
+    let [viewer, submitter, admin] = [Role::Viewer, Role::Submitter, Role::Admin].map(&secret);
     for (who, action, form, status, then) in [
         ("", "cancel", "", 401, ("running", 0)),
         (&secret(Role::Worker), "cancel", "", 403, ("running", 0)),
