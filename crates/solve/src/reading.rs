@@ -367,14 +367,18 @@ mod tests {
             ("a1 z", "`z` is no square"),
             ("1Q2/3Q/Q3/2Q1\nQ3/4/4/4\n", "there are 2 boards"),
             ("2 4 1 3\n\n3 1 4 2 # mirrored\n1", "there are 3 boards"),
+            ("[[2, 4, 1, 3], [3, 1, 4, 2]]", "there are 2 boards"),
+            ("a2 b4 c1 d3\na3 b1 c5", "there are 2 boards"),
+            ("1Q2/3Q/Q3/2Q1 w x", "`x` is no field"),
+            ("1Q2/3Q/Q3/2Q1 1Q2/3Q/Q3/2Q1", "one board a line"),
         ];
         for (text, words) in refusals {
             let error = read_queens(text).expect_err("it is none").to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
-        for text in ["2 2 # on one file", "2\n2\n"] {
+        for text in ["2 2 # on one file", "2\n2\n", "[2, 2]", "QQ/2 w KQ e3 0 1"] {
             let (n, squares) = read_queens(text).expect("queens may attack");
-            assert_eq!((n, squares.len()), (Some(2), 2));
+            assert_eq!((n, squares.len()), (Some(2), 2), "{text}");
         }
     }
 }

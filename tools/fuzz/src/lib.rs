@@ -14,7 +14,6 @@
 //!   cargo xtask fuzz --seconds 600                              every target for ten minutes
 //!   cargo xtask fuzz --guided --seconds 600                     guided by coverage, with cargo-bolero
 //!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages          what a failure prints
-//!   cargo test -p fuzz -- --ignored corpus                      writes the named files of the corpus anew
 //! ```
 //!
 //! Random bytes are hardly ever a message: those that mean something, and such with some damage, come

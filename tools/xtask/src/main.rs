@@ -11,7 +11,6 @@ mod package;
 mod proto;
 mod ptx;
 mod reproducible;
-mod surface;
 
 use std::env;
 use std::ffi::OsStr;
@@ -31,7 +30,7 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks format, generated types, the library's surface, lints and documentation
+    /// Checks format, generated types, lints and documentation
     Check,
     /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies
     /// of the ledger
@@ -77,8 +76,6 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Lists what the crate `queens` has for its users, in crates/queens/surface.txt
-    Surface,
     /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
     Ptx,
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
@@ -118,7 +115,6 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Check => {
             cargo("fmt").args(["--all", "--check"]).run()?;
             proto::run(true)?;
-            surface::run(true)?;
             let lints =
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
             cargo("clippy").args(lints).run()?;
@@ -136,7 +132,6 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
-        Task::Surface => surface::run(false),
         Task::Ptx => ptx::run(),
         Task::Reproducible => reproducible::run(),
         Task::Emulate { arguments } => package::emulate(&arguments),
@@ -243,25 +238,5 @@ impl fmt::Display for Step {
         }
         write!(f, "{}", self.0.get_program().display())?;
         self.0.get_args().try_for_each(|word| write!(f, " {}", word.display()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_words_make_sense() {
-        Args::command().debug_assert();
-    }
-
-    #[test]
-    fn cargo_is_not_told_which_package_calls_it() {
-        let Step(command) = cargo("build");
-        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR"] {
-            assert!(command.get_envs().any(|env| env == (name.as_ref(), None)), "{name}");
-        }
     }
 }

@@ -508,3 +508,25 @@ fn late_counts_of_one_owner_do_not_silence_another_owner() {
 
     assert_eq!(audits(&stage, job), (remembered + 1, 0));
 }
+
+#[test]
+fn an_audit_behind_another_job_says_so_and_may_come_first() {
+    // Given a job that is done, and a worker that counts one of higher priority
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    let other = stage.submit(1_000, 5);
+    stage.join("w2", 10);
+
+    ask(&mut stage, job, AUDIT_ALL).expect("it is done");
+    let view = stage.farm.job(job).expect("it exists");
+    let waits_for = view.waits_for.clone().unwrap_or_default();
+    assert!(waits_for.contains(&format!("job {other}")), "{waits_for}");
+    assert!(view.remarks().iter().any(|it| it.contains("to be counted again")), "{view:?}");
+
+    let priority = change(RequestId(71), job, Change::Priority(9));
+    stage.ask(priority).expect("it is served while it is audited");
+    let three = stage.join("w3", 10);
+    assert_eq!(stage.last_lease(three).job, job);
+}

@@ -150,3 +150,32 @@ fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
     work(&mut stage, two);
     assert_eq!([JOB, JobId(2)].map(|job| stage.state(job).0), [JobState::Done; 2]);
 }
+
+#[test]
+fn what_a_worker_brings_along_shows_no_speed() {
+    // Given a worker that comes back after ten seconds, in which it has counted
+    let mut stage = Stage::new();
+    stage.submit(1_000, 0);
+    let worker = stage.join("w1", 100);
+    let lease = stage.last_lease(worker);
+    stage.act(Event::Left(worker));
+    stage.tick(stage.now + 10_000);
+    let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 100) };
+    let back = SessionId(99);
+    stage.join_as(back, OWNER, hello);
+
+    // When it reports that at once, and something new later
+    let rate = |stage: &Stage| stage.farm.job(lease.job).expect("it exists").rate.tasks_per_second;
+    let report = |ordinal| {
+        let range = range(ordinal, ordinal + 1);
+        Report { lease: lease.id, ..report(lease.job, lease.plan, range) }
+    };
+    stage.report(back, report(0));
+    stage.report(back, report(1));
+    assert_eq!(rate(&stage), 0.0);
+    stage.tick(stage.now + 2_000);
+    stage.report(back, report(2));
+
+    // Then its speed is that of the new.
+    assert!((0.4..=0.5).contains(&rate(&stage)), "{}", rate(&stage));
+}

@@ -28,6 +28,13 @@ fn a_farm_resumes_from_copies_made_while_it_served() {
     let from_file = || run(queens(&["backup", "--from"]).arg(farm.ledger()).arg(&by_file));
     from_file().success();
     from_file().refusal(10, &["file.db", "is there already", "replaces no file"]);
+    #[cfg(unix)]
+    {
+        let link = scratch.path("link.db");
+        std::os::unix::fs::symlink("nowhere.db", &link).expect("a new link");
+        let to_link = run(queens(&["backup", "--from"]).arg(farm.ledger()).arg(&link));
+        to_link.refusal(10, &["link.db", "is there already"]);
+    }
     coordinator.stop();
 
     // Then new farms have the totals of its jobs.

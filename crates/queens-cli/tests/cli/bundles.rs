@@ -52,7 +52,7 @@ fn the_evidence_of_a_farm_has_task_counts_of_halves() {
         text.lines().skip(1).map(String::from).collect()
     };
     assert_eq!(lines(far), lines(near));
-    farm.client(&["export", "1", far]).refusal(10, &["exists"]);
+    farm.client(&["export", "1", far]).refusal(10, &["is there already"]);
     farm.client(&["export", "7", "other"]).refusal(4, &["no job 7"]);
 }
 

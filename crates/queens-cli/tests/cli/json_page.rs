@@ -28,7 +28,12 @@ const LOCAL: [(&str, &[&str]); 7] = [
     ),
     (
         "solve, list",
-        &["solve 8", "solve 8 --given a1 --stats --limit-seconds 1m", "list 6 --numbered"],
+        &[
+            "solve 8",
+            "solve 8 --given a1 --stats --limit-seconds 1m",
+            "list 6 --numbered",
+            "solve 8 --random",
+        ],
     ),
     ("check", &["check 2 4 1 3"]),
     (

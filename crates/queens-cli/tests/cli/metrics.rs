@@ -134,10 +134,9 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
 }
 
 #[test]
-fn every_alert_is_tested_listed_and_fired_by_a_farm() {
+fn every_alert_is_tested_and_listed() {
     let rules = include_str!("../../../../deploy/prometheus/rules.yml");
     let tests = include_str!("../../../../deploy/prometheus/tests.yml");
-    let farms = include_str!("../../../../tools/platforms/tests/prometheus/main.rs");
     let page = include_str!("../../../../deploy/prometheus/README.md");
     let names: Vec<&str> =
         rules.lines().filter_map(|line| line.split_once("- alert: ")).map(|it| it.1).collect();
@@ -146,7 +145,6 @@ fn every_alert_is_tested_listed_and_fired_by_a_farm() {
         for (text, part, problem) in [
             (tests, format!("alertname: {name}, exp_alerts: []"), "is never silent"),
             (tests, format!("alertname: {name}\n        exp_alerts:\n"), "never fires"),
-            (farms, format!("wait_for_alert(\"{name}\")"), "is fired by no farm"),
             (page, format!("| `{name}` |"), "is not in the README"),
         ] {
             assert!(text.contains(&part), "{name} {problem}");

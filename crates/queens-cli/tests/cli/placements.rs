@@ -144,6 +144,15 @@ fn missing_queens_and_several_boards_are_refused() {
         run_with_input(&mut queens(args), "\n").refusal(2, &["there is no queen"]);
     }
     run(&mut queens(&["check", ""])).refusal(2, &["there is no queen"]);
+    for nothing in ["# nothing\n", ", ,\n", r#"{"n":0,"squares":[]}"#] {
+        for args in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
+            run_with_input(&mut queens(args), nothing).refusal(2, &["there is no queen"]);
+        }
+    }
+    let two = "a placement of 4 queens (total)\n".repeat(2);
+    assert_eq!(run(&mut queens(&["check", "2 4 1 3", "3 1 4 2"])).success(), two);
+    let behind = ["check", "1Q2/3Q/Q3/2Q1", "QQQQ/4/4/4"];
+    run(&mut queens(&behind)).refusal(2, &["QQQQ/4/4/4", "one board a line"]);
 
     let boards = "1Q2/3Q/Q3/2Q1\nQQQQ/4/4/4\n2Q1/Q3/3Q/1Q2\n";
     let outcome = run_with_input(&mut queens(&["check", "--board", "-"]), boards);

@@ -173,8 +173,8 @@ fn options_that_a_problem_lacks_are_refused() {
         let args: Vec<&str> = args.split(' ').collect();
         run(&mut queens(&args)).refusal(code, ways);
     };
-    refused("plan 8 --given a1 --problem toroidal", 2, &["--problem completions alone"]);
-    refused("count 8 --given a1 --problem fundamental", 2, &["--problem completions alone"]);
+    refused("plan 8 --given a1 --problem toroidal", 2, &["by `queens count` alone"]);
+    refused("count 8 --given a1 --problem fundamental", 2, &["up to symmetry", "--problem"]);
     refused("plan 65 --given a1", 2, &["size 65", "0 to 64"]);
     refused(
         "count 8 --no-mirror --problem toroidal",
@@ -185,7 +185,12 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("count 8 --no-mirror --method halves", 2, &["leave out --no-mirror"]);
     refused("count 8 --no-mirror --rows 9", 3, &["by prefixes M=9", "at most 8 rows"]);
     refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
-    refused("count 8 --by-column --problem toroidal", 2, &["cannot be used with"]);
+    refused("count 8 --by-column --problem toroidal", 2, &["leave out it or --problem"]);
+    refused("count 8 --by-column --shard 1/2", 2, &["--by-column", "--shard"]);
+    refused("list 8 --numbered --orbit", 2, &["--numbered", "--orbit"]);
+    for alone in ["--by-column", "--blocked a1", "--method states"] {
+        refused(&format!("count 8 {alone} --backend gpu"), 2, &["--backend", "QUEENS_BACKEND"]);
+    }
     refused("count 8 --blocked a1 --method rows", 2, &["one plain search", "--method"]);
     refused("count 8 --blocked a1 --given a1", 2, &["a1 stands on a blocked square"]);
     refused("count 8 --blocked a1-b3", 2, &["--blocked", "a1-b3 is no row, column or diagonal"]);

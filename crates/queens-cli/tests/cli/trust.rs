@@ -180,7 +180,7 @@ fn changed_and_missing_bundles_are_refused() {
     let nowhere = bundle.scratch.path("no/such/file").display().to_string();
     let ledger = bundle.farm.ledger().display().to_string();
     for (args, code, reason) in [
-        (&["export", "1", bundle.path(), "--ledger", &ledger][..], 10, "exists"),
+        (&["export", "1", bundle.path(), "--ledger", &ledger][..], 10, "is there already"),
         (&["export", "2", "other", "--ledger", &ledger], 4, "no job 2"),
         (&["export", "1", "other", "--ledger", &nowhere], 10, "cannot open"),
         (&["verify", &nowhere], 2, "cannot read the bundle"),

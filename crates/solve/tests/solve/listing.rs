@@ -7,7 +7,8 @@ use board::squares::{Square, check_queens, parse_squares};
 use board::{Given, Problem};
 use proptest::prelude::*;
 use queens_solve::{
-    Placement, Rules, Solutions, Start, attack, first_rows, random_placement, solutions, ways,
+    Placement, Rules, Solutions, Start, attack, complete, first_rows, random_placement, solutions,
+    ways,
 };
 
 fn start(n: u32, given: &[Square]) -> Start {
@@ -263,5 +264,16 @@ proptest! {
         prop_assert_eq!(picked.len(), orbits.len());
         let picked: BTreeSet<Placement> = picked.iter().map(Placement::canonical).collect();
         prop_assert_eq!(picked, orbits);
+    }
+}
+
+#[test]
+fn a_torus_that_has_no_placement_is_not_searched() {
+    for n in [30, 100] {
+        let given = [Square { column: 0, row: 0 }];
+        let start = Start::with_rules(n, Rules::Torus, &given).expect("one queen attacks none");
+        assert_eq!(solutions(start.clone()).next(), None);
+        assert_eq!(complete(&start), None);
+        ways(&start, n, |more| panic!("{more} ways"));
     }
 }

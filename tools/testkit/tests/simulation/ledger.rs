@@ -194,12 +194,12 @@ impl Ledger {
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::Change {
-                job,
-                change: JobChange::Begun | JobChange::Priority(_),
-                ..
-            } => {
+            LedgerCommand::Change { job, change: JobChange::Begun, .. } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
+            }
+            // A job that is done is served while it is audited.
+            LedgerCommand::Change { job, change: JobChange::Priority(_), .. } => {
+                assert_ne!(self.state(*job), JobState::Cancelled, "job {job} is over");
             }
             LedgerCommand::Finish { job, total, reason: None, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");

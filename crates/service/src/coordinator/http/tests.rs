@@ -242,9 +242,9 @@ async fn the_login_takes_what_the_command_has_printed() {
         format!("token={}", escaped.replace(' ', "+").replace('\n', "%0A"))
     };
     let secret = secret(Role::Viewer);
-    for pasted in
-        [secret.clone(), format!(" {secret}\n"), join(&secret), format!("{}\n", join(&secret))]
-    {
+    let link = format!("https://head-node:7410/login#{secret}");
+    let with_mark = format!("\u{feff}{}\n", join(&secret));
+    for pasted in [secret.clone(), format!(" {secret}\n"), join(&secret), link, with_mark] {
         let answer = farm.post("/login", "", &form(&pasted)).await;
         assert_eq!(answer.status, 303, "{pasted:?}: {}", answer.body);
         assert_eq!(farm.get("/", &answer.cookie()).await.status, 200, "{pasted:?}");
@@ -454,7 +454,7 @@ async fn what_cannot_be_submitted_is_refused_with_a_reason() {
         (Role::Submitter, form("8", "0", "101"), 400, "from 0 to 100"),
         (Role::Submitter, form("8", "0", "NaN"), 400, "from 0 to 100"),
         (Role::Submitter, "n=8".into(), 400, "is not filled in"),
-        (Role::Submitter, form("8", "0", "0").replace("key=", "key=a%20b"), 400, "key"),
+        (Role::Submitter, form("8", "0", "0").replace("key=", "key=a%20b"), 400, "no space"),
     ] {
         let answer = farm.post("/jobs", &bearing(&secret(who)), &form).await;
         assert_eq!(answer.status, status, "{form}: {}", answer.body);
@@ -464,6 +464,24 @@ async fn what_cannot_be_submitted_is_refused_with_a_reason() {
         let answer = farm.get(nothing, &bearing(&secret(Role::Viewer))).await;
         assert_eq!(answer.status, 404, "{nothing}");
     }
+}
+
+#[tokio::test]
+async fn an_address_of_a_form_shows_the_form_or_says_that_nothing_is_to_be_seen() {
+    let farm = guarded().await;
+    let submitter = bearing(&secret(Role::Submitter));
+    let form = farm.get("/jobs", &submitter).await;
+    assert!(form.status == 200 && form.body.contains("name=\"priority\""), "{}", form.body);
+    for (path, status, said) in
+        [("/jobs/1/pause", 405, "nothing is to be seen"), ("/logout", 405, "nothing is to be seen")]
+    {
+        let answer = farm.get(path, &submitter).await;
+        assert_eq!(answer.status, status, "{path}");
+        assert!(answer.body.contains(said), "{path}: {}", answer.body);
+    }
+    let elsewhere = format!("{submitter}Origin: http://proxy\r\n");
+    let answer = farm.post("/jobs", &elsewhere, "n=8").await;
+    assert!(answer.status == 403 && answer.body.contains("Host"), "{}", answer.body);
 }
 
 #[tokio::test]
