@@ -32,9 +32,6 @@ struct Args {
 enum Task {
     /// Checks format, generated types, lints and documentation
     Check,
-    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies
-    /// of the ledger
-    Sim(Seeds),
     /// Changes the lines that this branch has changed, one at a time; a test must fail each time.
     /// This needs cargo-mutants
     Mutants {
@@ -57,12 +54,6 @@ enum Task {
         /// cargo-bolero
         #[arg(long)]
         guided: bool,
-    },
-    /// Measures the farm; without arguments, lists the benchmarks
-    Bench {
-        /// Arguments, such as farm --tls
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
     },
     /// Makes the static program and its packages: archive, deb and wheel
     Package {
@@ -89,20 +80,6 @@ enum Task {
     },
 }
 
-#[derive(Debug, clap::Args)]
-struct Seeds {
-    /// The number of seeds, from 0 on
-    #[arg(long, conflicts_with = "seed")]
-    seeds: Option<u64>,
-    /// Replays one seed
-    #[arg(long)]
-    seed: Option<u64>,
-}
-
-/// The packages of optimised simulations. With the program among them, libraries are built with the
-/// same features as for the program, so that those builds are used again.
-const OPTIMISED: [&str; 5] = ["--release", "--package", "queens-cli", "--package", "testkit"];
-
 fn main() -> ExitCode {
     match run(Args::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
@@ -121,42 +98,15 @@ fn run(task: Task) -> Result<(), u8> {
             let documents = ["--workspace", "--no-deps", "--document-private-items"];
             cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()
         }
-        Task::Sim(seeds) => seeds.run(),
         Task::Mutants { base, arguments } => mutants::run(&base, &arguments),
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
         Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
-        Task::Bench { arguments } => {
-            let built = ["--release", "--package", "queens-cli", "--package", "bench"];
-            cargo("build").args(built).run()?;
-            Step::new(built_beside("release/bench")?).args(arguments).run()
-        }
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
         Task::Reproducible => reproducible::run(),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
-}
-
-impl Seeds {
-    /// Runs the simulation.
-    fn run(self) -> Result<(), u8> {
-        let test =
-            cargo("test").args(OPTIMISED).args(["--test", "simulation", "--", "--nocapture"]);
-        let test = match (self.seeds, self.seed) {
-            (Some(seeds), _) => test.env("QUEENS_SIM_SEEDS", seeds.to_string()),
-            (None, Some(seed)) => test.env("QUEENS_SIM_SEED", seed.to_string()),
-            (None, None) => test,
-        };
-        test.run()
-    }
-}
-
-/// The path of a program that cargo has built beside this one, in `target/debug`.
-fn built_beside(program: &str) -> Result<PathBuf, u8> {
-    let this = env::current_exe().map_err(|error| fault(&format!("this program: {error}")))?;
-    let target = this.ancestors().nth(2).expect("cargo has built it in `target/debug`");
-    Ok(target.join(program))
 }
 
 /// Prints an error that no command has printed, and returns the exit code.
