@@ -39,7 +39,7 @@ impl NewFile {
         // The text of the error would name the temporary file.
         let file = NamedTempFile::new_in(folder).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => io::Error::new(error.kind(), "its folder is not there"),
-            kind => kind.into(),
+            _ => error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error),
         })?;
         let bytes = BufWriter::new(file.as_file().try_clone()?);
         let out = if path.extension().is_some_and(|end| end == "gz") {

@@ -29,7 +29,7 @@ pub(crate) struct Session {
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
-/// Within this time a worker that comes back has sent what it counted meanwhile, milliseconds.
+/// A worker that comes back sends at once what it counted meanwhile: within this time, milliseconds.
 const BRINGS_MS: u64 = 1_000;
 
 /// A worker process: its owner, and its number. The number is the worker's own choice, so that it distinguishes only

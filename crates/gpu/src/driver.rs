@@ -162,6 +162,8 @@ impl DeviceChoice {
     ///
     /// [`MissingDevice`] if there is none.
     pub fn find(self) -> Result<Vec<Device>, MissingDevice> {
+        #[cfg(unix)]
+        let _handlers = crate::signals::KeptHandlers::keep();
         self.among(self.driver.map_or_else(Device::all, Device::of))
     }
 }

@@ -26,6 +26,9 @@ mod device;
 mod driver;
 mod job;
 mod self_test;
+#[cfg(unix)]
+#[allow(unsafe_code)]
+mod signals;
 
 pub use counter::{Counter, Error};
 pub use device::{Device, DeviceChoice, Driver, MissingDevice, UnknownDevice};

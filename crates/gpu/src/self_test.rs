@@ -39,6 +39,8 @@ impl Device {
     ///
     /// [`SelfTestError`] if the device fails, or if its count differs from the reference.
     pub fn self_test(&self) -> Result<(), SelfTestError> {
+        #[cfg(unix)]
+        let _handlers = crate::signals::KeptHandlers::keep();
         let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
         let index = PlanIndex::new(problem, method).expect("the method cuts this board");
         let tasks = index.tasks(0..index.len()).expect("it is the whole plan");

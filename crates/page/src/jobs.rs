@@ -291,7 +291,7 @@ pub fn submission_page(reader: &Reader, refusal: Option<&str>, typed: Typed<'_>)
     let body = html! {
         h1 { "Submit a job" }
         @if let Some(refusal) = refusal { p.refusal role="alert" { (sentence(refusal)) "." } }
-        (submit(typed))
+        @if reader.submits { (submit(typed)) } @else { p { "Your credential only looks on." } }
         p { a href="./" { "Back to the farm" } }
     };
     frame::page("Submit a job", "", None, reader, &body)

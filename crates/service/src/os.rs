@@ -55,7 +55,7 @@ pub(crate) fn open_to_write(path: &Path) -> io::Result<fs::File> {
     let opened = fs::File::options().write(true).custom_flags(flags).open(path);
     opened.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
-            io::Error::other("nobody reads this pipe: start its reader first")
+            io::Error::other("nobody reads it: start its reader first")
         }
         _ => error,
     })

@@ -35,9 +35,12 @@ pub fn boards(text: &str) -> Vec<&str> {
         let is_permutation = line.starts_with(|c: char| c.is_ascii_digit());
         line.contains('/') || is_permutation && line.contains([',', ' ', '\t'])
     };
-    // JSON has permutations in brackets.
-    if text.trim_start().starts_with('[') {
-        return text.split(']').filter(|part| !words(part).is_empty()).collect();
+    // JSON has permutations in brackets, and they have no 0. Brackets within comments mean nothing.
+    let words_of_all = words(text);
+    if plain(lines[0]).starts_with('[') && !words_of_all.is_empty() && !words_of_all.contains(&"0")
+    {
+        let parts = if text.contains('#') { lines } else { text.split(']').collect() };
+        return parts.into_iter().filter(|part| !words(part).is_empty()).collect();
     }
     if is_board(plain(lines[0])) || lines.len() > 1 && has_own_squares(lines[0]) {
         return lines;
@@ -183,27 +186,17 @@ fn one_board(text: &str) -> Result<Queens, NotationError> {
     }
     let words = words(text);
     match words.as_slice() {
+        // The other fields of a position, such as whose turn it is, are ignored.
         [fen, fields @ ..] if fen.contains('/') => {
-            let wrong = (0..).zip(fields).find(|(at, field)| !is_field(*at, field));
-            match wrong {
-                Some((_, word)) => Err(NotationError(format!(
-                    "`{word}` is no field of a position behind its FEN, such as whose turn it is: give one board a line"
+            match fields.iter().find(|it| it.contains('/')) {
+                Some(other) => Err(NotationError(format!(
+                    "{other} is another board behind {fen}: give each a line of its own"
                 ))),
                 None => read_fen(fen),
             }
         }
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
         _ => parse_board(text),
-    }
-}
-
-/// Whether a word is the field of a position in this place behind its FEN. They do not matter to queens.
-fn is_field(at: usize, word: &str) -> bool {
-    match at {
-        0 => matches!(word, "w" | "b"),
-        1 => word == "-" || word.chars().all(|sign| "KQkq".contains(sign)),
-        2 => word == "-" || parse_squares(word).is_ok(),
-        _ => at < 5 && word.bytes().all(|digit| digit.is_ascii_digit()),
     }
 }
 
@@ -369,14 +362,17 @@ mod tests {
             ("2 4 1 3\n\n3 1 4 2 # mirrored\n1", "there are 3 boards"),
             ("[[2, 4, 1, 3], [3, 1, 4, 2]]", "there are 2 boards"),
             ("a2 b4 c1 d3\na3 b1 c5", "there are 2 boards"),
-            ("1Q2/3Q/Q3/2Q1 w x", "`x` is no field"),
-            ("1Q2/3Q/Q3/2Q1 1Q2/3Q/Q3/2Q1", "one board a line"),
+            ("1Q2/3Q/Q3/2Q1 2Q1/Q3/3Q/1Q2", "give each a line of its own"),
+            ("# two\n[2,4,1,3]\n[3,1,4,2]", "there are 2 boards"),
+            ("[[0, 1], [1]]", "line 1 has 1 squares"),
         ];
         for (text, words) in refusals {
             let error = read_queens(text).expect_err("it is none").to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
-        for text in ["2 2 # on one file", "2\n2\n", "[2, 2]", "QQ/2 w KQ e3 0 1"] {
+        for text in
+            ["2 2 # on one file", "2\n2\n", "[2, 2]", "QQ/2 w KQ e3 bm Qd1", "[2, 2] # a [b] c"]
+        {
             let (n, squares) = read_queens(text).expect("queens may attack");
             assert_eq!((n, squares.len()), (Some(2), 2), "{text}");
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::Args;
 use count::{Answering, Counting, Variant};
-use executor::{Devices, provenance};
+use executor::provenance;
 use farm::Slice;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
@@ -133,12 +133,6 @@ impl CountArgs {
         }
     }
 
-    /// Whether its tasks may be counted by devices, as far as it can be told without reading boards.
-    fn makes_tasks(&self) -> Result<bool, Failure> {
-        let is_searched = self.blocked.is_given() || self.ranks.is_some() || self.by_column;
-        Ok(!is_searched && self.method_args.local()?.is_none())
-    }
-
     fn are_many(&self) -> bool {
         self.n.start() < self.n.end()
     }
@@ -181,7 +175,7 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     }
     if args.counting.demands_devices() {
         return usage(
-            "no graphics processor counts this: leave out --backend, or QUEENS_BACKEND in the environment",
+            "such a count is made by the processor alone: leave out --backend, or QUEENS_BACKEND in the environment",
         );
     }
     if let Some(search) = search {
@@ -222,7 +216,7 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
 async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     let problem = args.asked(n)?;
     if !matches!(problem, Problem::Total { .. }) {
-        return usage("--by-column counts all placements: leave out it or --problem");
+        return usage("--by-column counts all placements: leave out --by-column or --problem");
     }
     if n > MAX_N {
         return Err(PlanError::BoardTooLarge { n }.into());
@@ -263,12 +257,6 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     args.log_is_json = log_is_json;
     // The clock is read before the timer starts, so that a stop by the timer is found to be one.
     let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
-    // The drivers of devices set handlers of signals, too.
-    let devices = if args.makes_tasks()? {
-        args.counting.tested_devices(*args.n.end())?
-    } else {
-        Devices::default()
-    };
     let mut stops = stops(args.time_limit, has_reader);
     if args.are_many() && args.ledger.is_some() {
         return usage("a ledger is for one board: leave out --ledger, or give one size");
@@ -282,15 +270,12 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     for n in args.n.clone() {
         let is_over = || args.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
         let limit = |text| format!("--time-limit is over: {text}");
-        let took =
-            count(args.clone(), n, devices.clone(), &mut stops).await.map_err(|failure| {
-                match failure {
-                    Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
-                    Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
-                    Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
-                    failure => failure,
-                }
-            })?;
+        let took = count(args.clone(), n, &mut stops).await.map_err(|failure| match failure {
+            Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
+            Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
+            Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
+            failure => failure,
+        })?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
     }
     if let Some(took) = all {
@@ -302,7 +287,6 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
 async fn count(
     args: CountArgs,
     n: u32,
-    devices: Devices,
     mut stops: impl Stream<Item = ()> + Unpin,
 ) -> Result<Took, Failure> {
     let alone = tokio::select! {
@@ -331,6 +315,7 @@ async fn count(
     {
         args.warn_of_no_end(n, problem.open_rows().len());
     }
+    let devices = args.counting.tested_devices(problem.n())?;
     let methods: Vec<MethodChoice> = match method {
         Some(method) => vec![method],
         // A ledger may be of any.

@@ -137,7 +137,7 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
         None => solve::read_queens(text).map_err(anyhow::Error::from),
     };
     let queens = queens.and_then(|queens| match queens {
-        (None | Some(0), none) if none.is_empty() => {
+        (None, none) if none.is_empty() => {
             Err(anyhow!("there is no queen; name at least one, as in a1"))
         }
         queens => Ok(queens),

@@ -87,7 +87,7 @@ fn screen(
     ));
     all.push(String::new());
     // Reasons and workers have half of the lines at least.
-    let most = usize::from(lines / 2);
+    let most = usize::from(lines / 2).max(1);
     let listed: Vec<&JobView> = jobs.iter().take(most).collect();
     match &listed[..] {
         [] => all.push("no job; `queens submit N` adds one".into()),

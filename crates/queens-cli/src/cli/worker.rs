@@ -92,12 +92,11 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         Ok(()) | Err(ServiceError::Unreachable { .. }) => {}
         Err(error) => return Err(error.into()),
     }
+    let asked = asked_to_stop();
     let (threads, memory) = (args.counting.room.threads(), args.counting.room.memory);
     let backend = args.counting.tested_backend(MethodChoice::all())?;
     // Whatever is submitted may be worth a graphics processor.
     let devices = args.counting.tested_devices(u32::MAX)?;
-    // The drivers of devices set handlers of signals, too.
-    let asked = asked_to_stop();
     for device in devices.iter() {
         tracing::info!(%device, driver = device.version, "this device counts");
     }

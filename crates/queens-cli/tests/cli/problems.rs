@@ -185,7 +185,7 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("count 8 --no-mirror --method halves", 2, &["leave out --no-mirror"]);
     refused("count 8 --no-mirror --rows 9", 3, &["by prefixes M=9", "at most 8 rows"]);
     refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
-    refused("count 8 --by-column --problem toroidal", 2, &["leave out it or --problem"]);
+    refused("count 8 --by-column --problem toroidal", 2, &["leave out --by-column or --problem"]);
     refused("count 8 --by-column --shard 1/2", 2, &["--by-column", "--shard"]);
     refused("list 8 --numbered --orbit", 2, &["--numbered", "--orbit"]);
     for alone in ["--by-column", "--blocked a1", "--method states"] {

@@ -138,7 +138,9 @@ async fn harden(request: Request, next: Next) -> Response {
 fn of_a_library(answer: &Response) -> Option<&'static str> {
     let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
     match answer.status() {
-        StatusCode::METHOD_NOT_ALLOWED if is_empty => Some("nothing is to be seen at this address"),
+        StatusCode::METHOD_NOT_ALLOWED if is_empty => {
+            Some("this address does not answer such a request; the farm's page leads to all others")
+        }
         StatusCode::FORBIDDEN if is_empty => Some(
             "the form was sent from another address than the coordinator's: a proxy has to pass `Host` on as the browser sent it",
         ),

@@ -473,7 +473,7 @@ async fn an_address_of_a_form_shows_the_form_or_says_that_nothing_is_to_be_seen(
     let form = farm.get("/jobs", &submitter).await;
     assert!(form.status == 200 && form.body.contains("name=\"priority\""), "{}", form.body);
     for (path, status, said) in
-        [("/jobs/1/pause", 405, "nothing is to be seen"), ("/logout", 405, "nothing is to be seen")]
+        [("/jobs/1/pause", 405, "such a request"), ("/logout", 405, "such a request")]
     {
         let answer = farm.get(path, &submitter).await;
         assert_eq!(answer.status, status, "{path}");
