@@ -431,6 +431,7 @@ fn a_recount_of_a_silent_or_lost_worker_goes_to_an_idle_one() {
         let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
         let lease = stage.last_lease(two);
         assert!(stage.leases(three).is_empty());
+        stage.tick(30_000);
         stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
 
         match is_silent {

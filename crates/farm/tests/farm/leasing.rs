@@ -340,3 +340,20 @@ fn repeated_reports_do_not_shorten_the_leases_of_long_tasks() {
     stage.tick(leased + over - 1);
     assert!(!stage.revoked(lease), "{:?}", stage.farm.job(job));
 }
+
+#[test]
+fn a_change_revokes_leases_at_once_and_is_seen_once_it_is_durable() {
+    for (change, state) in
+        [(Change::Pause, JobState::Paused), (Change::Cancel, JobState::Cancelled)]
+    {
+        let mut stage = Stage::new();
+        let job = stage.submit(8, 0);
+        let worker = stage.join("w1", 4);
+        let lease = stage.last_lease(worker).id;
+        stage.slow_disk = true;
+        stage.act(crate::stage::change(RequestId(1), job, change));
+        assert!(stage.revoked(lease) && stage.state(job).0 == JobState::Running);
+        stage.flush();
+        assert_eq!(stage.state(job).0, state);
+    }
+}

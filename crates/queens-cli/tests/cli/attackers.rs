@@ -20,7 +20,7 @@ use crate::support::guarded::Guarded;
 use crate::support::liar::Liar;
 use crate::support::process::{PATIENCE, Process, queens, wait_until};
 
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_secs(1);
 
 fn first_lease(reported: &[work_response::Message]) -> v1::Lease {
     let lease = |message: &work_response::Message| match message {
@@ -142,6 +142,10 @@ fn each_role_may_do_its_work_and_nothing_else() {
     let (viewer, _) = guarded.create("viewer", "guest");
     let (submitter, _) = guarded.create("submitter", "lab");
     let (worker, _) = guarded.create("worker", "rack7");
+    let create = ["token", "create", "--role", "worker", "--trusted", "--owner", "rack7"];
+    let secret = guarded.client("admin", &create).success();
+    let (judge, _) = guarded.create("worker", "rack8");
+    std::fs::write(guarded.scratch.path(&judge), secret).expect("it stays private");
     guarded.client(&submitter, &["submit", "10"]).success();
 
     for token in [&viewer, &submitter] {
@@ -150,15 +154,20 @@ fn each_role_may_do_its_work_and_nothing_else() {
         let args = ["worker", "--log", "error", "--threads", "1"];
         guarded.client(token, &args).refusal(6, &["needs that of a worker"]);
     }
-    let changes = [&["cancel", "1"][..], &["pause", "1"], &["priority", "1", "5"], &["audit", "1"]];
-    for args in changes.into_iter().chain([&["submit", "8"][..]]) {
-        guarded.client(&viewer, args).refusal(6, &["a viewer's", "needs that of a submitter"]);
-        guarded.client(&worker, args).refusal(6, &["a worker's", "needs that of a submitter"]);
+    let changes = ["cancel 1", "pause 1", "priority 1 5", "audit 1", "jobs rm 1", "submit 8"];
+    for args in changes.map(|args| args.split(' ').collect::<Vec<_>>()) {
+        for (token, whose) in
+            [(&viewer, "a viewer's"), (&worker, "a worker's"), (&judge, "worker's")]
+        {
+            guarded.client(token, &args).refusal(6, &[whose, "needs that of a submitter"]);
+        }
     }
     guarded.client(&submitter, &["priority", "1", "11"]).refusal(6, &["is for admins only"]);
     let bundle = guarded.scratch.path("bundle").display().to_string();
     for args in [&["jobs"][..], &["workers"], &["export", "1", &bundle]] {
-        guarded.client(&worker, args).refusal(6, &["a viewer or a submitter"]);
+        for token in [&worker, &judge] {
+            guarded.client(token, args).refusal(6, &["a viewer or a submitter"]);
+        }
     }
     assert!(!Path::new(&bundle).exists(), "a refusal leaves nothing behind");
     guarded.client(&viewer, &["export", "1", &bundle]).success();
@@ -270,7 +279,8 @@ fn a_trusted_worker_decides_between_two_owners() {
     let [honest, liar] = ["rack7", "mallory"].map(|owner| guarded.create("worker", owner).0);
     let args = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
     guarded.client("admin", &args).success();
-    let [mut worker, second] = [(); 2].map(|()| guarded.start_worker(&honest));
+    let [mut worker, mut second] = [(); 2].map(|()| guarded.start_worker(&honest));
+    second.wait_for_line("welcomes this worker");
     wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
     std::thread::sleep(SHORT);
     let job = guarded.job();

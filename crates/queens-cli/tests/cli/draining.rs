@@ -1,9 +1,10 @@
 //! Tests of workers that leave by themselves or at a signal.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::Farm;
-use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
+use crate::support::process::{Process, program, queens, queens_at_a_terminal, run, wait_until};
 
 /// A board that takes much longer to count than any worker here runs.
 const ENDLESS: u32 = 18;
@@ -53,9 +54,22 @@ fn a_worker_returns_its_tasks_before_its_time_limit_or_the_end_of_its_slurm_job(
     }
 
     // Then they have left in time, even on a busy machine, and their counts are in the ledger.
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     let counted = farm.snapshot().jobs[&job].accepted().len();
     assert!(counted > 100, "it has counted");
+}
+
+#[test]
+fn a_worker_that_ignores_hangups_outlives_its_terminal() {
+    let farm = Farm::new("", "");
+    let mut command = Command::new("nohup");
+    command.arg(program()).args(["worker", "--coordinator", &farm.url()]);
+    let mut worker = Process::start(&mut command, farm.new_log());
+    worker.wait_for_line("no coordinator");
+    worker.signal("HUP");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(worker.is_running());
+    worker.stop();
 }
 
 #[test]

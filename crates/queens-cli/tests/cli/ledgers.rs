@@ -176,3 +176,14 @@ fn coordinate(ledger: &Path) -> Outcome {
     let port = Port::reserve();
     run(queens(&["coordinator", "--listen", &port.address()]).arg("--ledger").arg(ledger))
 }
+
+#[cfg(unix)]
+#[test]
+fn a_ledger_that_is_taken_away_stops_its_coordinator() {
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    fs::rename(farm.ledger(), farm.ledger().with_extension("away")).expect("it is there");
+    let _ = farm.client(&["submit", "8"]);
+    assert_eq!(coordinator.wait().code(), Some(10), "{}", coordinator.said());
+    assert!(coordinator.said().contains("latest copy"), "{}", coordinator.said());
+}

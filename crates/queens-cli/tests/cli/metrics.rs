@@ -153,7 +153,7 @@ fn every_alert_is_tested_and_listed() {
 }
 
 /// The metrics of a coordinator with open access.
-fn get(address: &str) -> String {
+pub(crate) fn get(address: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).expect("it is connected");

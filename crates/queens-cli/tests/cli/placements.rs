@@ -144,9 +144,11 @@ fn missing_queens_and_several_boards_are_refused() {
         run_with_input(&mut queens(args), "\n").refusal(2, &["there is no queen"]);
     }
     run(&mut queens(&["check", ""])).refusal(2, &["there is no queen"]);
-    for nothing in ["# nothing\n", ", ,\n", "[]", "[[]]\n"] {
+    for (nothing, said) in
+        [("# nothing\n", "no queen"), (", ,\n", "no queen"), ("[]", "`[]` is no square")]
+    {
         for args in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
-            run_with_input(&mut queens(args), nothing).refusal(2, &["there is no queen"]);
+            run_with_input(&mut queens(args), nothing).refusal(2, &[said]);
         }
     }
     let two = "a placement of 4 queens (total)\n".repeat(2);

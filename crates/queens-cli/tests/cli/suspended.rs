@@ -40,6 +40,13 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
         farm.client(change).refusal(4, &["job 1 is suspended", "queens audit 1"]);
     }
 
+    let metrics = crate::metrics::get(&farm.address());
+    for line in [
+        "queens_job_state{job_id=\"1\",state=\"suspended\"} 1\n",
+        "queens_job_state{job_id=\"1\",state=\"running\"} 0\n",
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
     // The state is in the ledger and is reported to every client, even after a restart.
     drop(liar);
     drop(coordinator);

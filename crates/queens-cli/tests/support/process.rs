@@ -32,13 +32,13 @@ pub(crate) fn queens(arguments: &[&str]) -> Command {
     without_settings(Command::new(program()), arguments)
 }
 
-/// The same program as at a terminal: it handles SIGHUP, even if the tests run under `nohup`.
+/// The same program as at a terminal: it handles signals, even if the tests run under `nohup` or in the background.
 pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
     if !cfg!(target_os = "linux") {
         return queens(arguments);
     }
     let mut command = Command::new("env");
-    command.arg("--default-signal=HUP").arg(program());
+    command.arg("--default-signal=HUP,INT,TERM,USR1").arg(program());
     without_settings(command, arguments)
 }
 

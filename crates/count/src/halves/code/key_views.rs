@@ -61,3 +61,46 @@ pub fn key_views(
         by_bytes(&View::new(moves))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use board::full_mask;
+
+    use super::*;
+
+    /// The record of a key.
+    fn read(tables: &[[u64; 256]; 8], key: u64) -> u64 {
+        tables.iter().zip(key.to_le_bytes()).map(|(table, byte)| table[usize::from(byte)]).sum()
+    }
+
+    #[test]
+    fn equal_diagonals_of_both_halves_become_equal_bits() {
+        for (n, centre, low, high) in [(18, 0, 2, 6), (21, 1 << 3, 2, 8), (28, 0, 8, 12)] {
+            let columns = full_mask(n) & 0x0f0f_33aa & !centre;
+            let columns = (0..n).filter(|bit| columns >> bit & 1 == 1).take(n as usize / 2);
+            let split = Split {
+                centre,
+                columns: columns.fold(0, |columns, bit| columns | 1 << bit),
+                ..Split::default()
+            };
+            for build in [0, 1] {
+                let bits = CodeBits { low, high };
+                let views = key_views(n, &[split], bits, build, &[], 0);
+                let (low_part, high_part) = ((1 << low) - 1, (1 << high) - 1);
+                let mut seen = 0;
+                for bit in diagonals(n, centre, split.columns) {
+                    let records = [bit, in_other_half(n, bit)].map(|bit| 1_u64 << bit);
+                    let [upper, lower] = [0, 1].map(|half| read(&views[half], records[half]));
+                    let (first, second) = if build == 0 { (upper, lower) } else { (lower, upper) };
+                    let numbers = (first >> CODE, second >> CODE);
+                    assert_eq!(first as u32, second as u32, "N = {n}");
+                    assert_eq!(numbers.0 & low_part, numbers.1 >> high, "N = {n}");
+                    assert_eq!(numbers.0 >> low, numbers.1 & high_part, "N = {n}");
+                    assert_eq!(first.count_ones(), 1, "N = {n}");
+                    assert_eq!(seen & first, 0, "N = {n}");
+                    seen |= first;
+                }
+            }
+        }
+    }
+}
