@@ -53,6 +53,9 @@ impl Place {
     }
 }
 
+/// The longest name of a file that file systems have, in bytes.
+const LONGEST_NAME: usize = 255;
+
 /// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, what SQLite would take for a
 /// database in memory or a URI, and a file in a folder that does not exist.
 ///
@@ -62,12 +65,15 @@ impl Place {
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
+    let length = path.file_name().map_or(0, |name| name.len());
     let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
         "it is a folder: name a file in it"
     } else if path.metadata().is_ok_and(|there| !there.is_file()) {
         "it is a pipe or a device: name a file"
     } else if name == b":memory:" || name.starts_with(b"file:") {
         "SQLite does not take this for the name of a file: have ./ before it, if it is one"
+    } else if length + "-journal".len() > LONGEST_NAME {
+        "its name is too long: SQLite needs eight letters behind it"
     } else {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         // A folder that may not be looked at may be there.

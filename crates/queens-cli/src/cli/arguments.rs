@@ -189,13 +189,27 @@ fn variable(command: &Command, option: &str, words: &[OsString]) -> Option<Strin
     exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
 }
 
+/// What Rust says of a number that cannot be read, and what a person would say.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "it is no whole number"),
+    ("cannot parse integer from empty string", "it is no whole number"),
+    ("number would be zero for non-zero type", "give 1 or more"),
+    ("number too large to fit in target type", "it is too large"),
+    ("invalid float literal", "it is no number"),
+];
+
 /// The error as one line without an end. An option that a variable sets is named by the variable.
 pub(super) fn sentence(error: &clap::Error, variable: impl Fn(&str) -> Option<String>) -> String {
     let text = error.to_string();
     let end = ["\n\nUsage: ", "\n\nFor more"].iter().filter_map(|end| text.find(end)).min();
     let text = text[..end.unwrap_or(text.len())].replace("\n\n  tip:", "; tip:");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+    // A negative number is no value of any option, wherever it stands.
+    let text = text.split("; tip: to pass '").next().unwrap_or_default();
+    let mut text = text.strip_prefix("error: ").unwrap_or(text).to_owned();
+    for (of_rust, of_people) in NUMBERS {
+        text = text.replace(of_rust, of_people);
+    }
     for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
         let options = match error.get(kind) {
             Some(ContextValue::String(option)) => std::slice::from_ref(option),

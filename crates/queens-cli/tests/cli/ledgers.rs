@@ -97,6 +97,7 @@ fn an_invalid_file_name_is_no_ledger_and_leaves_no_file() {
         ("file::memory:?cache=shared", "SQLite does not take this"),
         ("folder", "it is a folder: name a file in it"),
         ("nothing/", "it is a folder"),
+        (&"l".repeat(250), "its name is too long"),
         #[cfg(unix)]
         ("/dev/null", "it is a pipe or a device"),
     ] {
