@@ -177,7 +177,7 @@ def test_other_threads_run_during_a_count():
         "next(queens.solutions(100))",
         "list(queens.solutions(20))",
         "next(queens.fundamental(32))",
-        "queens.complete(38, problem='toroidal')",
+        "queens.complete(101, 'a1', problem='toroidal')",
     ],
 )
 def test_control_c_ends_it(call):
