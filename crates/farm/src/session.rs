@@ -24,13 +24,13 @@ pub(crate) struct Session {
     held: BTreeMap<JobId, (u64, u128)>,
     /// It missed a deadline: until then, or until it reports something, it is leased nothing.
     pub(crate) rests_until: Option<Millis>,
-    /// Until then it may report what it counted before it was connected, which shows no speed.
-    pub(crate) brings_until: Millis,
+    /// Until then it may report a backlog: what it counted before it was connected, which shows no speed.
+    pub(crate) backlog_until: Millis,
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
 /// A worker that comes back sends at once what it counted meanwhile: within this time, milliseconds.
-const BRINGS_MS: u64 = 1_000;
+const BACKLOG_MS: u64 = 1_000;
 
 /// A worker process: its owner, and its number. The number is the worker's own choice, so that it distinguishes only
 /// processes of one owner.
@@ -63,7 +63,7 @@ impl Session {
             credit: hello.credit,
             held: BTreeMap::new(),
             rests_until: None,
-            brings_until: if hello.holding.is_empty() { now } else { now.after(BRINGS_MS) },
+            backlog_until: if hello.holding.is_empty() { now } else { now.after(BACKLOG_MS) },
             leases: BTreeSet::new(),
         }
     }

@@ -27,6 +27,12 @@ pub fn is_text(text: &str) -> bool {
     text.len() <= MAX_TEXT && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// The rule of [`name`], as a sentence without its end.
+#[must_use]
+pub fn rule_of_names() -> String {
+    format!("a name has 1 to {MAX_TEXT} visible ASCII characters and no space")
+}
+
 /// Checks the name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty.
 ///
 /// # Errors

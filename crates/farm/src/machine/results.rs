@@ -79,7 +79,7 @@ impl Farm {
         let job = existing(&mut self.jobs, report.job);
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
         session.rests_until = None;
-        let is_brought = self.now < session.brings_until;
+        let is_backlog = self.now < session.backlog_until;
         if !takes_off && job.accepted().intersects(report.range) {
             return;
         }
@@ -93,7 +93,7 @@ impl Farm {
             session.seen.counted = session.seen.counted.saturating_add(tasks);
             let threads = session.threads_for(job.known.thread_memory).max(1);
             let placements = share * report.checked_count.count as f64;
-            if !is_brought {
+            if !is_backlog {
                 job.costs.measured(self.now, (lease, threads), reported, (tasks, placements));
             }
             if lease.recount {

@@ -204,7 +204,7 @@ pub(super) fn sentence(error: &clap::Error, variable: impl Fn(&str) -> Option<St
     let end = ["\n\nUsage: ", "\n\nFor more"].iter().filter_map(|end| text.find(end)).min();
     let text = text[..end.unwrap_or(text.len())].replace("\n\n  tip:", "; tip:");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A negative number is no value of any option, wherever it stands.
+    // To write `--` before a negative number helps nowhere: where one has a meaning, it is read without.
     let text = text.split("; tip: to pass '").next().unwrap_or_default();
     let mut text = text.strip_prefix("error: ").unwrap_or(text).to_owned();
     for (of_rust, of_people) in NUMBERS {

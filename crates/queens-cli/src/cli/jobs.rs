@@ -193,8 +193,8 @@ impl SubmitArgs {
         let are_many = self.n.start() < self.n.end();
         let own = |name: &String| if are_many { format!("{name}-{n}") } else { name.clone() };
         let key = self.name.as_ref().map(own);
-        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let share_ppm = share_ppm.filter(|&share_ppm| share_ppm > 0);
+        let chosen = self.audit.filter(|&share_ppm| share_ppm > 0);
+        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { chosen };
         let across = self.across.clone();
         let policy = |share_ppm| v1::AuditPolicy { share_ppm, across, by_search: false };
         Ok(v1::Submit {

@@ -92,13 +92,13 @@ fn list_all(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
-    const UNASKED: u64 = 1 << 12;
+    const BETWEEN_LOOKS: u64 = 1 << 12;
     let mut passed = 0;
     let mut placements = args.listed()?.inspect(|_| passed += 1);
     let mut before = number - 1;
-    // Whether anybody still reads is asked from time to time.
-    while before > UNASKED && placements.nth(UNASKED as usize - 1).is_some() {
-        before -= UNASKED;
+    // Placements take a while to pass, so it is looked at from time to time whether anybody still reads.
+    while before > BETWEEN_LOOKS && placements.nth(BETWEEN_LOOKS as usize - 1).is_some() {
+        before -= BETWEEN_LOOKS;
         if os::is_unread() {
             return Err(Failure::Unread);
         }

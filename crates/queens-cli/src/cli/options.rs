@@ -253,10 +253,7 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
 
 /// Reads a name that every coordinator accepts.
 pub(super) fn name(text: &str) -> anyhow::Result<String> {
-    let name = wire::name("name", text.into());
-    name.map_err(|_| {
-        anyhow!("a name has 1 to {} visible ASCII characters and no space", wire::MAX_TEXT)
-    })
+    wire::name("name", text.into()).map_err(|_| anyhow!(wire::rule_of_names()))
 }
 
 /// Reads who is to count again.

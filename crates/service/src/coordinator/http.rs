@@ -117,7 +117,7 @@ async fn harden(request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
     let refusal =
         answer.extensions_mut().remove().map(|Fault(refusal)| refusal.message().to_owned());
-    if let Some(refusal) = refusal.or_else(|| of_a_library(&answer).map(String::from)) {
+    if let Some(refusal) = refusal.or_else(|| bare_refusal(&answer).map(String::from)) {
         let html = HeaderValue::from_static("text/html; charset=utf-8");
         answer.headers_mut().insert(header::CONTENT_TYPE, html);
         answer.headers_mut().remove(header::CONTENT_LENGTH);
@@ -135,7 +135,7 @@ async fn harden(request: Request, next: Next) -> Response {
 }
 
 /// The sentence for a refusal by a library, which has no body.
-fn of_a_library(answer: &Response) -> Option<&'static str> {
+fn bare_refusal(answer: &Response) -> Option<&'static str> {
     let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
     match answer.status() {
         StatusCode::METHOD_NOT_ALLOWED if is_empty => {

@@ -50,17 +50,13 @@ fn submission(form: &Fields) -> Result<v1::Submit, Status> {
     }
     let share_ppm = (audit * f64::from(AuditPolicy::ALL) / 100.0).round() as u32;
     let key = Some(key).filter(|key| !key.is_empty()).map(|key| wire::name("name", key.into()));
+    let key = key.transpose().map_err(|_| Status::invalid_argument(wire::rule_of_names()))?;
     Ok(v1::Submit {
         problem: Some(problem.into()),
         method: Some(method.into()),
         priority,
         audit: (share_ppm > 0).then(|| v1::AuditPolicy { share_ppm, ..Default::default() }),
-        key: key.transpose().map_err(|_| {
-            let most = wire::MAX_TEXT;
-            Status::invalid_argument(format!(
-                "a name has 1 to {most} visible ASCII characters and no space"
-            ))
-        })?,
+        key,
     })
 }
 
