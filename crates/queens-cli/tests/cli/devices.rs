@@ -46,6 +46,23 @@ fn a_count_by_a_device_says_so() {
     }
 }
 
+/// The driver of a device may set handlers of signals, as LLVM does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_with_a_device_leaves_at_the_signals_of_batch_systems() {
+    if !has_device() {
+        return;
+    }
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    for signal in ["USR1", "TERM"] {
+        let mut worker = farm.start_worker_with("--backend opencl:0");
+        worker.wait_for_line("welcomes");
+        worker.signal(signal);
+        assert_eq!(worker.wait().code(), Some(0), "{signal}: {}", worker.said());
+    }
+}
+
 /// A processor counts again what a device has counted, and the other way round.
 #[test]
 fn a_device_and_a_processor_confirm_each_other() {
