@@ -27,7 +27,7 @@ def main(program):
         f"`tools/reproduced.py` wrote this page on {datetime.date.today()}, on "
         f"{named[1].strip() if named else 'an unknown processor'}, {len(os.sched_getaffinity(0))} processors, {shared} (load {load:.1f} "
         f"at the start), counting loop {loop}. `queens reproduce --only FIGURE --json` prints the command that prints a "
-        "figure. A figure with a decimal point is measured, and agrees within the factor that `vectors/sources.json` names.\n\n"
+        "figure. A figure with a decimal point is measured, and differs if it is not within the factor that `vectors/sources.json` names.\n\n"
         "| figure | what it is | source | its value | ours |\n|---|---|---|---|---|"
     ]
     lines = [json.loads(line) for line in run(program, "reproduce", "--json").splitlines()]

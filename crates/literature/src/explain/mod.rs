@@ -61,7 +61,8 @@ fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
          free   {}   none of the three: where row 3 can have its queen\n\
          ```\n\n\
          For the next row, the new queen is added to all three words. Then the first word moves one column to \
-         the left, and the third one to the right. The whole search places {nodes} queens.\n\n",
+         the left, and the third one to the right. They are named by the shift of a processor's word, whose \
+         lowest bit is column a. The whole search places {nodes} queens.\n\n",
         picture(n, queens, true),
         row(right),
         row(down),
