@@ -89,7 +89,7 @@ fn by_states(n: u32, memory: u64, is_plain: bool) -> Result<Found, Failure> {
     });
     let sum = |of: fn(&RowStats) -> u64| found.rows.iter().map(of).sum::<u64>();
     let table = format!("{table}all {:>16} {:>16}\n", sum(|row| row.states), sum(|row| row.merged));
-    let fields = json!({"rows": found.rows});
+    let fields = json!({"by_row": found.rows});
     Ok(Found { total: found.total, answer: found.total, fields, table })
 }
 

@@ -21,8 +21,8 @@ fn local_methods_report_their_work_as_json() {
 
     let states = json(&["count", "8", "--method", "states"]);
     assert_eq!((&states["method"], &states["total"]), (&"states".into(), &"92".into()));
-    assert_eq!(states["rows"].as_array().map(Vec::len), Some(8));
-    assert_eq!([&states["rows"][0]["states"], &states["rows"][0]["merged"]], [4, 4]);
+    assert_eq!(states["by_row"].as_array().map(Vec::len), Some(8));
+    assert_eq!([&states["by_row"][0]["states"], &states["by_row"][0]["merged"]], [4, 4]);
 }
 
 #[test]
