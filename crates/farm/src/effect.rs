@@ -43,7 +43,7 @@ crate::named! {
     pub enum Dismissal {
         /// A newer session of the worker replaced it.
         Replaced = "replaced",
-        /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
+        /// The worker's machine or owner is distrusted: proven wrong, or by the operator's decision.
         Distrusted = "distrusted",
         /// The worker reported or held something that this farm has not leased to its owner.
         Unproven = "unproven",
@@ -61,13 +61,13 @@ pub enum Refusal {
     Over(JobId, JobState),
     /// There are too many jobs already: this is the bound.
     #[error(
-        "there are {0} jobs that have not ended, and no more are taken: cancel some, or submit it again \
-         when others have ended"
+        "the coordinator takes no more jobs, because {0} of at most {0} have not ended: cancel some, or submit it \
+         again when others have ended"
     )]
     TooManyJobs(usize),
     /// The owner has too many jobs already: this is the bound.
     #[error(
-        "you have {0} jobs that have not ended, and an owner may have no more: cancel some, or submit it \
+        "an owner may have no more jobs, because {0} of at most {0} have not ended: cancel some, or submit it \
          again when others have ended"
     )]
     TooManyOfOwner(usize),

@@ -83,6 +83,9 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let id = job.id;
     output::print(match job.audits_wanted {
         0 if share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
+        0 if args.all => format!(
+            "job {id}: nothing is counted again: none of its ranges is accepted yet, or all were counted twice already"
+        ),
         0 => format!(
             "job {id}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
              twice already, or none is accepted yet; a larger --fraction, or --all, chooses more"

@@ -6,6 +6,7 @@ use solve::attack;
 
 use super::queens_input::{self, QueensArgs};
 use super::rules::RulesArgs;
+use super::show::plural;
 use crate::failure::Failure;
 use crate::output;
 
@@ -66,7 +67,8 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
     if reason.is_none() && args.json {
         output::print(json!({"problem": args.rules.name(), "n": n, "placement": true}))?;
     } else if reason.is_none() {
-        output::print(format!("a placement of {n} queens ({})", args.rules.name()))?;
+        let plural = plural(n.into(), "s");
+        output::print(format!("a placement of {n} queen{plural} ({})", args.rules.name()))?;
     }
     Ok(reason)
 }

@@ -43,6 +43,12 @@ impl Verified<'_> {
             what,
             format!("bundle    {name}"),
             format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
+        ];
+        if header.lines.ranges == 0 {
+            lines.push(self.confidence());
+            return lines.join("\n");
+        }
+        lines.extend([
             format!(
                 "ranges    {} by {machines} machine{} of {owners} owner{} with {}; they cover what they should, without \
                  overlaps, and add up",
@@ -51,8 +57,8 @@ impl Verified<'_> {
                 plural(owners as u64, "s"),
                 kernels.join(", ")
             ),
-        ];
-        lines.push(format!("machines  identified by {}", self.identified()));
+            format!("machines  identified by {}", self.identified()),
+        ]);
         let reported = content.tasks_reported;
         if reported > 0 {
             lines.push(format!("tasks     {reported} of {} have their own counts", header.covered));
@@ -123,6 +129,9 @@ impl Verified<'_> {
             0 => ("wrong ranges", "range"),
             _ => ("wrong ranges or wrong tasks", "range, or a single wrong task,"),
         };
+        if self.checked.header.lines.ranges == 0 {
+            return "no range is counted yet".into();
+        }
         if is_exact {
             return "every range was counted again here, with the same result: their sum is as certain as this \
                     machine and its counting loops"

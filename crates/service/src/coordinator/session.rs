@@ -153,8 +153,9 @@ fn dismissed(reason: Dismissal) -> Status {
             Status::unavailable("the coordinator ended the session; connect again")
         }
         Dismissal::Distrusted => Status::data_loss(
-            "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
-             machine, then ask the farm's operator to trust it again (`queens trust`)",
+            "this machine, or its owner, is distrusted, because a count was proven wrong or the farm's operator \
+             decided so: check the machine's memory and cooling, then ask the operator to trust it again \
+             (`queens trust`)",
         ),
         Dismissal::Unproven => Status::aborted(
             "this farm has not leased to this owner what the worker reported or holds; whatever it holds is void",
