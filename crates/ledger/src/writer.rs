@@ -100,8 +100,10 @@ pub(crate) fn write(
         });
     }
     drop(queue);
-    send(match ledger.close() {
-        Ok(_) => LedgerEvent::Closed,
+    // The process may end with the event, and is to leave no lock behind.
+    let closed = ledger.close().map(drop);
+    send(match closed {
+        Ok(()) => LedgerEvent::Closed,
         Err(fault) => LedgerEvent::Failed(fault),
     });
 }

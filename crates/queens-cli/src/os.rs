@@ -7,10 +7,9 @@ pub(crate) use windows::*;
 
 #[cfg(unix)]
 mod unix {
-    use std::ffi::OsString;
     use std::io::{self, IsTerminal};
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    use std::path::Path;
+    use std::thread;
+    use std::time::Duration;
 
     use futures_util::stream::{pending, select_all};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -39,12 +38,16 @@ mod unix {
         mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
     }
 
-    /// Whether nobody reads standard output any more.
-    pub(crate) fn is_unread() -> bool {
+    /// Returns when nobody reads standard output any more.
+    pub(crate) fn wait_until_unread() {
+        const PAUSE: Duration = Duration::from_millis(250);
         let stdout = io::stdout();
         let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-        let _ = poll(&mut polled, Some(&Timespec::default()));
-        polled[0].revents().contains(PollFlags::ERR)
+        // Not every system wakes up who waits for this alone.
+        while !polled[0].revents().contains(PollFlags::ERR) {
+            thread::sleep(PAUSE);
+            let _ = poll(&mut polled, Some(&Timespec::default()));
+        }
     }
 
     /// Whether standard error shows colours.
@@ -67,24 +70,10 @@ mod unix {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
     }
-
-    /// The parts of a path before, between and after `place`. The path need not be UTF-8.
-    pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
-        let mut rest = path.as_os_str().as_bytes();
-        let mut pieces = Vec::new();
-        while let Some(at) = rest.windows(place.len()).position(|piece| piece == place.as_bytes()) {
-            pieces.push(OsString::from_vec(rest[..at].into()));
-            rest = &rest[at + place.len()..];
-        }
-        pieces.push(OsString::from_vec(rest.into()));
-        pieces
-    }
 }
 
 #[cfg(windows)]
 mod windows {
-    use std::ffi::OsString;
-    use std::path::Path;
     use std::task::Poll;
 
     use futures_util::stream::poll_fn;
@@ -111,8 +100,10 @@ mod windows {
     }
 
     /// Only a write would show it on this system.
-    pub(crate) fn is_unread() -> bool {
-        false
+    pub(crate) fn wait_until_unread() {
+        loop {
+            std::thread::park();
+        }
     }
 
     /// Whether standard error shows colours. A console has to be asked.
@@ -125,12 +116,4 @@ mod windows {
 
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
-
-    /// The parts of a path before, between and after `place`. A path that is not Unicode is one part.
-    pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
-        match path.to_str() {
-            Some(text) => text.split(place).map(OsString::from).collect(),
-            None => vec![path.into()],
-        }
-    }
 }

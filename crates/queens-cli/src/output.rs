@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::os;
+use crate::{os, progress};
 
 /// Prints one line, without holding its text in memory, because a placement may be long.
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
@@ -21,15 +21,16 @@ pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     }
 }
 
-/// Completes when nobody reads standard output any more.
-pub(crate) async fn unread() {
-    const PAUSE: Duration = Duration::from_millis(500);
-    loop {
-        tokio::time::sleep(PAUSE).await;
-        if os::is_unread() {
-            return;
-        }
-    }
+/// Ends the process soon after the last reader of standard output has gone. It is for commands that have no other result than
+/// what they print. A command that is at its end anyway has time to end by itself.
+pub(crate) fn end_with_reader() {
+    const SOON: Duration = Duration::from_millis(100);
+    std::thread::spawn(|| {
+        os::wait_until_unread();
+        std::thread::sleep(SOON);
+        progress::erase();
+        std::process::exit(Failure::Unread.code().into());
+    });
 }
 
 /// Prints the bytes of a text or a picture unchanged.

@@ -71,10 +71,27 @@ impl Progress {
         self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, message);
     }
 
-    /// Shows how many placements a search has found whose end is not known.
-    pub(crate) fn show_search(&mut self, n: u32, found: u64, begun: Instant) {
-        let elapsed = clock(begun.elapsed().as_secs_f64());
-        self.draw(n, 0.0, format!("{found} found  {elapsed} so far"));
+    /// Waits for a count of size `n` that no farm makes. If it is `wanted`, it shows meanwhile the share that `see` returns,
+    /// its words, and the time.
+    pub(crate) async fn during<T>(
+        wanted: bool,
+        n: u32,
+        count: impl Future<Output = T>,
+        see: impl Fn() -> (f64, String),
+    ) -> T {
+        let (mut progress, begun) = (Progress::new(wanted, false), Instant::now());
+        tokio::pin!(count);
+        let counted = loop {
+            tokio::select! {
+                counted = &mut count => break counted,
+                () = tokio::time::sleep(progress.interval()) => {
+                    let ((share, words), time) = (see(), clock(begun.elapsed().as_secs_f64()));
+                    progress.draw(n, share, format!("{words}  {time} so far"));
+                }
+            }
+        };
+        progress.finish();
+        counted
     }
 
     fn draw(&mut self, n: u32, share: f64, message: String) {
@@ -97,10 +114,21 @@ fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
     bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ "))
 }
 
+/// Erases a bar that another thread may have drawn, before the process ends.
+pub(crate) fn erase() {
+    if draws() {
+        let _ = Term::stderr().clear_line();
+    }
+}
+
 /// Whether standard error is a terminal that can draw a line again.
 fn draws() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    std::io::stderr().is_terminal() && !is_dumb
+    std::io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal, if there is one, only prints what it gets, line by line.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").map_or(cfg!(unix), |term| term.is_empty() || term == "dumb")
 }
 
 /// What a count took: the line that ends it.

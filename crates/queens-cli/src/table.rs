@@ -47,7 +47,7 @@ impl Table {
         let terminal = Term::stdout();
         let size = terminal.size_checked().filter(|_| terminal.is_term());
         let width = size.map_or(usize::MAX, |(_, columns)| columns.into());
-        let (lines, left_out) = self.lines_within(width, spared);
+        let (lines, left_out) = self.lines_within(width, &self.idle_and(spared), &mut Vec::new());
         lines.into_iter().try_for_each(output::print)?;
         match left_out.is_empty() {
             true => Ok(()),
@@ -58,22 +58,31 @@ impl Table {
         }
     }
 
-    /// The table as lines of at most `width` characters, and the names of the columns that were left out. Columns without
-    /// an entry in any row are left out first, then those named in `spared`, in this order. If that does not suffice, the
-    /// lines are longer than `width`.
+    /// The names of the columns without an entry in any row, followed by those in `spared`.
+    fn idle_and(&self, spared: &[&'static str]) -> Vec<&'static str> {
+        let is_idle =
+            |column: &usize| self.rows.iter().all(|row| matches!(row[*column].as_str(), "-" | "0"));
+        let idle = (0..self.columns.len()).filter(is_idle).map(|column| self.columns[column].0);
+        idle.chain(spared.iter().copied()).collect()
+    }
+
+    /// The table as lines of at most `width` characters, and the names of the columns that were left out: the first of those
+    /// in `spared`. If all of these do not suffice, the lines are longer than `width`. Columns are at least as wide as
+    /// `widths` says, which then says how wide they are: so the next table of an updated screen has the same columns.
     pub(crate) fn lines_within(
         &self,
         width: usize,
         spared: &[&'static str],
+        widths: &mut Vec<usize>,
     ) -> (Vec<String>, Vec<&'static str>) {
-        let is_idle =
-            |&column: &usize| self.rows.iter().all(|row| matches!(row[column].as_str(), "-" | "0"));
-        let idle = (0..self.columns.len()).filter(is_idle);
         let place = |spared| self.columns.iter().position(|(name, _)| name == spared);
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         let mut left_out = Vec::new();
-        let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
-        for column in idle.chain(spared.iter().filter_map(place)) {
+        widths.resize(self.columns.len(), 0);
+        for (column, width) in widths.iter_mut().enumerate() {
+            *width = self.width(column).max(*width);
+        }
+        for column in spared.iter().filter_map(place) {
             let taken = shown.iter().map(|&column| widths[column] + BETWEEN.len());
             if taken.sum::<usize>().saturating_sub(BETWEEN.len()) <= width {
                 break;
@@ -86,7 +95,7 @@ impl Table {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
         let rows = self.rows.iter().map(|row| row.iter().map(String::as_str).collect::<Vec<_>>());
         let lines =
-            [names].into_iter().chain(rows).map(|entries| self.line(&shown, &widths, &entries));
+            [names].into_iter().chain(rows).map(|entries| self.line(&shown, widths, &entries));
         (lines.collect(), left_out)
     }
 
@@ -127,7 +136,8 @@ mod tests {
                 ("DONE", true, |it| entry(it, 4)),
             ],
         );
-        let within = |width| table.lines_within(width, &["SUBMITTED", "OWNER"]);
+        let spared = table.idle_and(&["SUBMITTED", "OWNER"]);
+        let within = |width| table.lines_within(width, &spared, &mut Vec::new());
         assert_eq!(within(34).1, [""; 0]);
         assert_eq!(within(33).1, ["LEFT"], "it says nothing");
         assert_eq!(within(27).1, ["LEFT", "SUBMITTED"]);
@@ -135,5 +145,11 @@ mod tests {
         assert_eq!(left_out, ["LEFT", "SUBMITTED", "OWNER"]);
         assert_eq!(lines, ["JOB  DONE", "  7  0.1%"]);
         assert_eq!(within(1), within(10), "more cannot be spared");
+        let mut widths = vec![0, 0, 6];
+        let wide = table.lines_within(99, &[], &mut widths).0;
+        assert_eq!(
+            (wide[1].as_str(), &widths[..3]),
+            ("  7  lab         -  2026-11-23  0.1%", &[3, 5, 6][..])
+        );
     }
 }

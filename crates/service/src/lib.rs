@@ -20,7 +20,7 @@ pub mod worker;
 pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
-pub use secret_file::KeyFolder;
+pub use secret_file::{KeyFolder, write_file};
 pub use tls::Pin;
 pub use token::Token;
 

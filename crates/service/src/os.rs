@@ -85,6 +85,16 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+/// Makes files with the mode of any new file.
+#[cfg(unix)]
+pub(crate) fn let_others_read(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+}
+
+/// Others may read what they may in its folder.
+#[cfg(not(unix))]
+pub(crate) fn let_others_read(_: &mut tempfile::Builder<'_, '_>) {}
+
 /// Gives a file the owner and the group of another one. Whether the system allows it.
 #[cfg(unix)]
 pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {

@@ -1,4 +1,5 @@
-//! Files with secrets. Only their owner and their group may read them, and a reader never finds half of one.
+//! Files with secrets, and others that are written in the same way. Only their owner and their group may read a secret, and
+//! a reader never finds half of a file.
 //!
 //! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the name is a link, the
 //! link stays, and what it names is replaced or made. A pipe or a device is written to.
@@ -60,7 +61,8 @@ pub(crate) fn read_or_make(
     if let Some(contents) = read(path)? {
         return Ok(contents);
     }
-    let made = draft(path, &make()).and_then(|(file, place)| Ok(file.persist_noclobber(place)?));
+    let made =
+        draft(path, &make(), true).and_then(|(file, place)| Ok(file.persist_noclobber(place)?));
     match made {
         Ok(_) => tracing::debug!(path = %path.display(), "made a new secret"),
         // Another process was faster.
@@ -95,14 +97,30 @@ fn contents(path: &Path) -> io::Result<Vec<u8>> {
 /// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
 /// were only its owner and group; otherwise, and if it is new, its owner alone.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    let is_pipe_or_device =
-        fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir());
-    let replaced = if is_pipe_or_device {
+    let replaced = if is_pipe_or_device(path) {
         os::open_to_write(path).and_then(|mut file| file.write_all(contents))
     } else {
-        draft(path, contents).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
+        draft(path, contents, true).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
     };
     replaced.map_err(|error| ServiceError::secret_file(path, error))
+}
+
+/// Writes `contents` to the file at `path`, all of it or nothing, like a secret, but anybody may read it: a new file has the
+/// mode of any new file, and one that was there keeps its own.
+///
+/// # Errors
+///
+/// The system's, which names no file.
+pub fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if is_pipe_or_device(path) {
+        return fs::write(path, contents);
+    }
+    let (file, place) = draft(path, contents, false)?;
+    Ok(file.persist(place).map(drop)?)
+}
+
+fn is_pipe_or_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir())
 }
 
 /// The error about a secret file that is not there.
@@ -112,9 +130,13 @@ pub(crate) fn missing(path: &Path) -> ServiceError {
 
 /// A new, durable file with these contents to take the place of what `path` names, and where that is. It is removed with the
 /// value.
-fn draft(path: &Path, contents: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
+fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTempFile, PathBuf)> {
     let place = behind_links(path)?;
-    let file = tempfile::Builder::new().prefix(".queens-").tempfile_in(os::folder_of(&place));
+    let mut builder = tempfile::Builder::new();
+    if !is_secret {
+        os::let_others_read(&mut builder);
+    }
+    let file = builder.prefix(".queens-").tempfile_in(os::folder_of(&place));
     // The text of the error would name the temporary file.
     let mut file = file.map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its folder is not there"),
@@ -123,7 +145,7 @@ fn draft(path: &Path, contents: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
     if let Ok(before) = fs::metadata(&place) {
         // With another group, the mode of before would let others read it.
         let is_given = os::give(file.as_file(), &before);
-        if is_given && check_mode(&before, &place).is_ok() {
+        if is_given && (!is_secret || check_mode(&before, &place).is_ok()) {
             file.as_file().set_permissions(before.permissions())?;
         }
     }

@@ -86,13 +86,32 @@ fn plain(line: &str) -> &str {
 /// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank first; `Q`, `q`, `*` or
 /// `#` is a queen and `.`, `-` or `_` an empty square, with or without spaces, commas, bars or brackets between them. A
 /// matrix has `1` for a queen and `0` for an empty square. What follows a `#` is a comment, unless the board makes sense
-/// only if it is a queen. A text that starts with anything else is read as a list of squares, which has no size.
+/// only if it is a queen. The board may have coordinates, as [`draw::text`](crate::draw::text) writes them. A text that
+/// starts with anything else is read as a list of squares, which has no size.
 fn parse_board(text: &str) -> Result<Queens, NotationError> {
+    let bare = without_coordinates(text);
+    let text = bare.as_deref().unwrap_or(text);
     let found = parse_rows(text, plain).unwrap_or_else(|| Ok((None, parse_squares(text)?)));
     if found.as_ref().is_ok_and(|(_, squares)| !squares.is_empty()) {
         return found;
     }
     parse_rows(text, str::trim).filter(Result::is_ok).unwrap_or(found)
+}
+
+/// The rows of a board that has its ranks at the left and its files below, without these, and with the signs of
+/// attacked squares as those of the others; `None` for any other text.
+fn without_coordinates(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().map(plain).filter(|line| !line.is_empty()).collect();
+    let (files, ranks) = lines.split_last()?;
+    let name = |column| Square { column, row: 0 }.to_string();
+    let names = (0..ranks.len() as u32).map(|column| name(column).trim_end_matches('1').to_owned());
+    if !files.split_whitespace().eq(names) {
+        return None;
+    }
+    let rows = ranks.iter().zip((1..=ranks.len()).rev());
+    let rows = rows.map(|(row, rank)| row.strip_prefix(&format!("{rank} ")));
+    let rows: Vec<&str> = rows.collect::<Option<_>>()?;
+    Some(rows.join("\n").replace('x', ".").replace('!', "Q"))
 }
 
 /// Whether a square with this sign in a drawn board has a queen; `None` if it is no such sign.

@@ -159,7 +159,7 @@ impl Wake for Successor {
 }
 
 #[test]
-fn the_thread_answers_until_it_fails_and_then_says_why_and_leaves_the_ledger_to_others() {
+fn the_thread_answers_until_it_ends_and_then_says_why_and_leaves_the_ledger_to_others() {
     let (_folder, path) = scratch();
     let handle = spawn(ledger_in(&path));
     let mut events = handle.events;
@@ -182,6 +182,14 @@ fn the_thread_answers_until_it_fails_and_then_says_why_and_leaves_the_ledger_to_
 
     assert!(events.blocking_recv().is_none(), "that was the last word");
     assert!(!send(range(20, 30, 1)), "it takes no more");
+
+    let (_folder, ledger) = scratch();
+    let mut handle = spawn(ledger_in(&ledger));
+    let successor = Arc::new(Successor { ledger, has_lock: OnceLock::new() });
+    let waker = Waker::from(successor.clone());
+    assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    drop(handle.requests);
+    assert!(successor.has_lock.wait(), "whoever hears that it is closed can open the ledger");
 }
 
 /// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.

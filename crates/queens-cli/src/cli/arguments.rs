@@ -43,12 +43,11 @@ pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
     let command = with_variables_that_apply(command, words);
     let mut text = String::new();
     for (group, names, others) in GROUPS {
-        let _ = writeln!(text, "{group}:");
+        let _ = writeln!(text, "{group} (also {}):", others.join(", "));
         text.extend(names.iter().map(|name| line(&command, name)));
-        let _ = writeln!(text, "  {:<12} {}\n", "also", others.join(", "));
     }
     command.help_template(format!(
-        "{{about-with-newline}}\nUsage: queens COMMAND ...\n\n{text}{TOOLS}"
+        "{{about-with-newline}}\nUsage: queens COMMAND ...\n\n{text}\n{TOOLS}"
     ))
 }
 

@@ -19,7 +19,7 @@ use clap::Args;
 use wire::v1;
 
 use super::client::{Client, CoordinatorArgs};
-use super::options::duration;
+use super::options::in_units;
 use super::show::plural;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
@@ -38,10 +38,10 @@ pub(super) struct AutoscaleArgs {
           value_parser = clap::value_parser!(u32).range(1..))]
     backlog: u32,
     /// A worker leaves after so long without work
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = seconds_from(1))]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = in_units(1_000, 1..=u64::MAX))]
     idle: u64,
     /// How long a job may take, more than 2m, such as 4h [default: as the batch system says]
-    #[arg(long, value_name = "DURATION", value_parser = seconds_from(2 * MARGIN_S + 1))]
+    #[arg(long, value_name = "DURATION", value_parser = in_units(1_000, 2 * MARGIN_S + 1..=u64::MAX))]
     time_limit: Option<u64>,
     /// Print what would be done now, and do nothing
     #[arg(long)]
@@ -51,7 +51,7 @@ pub(super) struct AutoscaleArgs {
     worker_join_file: Option<PathBuf>,
     /// How long to wait from one look at farm and queue to the next
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s",
-          value_parser = seconds_from(1))]
+          value_parser = in_units(1_000, 1..=u64::MAX))]
     every: u64,
     /// Options of sbatch for each job, such as --partition
     #[arg(last = true, value_name = "OPTION")]
@@ -65,17 +65,6 @@ const MARGIN_S: u64 = 60;
 
 /// The number of failures in a row that ends the command.
 const MOST_FAILURES: u32 = 3;
-
-/// Reads a duration of at least so many seconds, in seconds that are rounded up.
-fn seconds_from(least: u64) -> impl Fn(&str) -> anyhow::Result<u64> + Clone {
-    move |text| {
-        let given = duration(text)?;
-        let given = given.as_secs() + u64::from(given.subsec_nanos() > 0);
-        let shown = humantime::format_duration(Duration::from_secs(least));
-        anyhow::ensure!(given >= least, "give {shown} or more");
-        Ok(given)
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Demand {

@@ -13,7 +13,7 @@ use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::options::{BackendChoice, HALF, backend_choice, in_units, memory};
+use super::options::{BackendChoice, HALF, backend_choice, device_memory, in_units, memory};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
@@ -27,8 +27,8 @@ pub(super) struct BenchArgs {
     /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
     backend: Vec<BackendChoice>,
-    /// How long each of five samples takes, at least; a bare number is milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
+    /// How long each of five samples takes, at least; in milliseconds, or with a unit as in 5s
+    #[arg(long, value_name = "MS", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
     /// Counting threads of a loop that are measured at a time; a rate is of one of them
     #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS")]
@@ -38,8 +38,9 @@ pub(super) struct BenchArgs {
     #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
     memory: u64,
     /// The most memory to take of each graphics processor, as in 4GiB [default: nine tenths of it]
-    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
-    device_memory: Option<ByteSize>,
+    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY",
+          value_parser = device_memory)]
+    device_memory: Option<u64>,
     /// Only show the names of the counting loops that this processor has, slowest first, and of graphics processors
     #[arg(long)]
     list: bool,
@@ -156,7 +157,7 @@ impl Contender {
             }
             What::Device(device) => device,
         };
-        let memory = args.device_memory.map_or(device.memory / 10 * 9, |size| size.as_u64());
+        let memory = args.device_memory.unwrap_or(device.memory / 10 * 9);
         let sample = DeviceSample::new(device, args.n, memory, time)?;
         let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
             sample;

@@ -38,7 +38,7 @@ pub(super) struct CompareArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = one_of(Algorithm::ALL.map(|it| (it.name(), it, it.about()))))]
     algorithms: Vec<Algorithm>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "2s", value_parser = seconds)]
     seconds: f64,
     /// Count boards of any size by every algorithm
     ///

@@ -38,19 +38,19 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
-    /// How long a worker is to be busy with one lease; a bare number is milliseconds
-    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "10s", env = "QUEENS_LEASE_MS",
+    /// How long a worker is to be busy with one lease; in milliseconds, or with a unit as in 5s
+    #[arg(hide_short_help = true, long, value_name = "MS", default_value = "10s", env = "QUEENS_LEASE_MS",
           value_parser = in_units(1, 1..=86_400_000))]
     lease_ms: u64,
-    /// How long a lease lives without a report; a bare number is milliseconds
-    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "60s", env = "QUEENS_LEASE_TTL_MS",
+    /// How long a lease lives without a report; in milliseconds, or with a unit as in 5s
+    #[arg(hide_short_help = true, long, value_name = "MS", default_value = "60s", env = "QUEENS_LEASE_TTL_MS",
           value_parser = in_units(1, 1..=86_400_000))]
     lease_ttl_ms: u64,
     /// How long workers may take to reconnect
     ///
-    /// It begins with a restart. What they hold is leased to others afterwards. A bare number is
-    /// milliseconds.
-    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "5s", env = "QUEENS_GRACE_MS",
+    /// It begins with a restart. What they hold is leased to others afterwards. In milliseconds, or
+    /// with a unit as in 5s.
+    #[arg(hide_short_help = true, long, value_name = "MS", default_value = "5s", env = "QUEENS_GRACE_MS",
           value_parser = in_units(1, 0..=3_600_000))]
     grace_ms: u64,
     /// The most jobs that have not ended; further ones are refused

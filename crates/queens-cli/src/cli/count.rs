@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
@@ -27,7 +29,7 @@ use super::tools::PROGRAM;
 use crate::answer::{self, check_total};
 use crate::failure::{Failure, usage};
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
-use crate::{os, output, stderr};
+use crate::{output, stderr};
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -66,7 +68,7 @@ pub(super) struct CountArgs {
     ///
     /// `{shard}` in its name stands for the part, as 3-of-64 [default: nothing is kept].
     #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
+    pub(super) ledger: Option<PathBuf>,
     /// Count this part only, as in 3/64
     ///
     /// It goes into a ledger, and `queens merge` joins the parts. `auto/64` takes the part from the
@@ -188,7 +190,9 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     let (problem, memory) = (args.asked(n)?, args.counting.room.memory);
     let is_plain = args.method_args.no_mirror;
     let counted = spawn_blocking(move || local_methods::run(method, problem, memory, is_plain));
-    counted.await.map_err(anyhow::Error::from)??.print(args, n).map(Some)
+    let see = || (0.0, format!("by {}, of which no end can be foreseen", method.name()));
+    let counted = Progress::during(!args.progress.quiet, n, counted, see).await;
+    counted.map_err(anyhow::Error::from)??.print(args, n).map(Some)
 }
 
 /// Counts what no method cuts into tasks.
@@ -224,17 +228,25 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
     let threads = args.counting.room.threads();
     let begun = Instant::now();
+    let done = Arc::new(AtomicU32::new(0));
+    let counted_columns = Arc::clone(&done);
     let counted = spawn_blocking(move || {
         // The other columns have mirror images of these.
         let half = (0..n.div_ceil(2)).map(|column| {
             let first = Given::new(n, &[Square { column, row: 0 }])?;
             let counting = Counting::new(Problem::Completions(first)).backend(backend);
             let counted = counting.threads(threads.get()).run()?;
+            counted_columns.fetch_add(1, Ordering::Relaxed);
             Ok((counted.answer.count(), counted.threads))
         });
         half.collect::<anyhow::Result<(Vec<u128>, Vec<usize>)>>()
     });
-    let (half, threads) = counted.await.map_err(anyhow::Error::from)??;
+    let see = || {
+        let (done, all) = (done.load(Ordering::Relaxed), n.div_ceil(2));
+        (f64::from(done) / f64::from(all.max(1)), format!("{done} of {all} columns"))
+    };
+    let counted = Progress::during(!args.progress.quiet, n, counted, see).await;
+    let (half, threads) = counted.map_err(anyhow::Error::from)??;
     let threads = threads.into_iter().max().unwrap_or(1);
     let mirrored = half[..(n / 2) as usize].iter().rev();
     let columns: Vec<String> = half.iter().chain(mirrored).map(ToString::to_string).collect();
@@ -256,8 +268,8 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
 pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
     args.log_is_json = log_is_json;
     // The clock is read before the timer starts, so that a stop by the timer is found to be one.
-    let (begun, has_reader) = (Instant::now(), args.ledger.is_none());
-    let mut stops = stops(args.time_limit, has_reader);
+    let begun = Instant::now();
+    let mut stops = stops(args.time_limit);
     if args.are_many() && args.ledger.is_some() {
         return usage("a ledger is for one board: leave out --ledger, or give one size");
     }
@@ -274,7 +286,6 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
         let took = count(args.clone(), n, &mut stops).await.map_err(|failure| match failure {
             Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
             Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),
-            Failure::Interrupted(_) if has_reader && os::is_unread() => Failure::Unread,
             failure => failure,
         })?;
         all = Some(all.map_or(took.clone(), |before| before.and(took)));

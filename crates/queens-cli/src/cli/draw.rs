@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
+use service::write_file;
 use solve::draw::{self, Diagram};
 
 use super::queens_input::{self, QueensArgs};
@@ -66,9 +67,8 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
         FormatName::Svg => draw::svg(&diagram, args.attacks),
     };
     match &args.out {
-        Some(path) => {
-            std::fs::write(path, text).map_err(|error| Failure::output(path.display(), error))
-        }
+        Some(path) => write_file(path, text.as_bytes())
+            .map_err(|error| Failure::output(path.display(), error)),
         None => output::write(text.as_bytes()),
     }
 }

@@ -297,10 +297,10 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.client.coordinator).await?;
     if args.jobs.is_empty() {
-        return top::run(&mut client).await;
+        return top::run(&args.client.coordinator).await;
     }
+    let mut client = Client::connect(&args.client.coordinator).await?;
     let jobs = args.jobs.into_iter().map(|job| (JobId(job), None)).collect();
     follow(&mut client, jobs, args.client.json, true, args.progress).await
 }
@@ -361,6 +361,7 @@ async fn follow(
     each_change: bool,
     progress: ProgressArgs,
 ) -> Result<(), Failure> {
+    output::end_with_reader();
     let is_one = jobs.len() == 1;
     let has_bar = !progress.quiet && !json;
     for_each(jobs, async |(job, plan)| {
@@ -386,7 +387,6 @@ async fn follow(
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
-            () = output::unread() => return Err(Failure::Unread),
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} goes on; `queens watch {job}` shows it again"

@@ -10,7 +10,6 @@ use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
-use crate::os;
 use crate::output::Lines;
 
 const EXAMPLES: &str = "\
@@ -54,7 +53,7 @@ pub(super) struct ListArgs {
     orbit: bool,
     /// Print the number of each, and of its group
     ///
-    /// They stand before each placement. A group is its rotations and reflections; groups are
+    /// They are a comment, as in # 7 3. A group is its rotations and reflections; groups are
     /// numbered as they come, and one placement of each is held in memory.
     #[arg(long, conflicts_with_all = ["number", "orbit"])]
     numbered: bool,
@@ -92,18 +91,9 @@ fn list_all(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
-    const BETWEEN_LOOKS: u64 = 1 << 12;
     let mut passed = 0;
     let mut placements = args.listed()?.inspect(|_| passed += 1);
-    let mut before = number - 1;
-    // Placements take a while to pass, so it is looked at from time to time whether anybody still reads.
-    while before > BETWEEN_LOOKS && placements.nth(BETWEEN_LOOKS as usize - 1).is_some() {
-        before -= BETWEEN_LOOKS;
-        if os::is_unread() {
-            return Err(Failure::Unread);
-        }
-    }
-    let Some(placement) = placements.nth(before as usize) else {
+    let Some(placement) = placements.nth(number as usize - 1) else {
         let reason = format!("there is no placement {number}: the list ends after {passed}");
         return Err(Failure::NoPlacement(reason));
     };
@@ -166,8 +156,9 @@ impl Printer {
                 let fields = text.trim_start_matches('{');
                 format!(r#"{{"number":{number},"group":{group},{fields}"#)
             }
-            Some(group) if takes_lines => format!("{number} {group}\n{text}"),
-            Some(group) => format!("{number} {group} {text}"),
+            // As a comment, so that every command reads the placement again.
+            Some(group) if takes_lines => format!("# {number} {group}\n{text}"),
+            Some(group) => format!("{text} # {number} {group}"),
         })
     }
 }

@@ -8,7 +8,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use super::arguments::LOGS;
 use crate::os;
-use crate::progress::LOG_TARGET;
+use crate::progress::{LOG_TARGET, is_dumb};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = LOGS)]
@@ -67,7 +67,7 @@ impl LogArgs {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self.log_format {
             LogFormat::Text => {
-                let coloured = !plain && os::shows_colours();
+                let coloured = !plain && !is_dumb() && os::shows_colours();
                 let log = log.with_ansi(coloured).with_target(false);
                 registry().with(log.with_filter(filter)).init();
             }

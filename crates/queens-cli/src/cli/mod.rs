@@ -50,7 +50,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{os, stderr};
+use crate::{os, output, stderr};
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
@@ -146,7 +146,21 @@ fn started() -> Result<(), Failure> {
 }
 
 impl Command {
+    /// Whether the command may take long and has no other result than what it prints.
+    fn is_for_reader(&self) -> bool {
+        use Command::{Bench, Compare, Count, List, Plan, Reproduce, Scrub, Solve, Verify};
+        match self {
+            Count(args) => args.ledger.is_none(),
+            List(_) | Plan(_) | Solve(_) | Compare(_) | Reproduce(_) | Verify(_) | Scrub(_)
+            | Bench(_) => true,
+            _ => false,
+        }
+    }
+
     fn run(self, log_is_json: bool) -> Result<(), Failure> {
+        if self.is_for_reader() {
+            output::end_with_reader();
+        }
         match self {
             Command::Count(args) => on_one_thread(count::run(args, log_is_json)),
             Command::List(args) => list::run(&args),

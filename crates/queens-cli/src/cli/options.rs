@@ -152,8 +152,9 @@ pub(super) struct CountingArgs {
     ///
     /// It is written as in 4GiB. Counting takes what the board needs at least if that is more
     /// [default: nine tenths of it].
-    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
-    device_memory: Option<ByteSize>,
+    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY",
+          value_parser = device_memory)]
+    device_memory: Option<u64>,
 }
 
 impl CountingArgs {
@@ -204,8 +205,7 @@ impl CountingArgs {
                 Err(error) => return Err(error.into()),
             }
         }
-        let memory = self.device_memory.map(|size| size.as_u64());
-        Ok(Devices::new(tested, memory, are_required))
+        Ok(Devices::new(tested, self.device_memory, are_required))
     }
 }
 
@@ -274,6 +274,13 @@ pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
     }
 }
 
+/// Reads a duration of more than nothing.
+pub(super) fn positive_duration(text: &str) -> anyhow::Result<Duration> {
+    let given = duration(text)?;
+    ensure!(!given.is_zero(), "give more than 0s");
+    Ok(given)
+}
+
 /// The seconds of a time in the notation of a clock.
 fn of_clock(text: &str) -> Option<u64> {
     let number = |digits: &str| {
@@ -297,28 +304,34 @@ fn of_clock(text: &str) -> Option<u64> {
     minutes.checked_mul(60)?.checked_add(seconds)
 }
 
-/// Reads a duration in whole units of so many milliseconds, rounded up. A bare number counts units.
+/// Reads a duration in whole units of so many milliseconds, rounded down. A bare number counts units.
 pub(super) fn in_units(
     unit_ms: u64,
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> anyhow::Result<u64> + Clone {
     move |text| {
-        let units = match text.parse::<u64>() {
-            Ok(units) => units,
-            Err(_) => {
-                let units = duration(text)?.as_millis().div_ceil(unit_ms.into());
-                u64::try_from(units).unwrap_or(u64::MAX)
-            }
-        };
         let shown = |units: u64| {
             humantime::format_duration(Duration::from_millis(units.saturating_mul(unit_ms)))
         };
-        ensure!(
-            range.contains(&units),
-            "give a duration from {} to {}",
-            shown(*range.start()),
-            shown(*range.end())
-        );
+        let units = match text.parse::<u64>() {
+            Ok(units) => units,
+            Err(_) => {
+                let given = duration(text)?;
+                let units = given.as_millis() / u128::from(unit_ms);
+                // Less than a unit is not nothing.
+                ensure!(units > 0 || given.is_zero(), "give {} or more", shown(1));
+                u64::try_from(units).unwrap_or(u64::MAX)
+            }
+        };
+        match (*range.start(), *range.end()) {
+            (least, u64::MAX) => ensure!(units >= least, "give {} or more", shown(least)),
+            (least, most) => ensure!(
+                range.contains(&units),
+                "give a duration from {} to {}",
+                shown(least),
+                shown(most)
+            ),
+        }
         Ok(units)
     }
 }
@@ -353,9 +366,15 @@ pub(super) fn memory(text: &str) -> anyhow::Result<u64> {
         }
         None => text.parse::<ByteSize>().ok().map(|size| size.as_u64()),
     };
-    bytes.context(
-        "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
+    bytes.filter(|&bytes| bytes > 0).context(
+        "an amount of memory is a size above 0, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
     )
+}
+
+/// Reads an upper bound of a device's memory, and returns its bytes.
+pub(super) fn device_memory(text: &str) -> anyhow::Result<u64> {
+    let bytes = text.parse::<ByteSize>().ok().map(|size| size.as_u64());
+    bytes.filter(|&bytes| bytes > 0).context("give a size above 0, as in 4GiB")
 }
 
 #[cfg(test)]
@@ -401,7 +420,7 @@ mod tests {
         );
         assert_eq!(
             (of(1_000, "90"), of(1_000, "1h"), of(1_000, "1ms")),
-            (Some(90), Some(3_600), Some(1))
+            (Some(90), Some(3_600), None)
         );
         for wrong in ["0", "0s", "2m", "x", "-1", "100001"] {
             assert_eq!(of(1, wrong), None, "{wrong}");
@@ -446,7 +465,7 @@ mod tests {
         assert_eq!(read("2GiB"), Some(2 << 30));
         assert_eq!(read("12.5%"), of_all(0.125));
         assert_eq!(read(HALF), of_all(0.5));
-        for wrong in ["", "much", "%", "0%", "-5%", "101%", "NaN%", "inf%"] {
+        for wrong in ["", "much", "%", "0", "0KiB", "0%", "-5%", "101%", "NaN%", "inf%"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -42,17 +42,8 @@ impl Search {
                 counting.fetch_add(more, Ordering::Relaxed);
             });
         });
-        let mut progress = Progress::new(wants_progress, false);
-        tokio::pin!(counted);
-        let counted = loop {
-            tokio::select! {
-                counted = &mut counted => break counted,
-                () = tokio::time::sleep(progress.interval()) => {
-                    progress.show_search(n, found.load(Ordering::Relaxed), begun);
-                }
-            }
-        };
-        progress.finish();
+        let see = || (0.0, format!("{} found", found.load(Ordering::Relaxed)));
+        let counted = Progress::during(wants_progress, n, counted, see).await;
         counted.map_err(anyhow::Error::from)?;
         let total = found.load(Ordering::Relaxed).into();
         let method = if n <= Given::MAX_N { "masks" } else { "arrays" };

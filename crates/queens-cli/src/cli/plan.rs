@@ -41,7 +41,7 @@ pub(super) struct PlanArgs {
     /// Count a sample for so long; 0 for no estimate
     ///
     /// The sample yields estimates of the total and the time [default: 5s, and 45s from N = 21 on].
-    #[arg(long, value_name = "DURATION",
+    #[arg(long, value_name = "SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: Option<u64>,
     /// Estimate the time on nodes, one of which `queens bench --json` has measured
@@ -265,7 +265,7 @@ impl PlanArgs {
 
 fn watts(text: &str) -> anyhow::Result<f64> {
     let watts: f64 = text.parse()?;
-    anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give the watts of a node, as in 350");
+    anyhow::ensure!(watts.is_finite() && watts > 0.0, "give the watts of a node, as in 350");
     Ok(watts)
 }
 

@@ -71,7 +71,6 @@ pub(super) struct QueensArgs {
     /// Squares (a1 b5), columns (2 4 1 3) or a FEN
     ///
     /// The columns are those on each rank, a FEN is as in 3Q/Q3/….
-    #[arg(required_unless_present = "board")]
     queens: Vec<String>,
     /// Read the queens from this file (-: standard input)
     ///
@@ -85,6 +84,9 @@ impl QueensArgs {
     pub(super) fn text(&self) -> Result<(String, String), Failure> {
         match &self.board {
             Some(board) => text_of(board),
+            None if self.queens.is_empty() => usage(
+                "no queens are given: name them, as in a1 b5, or their file with --board FILE",
+            ),
             None => {
                 // Each of several permutations is one word.
                 let are_many = self.queens.iter().any(|word| word.contains(' '));
@@ -97,23 +99,27 @@ impl QueensArgs {
 /// The texts of the single boards of a text in any notation.
 pub(super) fn boards(text: &str) -> Vec<String> {
     match objects(text) {
-        Some(objects) => objects.iter().map(Value::to_string).collect(),
+        Some(Ok(objects)) => objects.iter().map(Value::to_string).collect(),
+        Some(Err(_)) => vec![text.into()],
         None => solve::boards(text).into_iter().map(str::to_owned).collect(),
     }
 }
 
-/// The objects of a JSON text, one after the other or in an array.
-fn objects(text: &str) -> Option<Vec<Value>> {
+/// The objects of a JSON text, one after the other or in an array; `None` if the text does not begin like one.
+fn objects(text: &str) -> Option<anyhow::Result<Vec<Value>>> {
     if !text.trim_start().trim_start_matches('[').trim_start().starts_with('{') {
         return None;
     }
     let values = Deserializer::from_str(text).into_iter::<Value>();
-    let values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
-    let flat = values.into_iter().flat_map(|value| match value {
+    let values: Result<Vec<Value>, _> = values.collect();
+    let flat = |value| match value {
         Value::Array(values) => values,
         one => vec![one],
-    });
-    Some(flat.collect())
+    };
+    Some(match values {
+        Ok(values) => Ok(values.into_iter().flat_map(flat).collect()),
+        Err(error) => Err(anyhow!("this JSON is not whole, or none ({error}); give all of it")),
+    })
 }
 
 /// A placement in the JSON that this program prints.
@@ -128,7 +134,7 @@ struct PlacementJson {
 pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Failure> {
     let queens = match objects(text) {
         // JSON has the squares, too, whose meaning is the same for both orders.
-        Some(objects) => of_json(&objects),
+        Some(objects) => objects.and_then(|objects| of_json(&objects)),
         None if by_file => solve::read_ranks(text).map_err(|_| {
             anyhow!(
                 "--by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"

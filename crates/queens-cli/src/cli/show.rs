@@ -82,10 +82,11 @@ pub(super) fn known(rate: f64) -> Option<f64> {
     (rate > 0.0).then_some(rate)
 }
 
-/// The state of a job, and whether it is audited after its end.
+/// The state of a job, whether it is audited after its end, and whether no worker counts it.
 pub(super) fn state(job: &JobView) -> String {
     match (job.state, job.audits_wanted) {
         (JobState::Done, 1..) => "done, audited".into(),
+        _ if job.is_waiting() => "waits".into(),
         (state, _) => state.to_string(),
     }
 }
@@ -95,6 +96,7 @@ fn audits(job: &JobView) -> Option<String> {
     let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
     let waiting = match job.audits_wanted {
         0 => String::new(),
+        _ if job.state == JobState::Cancelled => String::new(),
         wanted => format!(", {wanted} to be counted again by another machine or owner"),
     };
     Some(format!("{share}% of the ranges: {} counted twice alike{waiting}", job.audits_agreed))
@@ -128,7 +130,7 @@ pub(super) const SPARED: [&str; 12] = [
 
 /// The columns for ended jobs alone, and those for all others alone.
 pub(super) const ONLY_OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
-pub(super) const ONLY_OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
+pub(super) const ONLY_OF_LIVE: [&str; 5] = ["PRIORITY", "DONE", "LEFT", "WORKERS", "DISPUTED"];
 
 /// A number of something per second, or a dash if it is not known.
 pub(super) fn rate(rate: f64) -> String {

@@ -85,8 +85,8 @@ pub(super) struct SolveArgs {
     stats: bool,
     /// Give a search up after so long [default: 60s]
     ///
-    /// A bare number is seconds.
-    #[arg(long, value_name = "DURATION", value_parser = in_units(1_000, 0..=u64::MAX))]
+    /// In seconds, or with a unit as in 5m.
+    #[arg(long, value_name = "SECONDS", value_parser = in_units(1_000, 0..=u64::MAX))]
     limit_seconds: Option<u64>,
     #[command(flatten)]
     format: FormatArgs,

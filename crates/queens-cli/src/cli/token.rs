@@ -1,5 +1,6 @@
 //! `queens token`: the credentials of a coordinator.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use ledger::{Role, unix_ms};
 use serde_json::{Value, json};
@@ -42,12 +43,13 @@ struct CreateArgs {
     /// The person or group that answers for its use
     #[arg(long, value_name = "NAME", value_parser = name)]
     owner: String,
-    /// How long it is valid, in whole days, as in 90days or 1year; a bare number is days [default: for ever]
-    #[arg(long, value_name = "DURATION", value_parser = in_units(86_400_000, 1..=36_500))]
+    /// How long it is valid, in whole days, also as in 13weeks or 1year [default: for ever]
+    #[arg(long, value_name = "DAYS", value_parser = in_units(86_400_000, 1..=36_500))]
     days: Option<u64>,
     /// Print a link to the coordinator's page instead, which logs a browser in; URL is where browsers reach the coordinator
     /// [default: its own address]
-    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json")]
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json",
+          value_parser = NonEmptyStringValueParser::new())]
     login: Option<Option<String>>,
     #[command(flatten)]
     client: ClientArgs,
@@ -91,10 +93,12 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     let v1::CreateTokenResponse { token, secret } = client.given(answer)?;
     let token = token.unwrap_or_default();
     let join = client.join_string(&secret)?;
-    let own = join.as_ref().map(|join| format!("https://{}", join.address));
+    let plain = || client.endpoint.url().into();
+    let own = join.as_ref().map_or_else(plain, |join| format!("https://{}", join.address));
     let login = args.login.map(|at| {
-        let at = at.or(own).unwrap_or_else(|| client.endpoint.url().into());
-        format!("{}/login#{secret}", at.trim_end_matches('/'))
+        let at = at.unwrap_or(own);
+        let scheme = if at.contains("://") { "" } else { "https://" };
+        format!("{scheme}{}/login#{secret}", at.trim_end_matches('/'))
     });
     let join = join.map(|join| join.to_string());
     if args.client.json {

@@ -41,10 +41,12 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<()
     output::write(&script)
 }
 
-/// The command with options for names of files. The script for bash splits other names at spaces.
+/// The command with options for names of files, and others without. The script for bash splits other names at spaces.
 fn with_files(command: Command) -> Command {
     let for_files = |arg: Arg| match arg.get_value_hint() {
         ValueHint::AnyPath => arg.value_hint(ValueHint::FilePath),
+        ValueHint::Unknown if arg.get_id() == "on" => arg.value_hint(ValueHint::FilePath),
+        ValueHint::Unknown if arg.get_action().takes_values() => arg.value_hint(ValueHint::Other),
         _ => arg,
     };
     command.mut_args(for_files).mut_subcommands(with_files)

@@ -9,37 +9,36 @@ use farm::JobView;
 use tonic::Code;
 use wire::v1;
 
-use super::client::Client;
+use super::client::{Client, CoordinatorArgs};
 use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
 use crate::failure::{Failure, usage};
-use crate::progress::si;
+use crate::progress::{is_dumb, si};
 use crate::table::Table;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows the farm until the process is asked to stop. Standard output must be a terminal.
-pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
-    if !std::io::stdout().is_terminal() {
+pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
+    if !std::io::stdout().is_terminal() || is_dumb() {
         return usage(
-            "all of the farm is shown on a terminal alone: name jobs to follow, or print them once with `queens jobs`",
+            "all of the farm is shown only on a terminal that can draw again: name jobs to follow, or print them once with `queens jobs`",
         );
     }
+    let mut client = Client::connect(coordinator).await?;
     let terminal = Term::stdout();
-    let (mode, quit_typed) = quit();
-    let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
-        let (mut drawn, mut before) = (0, terminal.size());
+        let (mut drawn, mut before, mut widths) = (0, terminal.size(), Default::default());
         loop {
             let size = terminal.size();
             let jobs = client.list(false, size.0.into()).await?;
-            let workers = workers(client).await?;
+            let workers = workers(&mut client).await?;
             if size != before {
                 let _ = terminal.clear_screen();
-                (drawn, before) = (0, size);
+                (drawn, before, widths) = (0, size, Default::default());
             }
-            let text = screen(&jobs, workers.as_deref(), size, key);
+            let text = screen(&jobs, workers.as_deref(), size, &mut widths);
             // Errors are ignored: if the terminal has gone away, a signal follows.
             let _ = terminal.move_cursor_up(drawn);
             let _ = terminal.clear_to_end_of_screen();
@@ -50,7 +49,6 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     };
     tokio::select! {
         failed = shown => failed,
-        () = quit_typed => Ok(()),
         () = asked_to_stop() => Ok(()),
     }
 }
@@ -64,12 +62,13 @@ async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure
     }
 }
 
-/// The text that fits the terminal: first the jobs that have not ended, then the workers.
+/// The text that fits the terminal: first the jobs that have not ended, then the workers. The columns of both are as wide as
+/// they were before, or wider.
 fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
     (lines, columns): (u16, u16),
-    key: &str,
+    [of_jobs, of_workers]: &mut [Vec<usize>; 2],
 ) -> String {
     let columns: usize = columns.into();
     let mut all = Vec::new();
@@ -80,7 +79,7 @@ fn screen(
         format!("; workers: {}, threads: {threads}{rate}", workers.len())
     });
     all.push(format!(
-        "jobs not ended: {}{}{}; {key} ends this",
+        "jobs not ended: {}{}{}; Ctrl-C ends this",
         jobs.len(),
         if *are_more { " and more" } else { "" },
         there.unwrap_or_default()
@@ -91,7 +90,10 @@ fn screen(
     let listed: Vec<&JobView> = jobs.iter().take(most).collect();
     match &listed[..] {
         [] => all.push("no job; `queens submit N` adds one".into()),
-        _ => all.extend(show::table(&listed, &[]).lines_within(columns, &show::SPARED).0),
+        _ => {
+            let table = show::table(&listed, &show::ONLY_OF_ENDED);
+            all.extend(table.lines_within(columns, &show::SPARED, of_jobs).0);
+        }
     }
     if jobs.len() > most {
         all.push(format!("and {} more: `queens jobs`", jobs.len() - most));
@@ -102,7 +104,9 @@ fn screen(
         match workers {
             [] => all.push("no worker; `queens worker` starts one".into()),
             _ => all.extend(
-                Table::new(workers, &trust::COLUMNS).lines_within(columns, &trust::SPARED).0,
+                Table::new(workers, &trust::COLUMNS)
+                    .lines_within(columns, &trust::SPARED, of_workers)
+                    .0,
             ),
         }
     }
@@ -112,67 +116,6 @@ fn screen(
         let _ = writeln!(text, "{}", line.chars().take(columns).collect::<String>());
     }
     text
-}
-
-/// A future that completes when `q` is typed. While the first value lives, the terminal passes keys on at once and does not
-/// show them. Nothing is read if standard input is not a terminal, or belongs to another process group.
-#[cfg(unix)]
-fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
-    use std::io::Read as _;
-    use std::thread::spawn;
-
-    let (send, typed) = tokio::sync::oneshot::channel();
-    let mode = Mode::keys();
-    if mode.is_some() {
-        spawn(|| {
-            let is_quit = |byte: Result<u8, _>| byte.is_ok_and(|byte| byte == b'q');
-            if std::io::stdin().lock().bytes().any(is_quit) {
-                let _ = send.send(());
-            }
-        });
-    }
-    let quit = async {
-        if typed.await.is_err() {
-            std::future::pending().await
-        }
-    };
-    (mode, quit)
-}
-
-/// Only Ctrl-C ends it on this system.
-#[cfg(not(unix))]
-fn quit() -> (Option<()>, impl Future<Output = ()>) {
-    (None, std::future::pending())
-}
-
-/// The earlier mode of the terminal. It is restored when the value is dropped.
-#[cfg(unix)]
-struct Mode(rustix::termios::Termios);
-
-#[cfg(unix)]
-impl Mode {
-    fn keys() -> Option<Mode> {
-        use rustix::process::getpgrp;
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcsetattr};
-
-        let input = std::io::stdin();
-        let before = tcgetattr(&input).ok()?;
-        // The system stops a process that changes the terminal of another group.
-        tcgetpgrp(&input).ok().filter(|&group| group == getpgrp())?;
-        let mut keys = before.clone();
-        keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        tcsetattr(&input, OptionalActions::Now, &keys).ok()?;
-        Some(Mode(before))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Mode {
-    fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
-    }
 }
 
 #[cfg(test)]
@@ -188,7 +131,7 @@ mod tests {
             ..Default::default()
         };
         let workers: Vec<v1::Worker> = (0..100).map(worker).collect();
-        let text = screen(&(Vec::new(), true), Some(&workers), (24, 40), "q");
+        let text = screen(&(Vec::new(), true), Some(&workers), (24, 40), &mut Default::default());
         assert_eq!(text.lines().count(), 23);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("jobs not ended: 0 and more"), "{text}");

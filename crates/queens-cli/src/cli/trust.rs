@@ -2,6 +2,7 @@
 
 use bytesize::ByteSize;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use count::Variant;
 use farm::Party;
 use serde_json::json;
@@ -24,7 +25,7 @@ pub(super) struct TrustArgs {
     #[arg(long)]
     revoke: bool,
     /// The reason, for later readers of the ledger
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     reason: String,
     #[command(flatten)]
     client: ClientArgs,

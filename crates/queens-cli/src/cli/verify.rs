@@ -30,8 +30,8 @@ pub(super) struct VerifyArgs {
     sample: u32,
     /// How long the recount may take
     ///
-    /// A bare number is seconds.
-    #[arg(long, value_name = "DURATION", default_value = "60s",
+    /// In seconds, or with a unit as in 5m.
+    #[arg(long, value_name = "SECONDS", default_value = "60s",
           value_parser = in_units(1_000, 0..=u64::MAX))]
     seconds: u64,
     /// Count every range again, however long it takes

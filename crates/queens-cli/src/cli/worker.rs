@@ -9,7 +9,7 @@ use count::Variant;
 use tokio::sync::watch;
 
 use super::client::CoordinatorArgs;
-use super::options::{CountingArgs, duration, in_units, name};
+use super::options::{CountingArgs, duration, in_units, name, positive_duration};
 use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;
@@ -39,21 +39,21 @@ pub(super) struct WorkerArgs {
     #[arg(hide_short_help = true, long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     credit: u64,
-    /// How long finished parts of a range are gathered before they are reported; a bare number is
-    /// milliseconds
-    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "1s", env = "QUEENS_REPORT_MS",
+    /// How long finished parts of a range are gathered before they are reported; in milliseconds,
+    /// or with a unit as in 5s
+    #[arg(hide_short_help = true, long, value_name = "MS", default_value = "1s", env = "QUEENS_REPORT_MS",
           value_parser = in_units(1, 0..=3_600_000))]
     report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, each further time
-    /// twice as long, up to four minutes; a bare number is milliseconds
-    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s", env = "QUEENS_RESEND_MS",
+    /// twice as long, up to four minutes; in milliseconds, or with a unit as in 5s
+    #[arg(hide_short_help = true, long, value_name = "MS", default_value = "30s", env = "QUEENS_RESEND_MS",
           value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
     /// Leave after so long without work, such as 5m
     ///
     /// It counts while there is a coordinator [default: never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE", help_heading = "Draining",
-          value_parser = duration)]
+          value_parser = positive_duration)]
     exit_when_idle: Option<Duration>,
     /// Have left after so long, such as 2h
     ///
@@ -66,7 +66,7 @@ pub(super) struct WorkerArgs {
     ///
     /// The exit code is 5 then [default: never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER", help_heading = "Draining",
-          value_parser = duration)]
+          value_parser = positive_duration)]
     give_up_after: Option<Duration>,
     #[command(flatten)]
     coordinator: CoordinatorArgs,

@@ -32,6 +32,14 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("count 8 --time-limit 90", "give it as in 90s, 1h30m or 00:50:00"),
         ("plan 8 --seconds 1000000000s", "give a duration from 0s to"),
         ("coordinator --lease-ms 2days", "give a duration from 1ms to 1day"),
+        ("count 8 --memory 0", "a size above 0"),
+        ("plan 8 --device-memory 0KiB", "give a size above 0"),
+        ("plan 8 --watts 0", "give the watts"),
+        ("worker --give-up-after 0s", "give more than 0s"),
+        ("trust lab --reason=", "a value is required for '--reason"),
+        ("token create --role viewer --owner x --login=", "a value is required for '--login"),
+        ("token create --role viewer --owner x --days 1h", "give 1day or more"),
+        ("check", "no queens are given: name them, as in a1 b5, or their file with --board"),
         ("submit 8 --name caf\u{e9}", "a name has 1 to 128 visible ASCII"),
     ] {
         with(args, &[]).refusal(2, &[reason]);
@@ -141,11 +149,20 @@ fn bash_completes_names_with_spaces() {
     let script = folder.path().join("none");
     let text = run(&mut queens(&["completions", "bash"])).success();
     std::fs::write(&script, text).expect("it can be written");
-    let complete = "source ./none; COMP_WORDS=(queens count 8 --ledger my); COMP_CWORD=4; \
-                    _queens queens my --ledger; printf '%s|' \"${COMPREPLY[@]}\"";
-    let mut bash = std::process::Command::new("bash");
-    let found = run(bash.args(["--norc", "-c", complete]).current_dir(&folder)).success();
-    let mut names: Vec<&str> = found.trim_end_matches('|').split('|').collect();
-    names.sort_unstable();
-    assert_eq!(names, ["my * other.db", "my ledger.db"]);
+    // A rate is in a file, too, and a name of a job in none.
+    let files = &["my * other.db", "my ledger.db"][..];
+    for (words, offered) in
+        [("count 8 --ledger", files), ("plan 8 --on", files), ("submit 8 --name", &["my"][..])]
+    {
+        let complete = format!(
+            "source ./none; COMP_WORDS=(queens {words} my); COMP_CWORD=4; \
+             _queens queens my {}; printf '%s|' \"${{COMPREPLY[@]}}\"",
+            words.rsplit(' ').next().expect("an option")
+        );
+        let mut bash = std::process::Command::new("bash");
+        let found = run(bash.args(["--norc", "-c", &complete]).current_dir(&folder)).success();
+        let mut names: Vec<&str> = found.trim_end_matches('|').split('|').collect();
+        names.sort_unstable();
+        assert_eq!(names, offered, "{words}");
+    }
 }

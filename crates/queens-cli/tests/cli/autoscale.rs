@@ -33,7 +33,7 @@ impl Slurm {
 
     /// The command for this farm and this queue.
     fn autoscale(&self, farm: &Farm, arguments: &[&str]) -> Command {
-        let mut command = queens(&["autoscale", "slurm", "--every", "50ms", "--max-nodes", "3"]);
+        let mut command = queens(&["autoscale", "slurm", "--every", "1s", "--max-nodes", "3"]);
         let path = format!("{}:/usr/bin:/bin", self.scratch.path("").display());
         command.args(arguments).env("QUEENS_COORDINATOR", farm.url()).env("PATH", path);
         command

@@ -42,6 +42,35 @@ fn a_picture_has_all_queens_and_is_no_wider_than_a_page() {
     assert!(svg.contains("<title>Board of size 8 with queens on "), "{svg}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_is_replaced_in_one_step_and_keeps_its_links_and_its_mode() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let scratch = Scratch::new();
+    let [file, link, old, plain] =
+        ["file.txt", "link.txt", "old.txt", "plain"].map(|name| scratch.path(name));
+    let draw = |queen| run(queens(&["draw", queen, "--size", "2", "--out"]).arg(&link)).success();
+    let mode = |path| fs::metadata(path).expect("it is there").permissions().mode();
+    symlink("file.txt", &link).expect("links can be made");
+    fs::write(&plain, "").expect("it can be written");
+    draw("a1");
+    assert_eq!(mode(&file), mode(&plain));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o604)).expect("it is ours");
+    fs::hard_link(&file, &old).expect("links can be made");
+    draw("b2");
+    let text = |path| fs::read_to_string(path).expect("it is there");
+    assert_eq!(
+        (text(&old).as_str(), text(&file).as_str()),
+        ("2 . .\n1 Q .\n  a b\n", "2 . Q\n1 . .\n  a b\n")
+    );
+    assert_eq!((mode(&file) & 0o777, link.is_symlink()), (0o604, true));
+    let device = queens(&["draw", "a1", "--format", "text", "--out", "/dev/null"]).status();
+    assert!(
+        device.expect("it starts").success()
+            && !fs::metadata("/dev/null").expect("a device").is_file()
+    );
+}
+
 #[test]
 fn attacks_are_drawn_only_if_asked_for() {
     let args = ["draw", "--size", "8", "--format", "svg", "a1", "h8", "c2"];

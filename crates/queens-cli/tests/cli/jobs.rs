@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
-use crate::support::process::{Process, end_of, queens, run_into};
+use crate::support::process::{Process, end_of, queens, run_into, wait_until};
 
 #[test]
 fn sizes_that_cannot_all_be_counted_are_not_submitted() {
@@ -191,6 +191,22 @@ fn a_paused_job_rests_until_it_is_resumed() {
 }
 
 #[test]
+fn a_job_that_nobody_counts_waits_and_one_that_is_cancelled_waits_for_nothing() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.client(&["submit", "8", "--certified"]).success();
+    let worker = farm.start_worker();
+    let shown = || farm.client(&["jobs", "1"]).success();
+    wait_until("all is counted once", || shown().contains("done      100.00%"));
+    worker.stop();
+    wait_until("nobody counts", || shown().contains("state     waits"));
+    assert!(farm.client(&["jobs"]).success().contains("  waits  "));
+    assert!(shown().contains("to be counted again"), "{}", shown());
+    farm.client(&["cancel", "1"]).success();
+    assert!(!shown().contains("again"), "{}", shown());
+}
+
+#[test]
 fn a_job_gets_another_priority() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
@@ -223,6 +239,7 @@ fn a_cancelled_job_has_no_total() {
 
     let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("submitted 20") && status.contains("ended     20"), "{status}");
+    assert!(!farm.client(&["jobs"]).success().contains("DONE"), "it goes no further");
 
     farm.client(&["watch", "1"]).refusal(13, &["job 1", "cancelled", "queens submit"]);
     farm.client(&["resume", "1"]).refusal(4, &["job 1", "cancelled", "submit it again"]);

@@ -54,12 +54,25 @@ fn every_format_is_read_back_with_one_board_or_several() {
     for format in ["squares", "permutation", "columns", "fen", "board", "json"] {
         let option = if format == "json" { "--json" } else { &format!("--format={format}") };
         let print = |limit| run(&mut queens(&["list", "6", "--limit", limit, option])).success();
-        let several = run_with_input(&mut queens(&["check", "--board", "-"]), &print("4"));
-        assert_eq!(several.success(), "a placement of 6 queens (total)\n".repeat(4), "{format}");
+        let numbered = run(&mut queens(&["list", "6", "--numbered", option])).success();
+        for several in [print("4"), numbered] {
+            let several = run_with_input(&mut queens(&["check", "--board", "-"]), &several);
+            let wanted = "a placement of 6 queens (total)\n".repeat(4);
+            assert_eq!(several.success(), wanted, "{format}");
+        }
         let one = run_with_input(&mut queens(&["draw", "--board", "-"]), &print("1"));
         assert!(one.success().starts_with("6 . . . . Q .\n"), "{format}");
         let refused = run_with_input(&mut queens(&["draw", "--board", "-"]), &print("2"));
         refused.refusal(2, &["there are 2 boards: give one"]);
+    }
+    // Drawings have coordinates, whose files have two letters beyond z.
+    for n in ["1", "6", "30"] {
+        let drawn = run(&mut queens(&["solve", n, "--format", "fen"])).success();
+        let drawn = run(&mut queens(&["draw", drawn.trim(), "--attacks"])).success();
+        let checked = run_with_input(&mut queens(&["check", "--board", "-"]), &drawn);
+        assert_eq!(checked.success(), format!("a placement of {n} queens (total)\n"));
+        let counted = run_with_input(&mut queens(&["count", n, "-q", "--board", "-"]), &drawn);
+        assert_eq!(counted.success(), "1\n");
     }
     let by_file = ["list", "6", "--by-file", "--limit", "1", "--json"];
     let by_file = run(&mut queens(&by_file)).success();
@@ -73,7 +86,8 @@ fn every_format_is_read_back_with_one_board_or_several() {
 fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
     let scratch = Scratch::new();
     let file = scratch.path("board");
-    let refusals: [(&[u8], &[&str], &[&str]); 8] = [
+    let refusals: [(&[u8], &[&str], &[&str]); 9] = [
+        (b"{\"n\": 4,\n\"squares\": [\"a2\"", &[], &["this JSON is not whole"]),
         (b"...\n..\n...\n", &[], &["line 2 has 2 squares, and the board has 3 lines"]),
         (b"...\n.x.\n...\n", &[], &["line 2, square 2: `x`"]),
         (b"Q...\n....\n....\n...Q\n", &[], &["attack each other", "a4", "d1"]),
