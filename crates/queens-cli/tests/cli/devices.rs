@@ -1,8 +1,6 @@
 //! Tests of graphics processors, or of the processor itself as a device by PoCL. Without an OpenCL
 //! device, the tests that need one print that they were left out.
 
-use serde_json::Value;
-
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
@@ -39,8 +37,7 @@ fn a_count_by_a_device_says_so() {
     for (n, method, is_by_device) in [(12, "halves", true), (10, "rows", false)] {
         let n_arg = n.to_string();
         let args = ["count", &n_arg, "--method", method, "--backend", "opencl:0", "--json"];
-        let counted = run(&mut queens(&args)).success();
-        let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
+        let counted = crate::object(&run(&mut queens(&args)).success());
         assert_eq!(counted["total"], vectors::total(n).to_string());
         assert_eq!(counted["backend"] == "gpu", is_by_device, "{counted}");
     }

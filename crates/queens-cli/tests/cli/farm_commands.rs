@@ -1,8 +1,8 @@
-//! Tests of commands for several jobs and for the workers of a farm.
+//! Tests of commands for several jobs, for ended ones and for the workers of a farm.
 
-use serde_json::Value;
-
+use crate::object;
 use crate::support::Farm;
+use crate::support::process::{queens, run};
 
 #[test]
 fn several_sizes_are_several_jobs_that_can_be_followed() {
@@ -89,7 +89,32 @@ fn workers_are_listed_by_name_with_what_they_have() {
     let names = table.lines().map(|line| line.split(' ').next().unwrap_or_default());
     assert_eq!(names.collect::<Vec<_>>(), ["WORKER", "ann", "zoe"], "{table}");
     let json = farm.client(&["workers", "--json"]).success();
-    let first: Value =
-        serde_json::from_str(json.lines().next().expect("a line")).expect("it is JSON");
+    let first = object(json.lines().next().expect("a line"));
     assert_eq!((&first["threads"], &first["memory_bytes"]), (&1.into(), &2_147_483_648_u64.into()));
+}
+
+#[test]
+fn a_removed_job_is_gone_and_its_number_is_not_reused() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let worker = farm.start_worker();
+    farm.client(&["submit", "8", "--wait"]).success();
+    worker.stop();
+    let running = farm.submit(12, 2, 0).to_string();
+
+    farm.client(&["jobs", "rm", &running]).refusal(4, &["is running", "cancel it first"]);
+    farm.client(&["cancel", &running]).success();
+    let said = farm.client(&["jobs", "rm", "1", &running]).success();
+    assert!(said.contains(&format!("done, total {}", vectors::total(8))), "{said}");
+    assert!(said.contains("job 2 is removed: total N=12"), "{said}");
+    farm.client(&["jobs", "rm", "1"]).refusal(4, &["there is no job 1"]);
+    farm.client(&["jobs", "1"]).refusal(4, &["there is no job 1"]);
+    assert!(coordinator.said().contains("job removed"), "{}", coordinator.said());
+    coordinator.stop();
+
+    let _coordinator = farm.start_coordinator();
+    assert_eq!(farm.client(&["jobs", "--all", "--json"]).success(), "");
+    assert_eq!(farm.submit(8, 2, 0), 3);
+    let scrub = run(queens(&["scrub"]).arg(farm.ledger())).success();
+    assert!(scrub.contains("1 job, 0 accepted ranges"), "{scrub}");
 }

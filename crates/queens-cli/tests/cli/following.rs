@@ -9,8 +9,8 @@ use crate::support::ledger::Snapshot;
 use crate::support::process::{Outcome, Process, queens, run, wait_until};
 use crate::support::{Farm, Port, Scratch, write_private};
 
-/// A board that takes some seconds to count.
-const LONG: u32 = 16;
+/// A board that takes about a second to count.
+const LONG: u32 = 15;
 
 #[test]
 fn workers_follow_a_coordinator_to_another_port_without_loss() {
@@ -26,7 +26,7 @@ fn workers_follow_a_coordinator_to_another_port_without_loss() {
     let submit = ["submit", &LONG.to_string(), "--rows", "5"];
     let job: u64 = at(&file, &submit).success().trim().parse().expect("the job's number");
     let accepted = |snapshot: &Snapshot| snapshot.jobs[&job].accepted().len();
-    wait_until("a part of the job to be accepted", || accepted(&farm.snapshot()) > 5_000);
+    wait_until("a part of the job to be accepted", || accepted(&farm.snapshot()) > 1_000);
 
     // When the coordinator is killed and comes back on another port, while the worker continues
     coordinator.kill();

@@ -6,20 +6,7 @@ use crate::support::process::{PATIENCE, Process};
 use crate::support::{Farm, Scratch};
 
 #[test]
-fn a_probe_asks_for_liveness_or_readiness() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    for service in ["liveness", "readiness"] {
-        let answer = farm.client(&["status", "--health", service]).success();
-        assert_eq!(answer, "serving\n", "{service}");
-    }
-    let json = farm.client(&["status", "--health", "--json"]).success();
-    assert_eq!(json, "{\"status\":\"serving\"}\n");
-    farm.client(&["status", "--health", "happiness"]).usage("--health");
-}
-
-#[test]
-fn systemd_is_notified_of_readiness_and_stopping() {
+fn systemd_and_probes_are_told_of_readiness_and_stopping() {
     let scratch = Scratch::new();
     let socket = scratch.path("notify");
     let systemd = UnixDatagram::bind(&socket).expect("a socket can be made");
@@ -44,6 +31,15 @@ fn systemd_is_notified_of_readiness_and_stopping() {
     assert!(all.contains(&"STATUS=reading the ledger".into()), "{all:?}");
     assert!(all.contains(&format!("STATUS=serving on {}", farm.address())), "{all:?}");
     assert!(!all.contains(&"STOPPING=1".into()), "{all:?}");
+
+    // Probes ask for liveness or readiness.
+    for service in ["liveness", "readiness"] {
+        let answer = farm.client(&["status", "--health", service]).success();
+        assert_eq!(answer, "serving\n", "{service}");
+    }
+    let json = farm.client(&["status", "--health", "--json"]).success();
+    assert_eq!(json, "{\"status\":\"serving\"}\n");
+    farm.client(&["status", "--health", "happiness"]).usage("--health");
 
     coordinator.stop();
     reported("STOPPING=1");

@@ -84,6 +84,5 @@ fn a_process_stays_within_the_limit_of_its_control_group() {
 
     assert_eq!(planned["memory_bytes"], 150 * MIB);
     // N = 18 on as many threads as fit, with all of the memory, is not killed.
-    let counted = run(&mut group.command(&["count", "18", "--method", "halves"]));
-    assert_eq!(counted.success(), format!("{}\n", vectors::total(18)));
+    run(&mut group.command(&["count", "18", "--method", "halves"])).total(18);
 }

@@ -15,18 +15,13 @@ use crate::support::Farm;
 use crate::support::guarded::Guarded;
 use crate::support::process::Outcome;
 
-/// The output of `jobs --json` for a job.
-fn status(guarded: &Guarded, job: &str) -> Value {
-    crate::object(&guarded.client("admin", &["jobs", job, "--json"]).success())
-}
-
 #[test]
 fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");
     let (guest, _) = guarded.create("submitter", "guest");
     assert_eq!(guarded.client(&lab, &["submit", "12"]).success(), "1\n");
-    assert_eq!(status(&guarded, "1")["owner"], "lab");
+    assert_eq!(guarded.job()["owner"], "lab");
     assert!(guarded.client(&guest, &["jobs"]).success().contains("lab"), "everybody may see it");
 
     let changes = ["cancel 1", "pause 1", "resume 1", "audit 1 --all", "jobs rm 1"];
@@ -35,7 +30,7 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
         let refused = guarded.client(&guest, &args);
         refused.refusal(6, &["job 1 is \"lab\"'s", "\"guest\"'s", "an admin"]);
     }
-    let job = status(&guarded, "1");
+    let job = guarded.job();
     assert_eq!((&job["state"], &job["audit_share"]), (&"running".into(), &Value::Null));
     guarded.client(&guest, &["cancel", "7"]).refusal(4, &["no job 7"]);
 
@@ -102,7 +97,7 @@ fn a_job_beyond_the_hours_of_its_owner_waits() {
         let told = guarded.client(&lab, words).success();
         assert!(told.contains(why), "{told}");
     }
-    let waits = status(&guarded, "1")["waits_for"].clone();
+    let waits = guarded.job()["waits_for"].clone();
     assert!(waits.as_str().is_some_and(|waits| waits.starts_with(why)), "{waits}");
 
     guarded.client("admin", &["owners", "lab", "--hours", "none"]).success();
@@ -146,8 +141,7 @@ fn a_submission_with_a_key_can_be_repeated() {
     // A waiting client gets the total, even after the job has ended.
     let _worker = farm.start_worker();
     for _ in 0..2 {
-        let total = submit("nightly", &["--wait"]).success();
-        assert_eq!(total, format!("{}\n", vectors::total(10)));
+        submit("nightly", &["--wait"]).total(10);
     }
     for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
         submit("nightly", other).refusal(3, &["that of job 1", "give another name"]);

@@ -7,9 +7,11 @@ use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
-fn a_secret_of_the_group_is_read_through_kubernetes_links() {
+fn secrets_that_other_users_may_read_are_refused() {
     let farm = Farm::new("--tls", "");
-    let _coordinator = farm.start_coordinator();
+    let coordinator = farm.start_coordinator();
+
+    // The group may read a secret, also through the links of Kubernetes.
     let volume = Scratch::new();
     fs::create_dir(volume.path("..2026_11_22")).expect("it is ours");
     symlink("..2026_11_22", volume.path("..data")).expect("it is ours");
@@ -23,6 +25,14 @@ fn a_secret_of_the_group_is_read_through_kubernetes_links() {
 
     with_mode(0o440).success();
     with_mode(0o644).refusal(6, &["other users may read it", "0440"]);
+
+    coordinator.stop();
+    let keys = farm.key("join").with_file_name("");
+    for mode in [0o701, 0o705, 0o707] {
+        fs::set_permissions(&keys, PermissionsExt::from_mode(mode)).expect("it is ours");
+        let refused = run(&mut farm.coordinator_at("127.0.0.1:0"));
+        refused.refusal(6, &["other users may read it", "chmod o= "]);
+    }
 }
 
 #[test]
@@ -37,7 +47,12 @@ fn an_unusable_token_file_is_refused() {
     };
     let secret = "0123456789abcdef0123456789abcdef";
     symlink("nowhere", scratch.path("dangling")).expect("it can be made");
+    let large = file("large", "", 0o600);
+    let sparse = fs::File::options().append(true).open(&large).expect("it is there");
+    sparse.set_len(1 << 40).expect("it takes no room");
+    run(&mut queens(&["jobs", "--join-file", &large])).refusal(6, &["more than 64 KiB"]);
     let cases = [
+        (large, "more than 64 KiB"),
         (file("short", "secret", 0o600), "at least 16"),
         (file("two-lines", &format!("{secret}\n{secret}"), 0o600), "one line"),
         (file("open", secret, 0o644), "chmod o="),
@@ -50,7 +65,7 @@ fn an_unusable_token_file_is_refused() {
             farm.client(&args).refusal(6, &["cannot use the secret in", path, reason]);
         }
     }
-    for (path, reason) in &cases[..3] {
+    for (path, reason) in &cases[..4] {
         let refused = run(farm.coordinator().args(["--token-file", path, "--log", "error"]));
         refused.refusal(6, &["cannot use the secret in", path, reason]);
     }
@@ -75,30 +90,6 @@ fn white_space_around_a_secret_is_ignored() {
     let pem = fs::read_to_string(&authority).expect("it is text").replace('\n', "\r\n");
     fs::write(&authority, format!("\u{feff}{pem}")).expect("it is ours");
     let _coordinator = farm.start_coordinator();
-}
-
-#[test]
-fn a_file_that_is_larger_than_a_secret_is_not_read_into_memory() {
-    let scratch = Scratch::new();
-    let large = scratch.path("large");
-    let file = fs::File::create(&large).expect("it is ours");
-    file.set_permissions(PermissionsExt::from_mode(0o600)).expect("it is ours");
-    file.set_len(1 << 40).expect("it takes no room");
-    for option in ["--join-file", "--token-file"] {
-        run(queens(&["jobs", option]).arg(&large)).refusal(6, &["more than 64 KiB"]);
-    }
-}
-
-#[test]
-fn a_folder_of_keys_that_others_may_enter_is_refused() {
-    let farm = Farm::new("--tls", "");
-    farm.start_coordinator().stop();
-    let keys = farm.key("join").with_file_name("");
-    for mode in [0o701, 0o705, 0o707] {
-        fs::set_permissions(&keys, PermissionsExt::from_mode(mode)).expect("it is ours");
-        let refused = run(&mut farm.coordinator_at("127.0.0.1:0"));
-        refused.refusal(6, &["other users may read it", "chmod o= "]);
-    }
 }
 
 #[test]

@@ -25,11 +25,9 @@ fn parts_that_are_joined_make_the_total() {
     assert!(joined.stderr.contains("tasks are missing: the parts 3/3; count them"), "{joined:?}");
     let copy = scratch.path("copy.db");
     fs::copy(&whole, &copy).expect("it can be copied");
-    let goes_on = run(queens(&["count", "11", "--method", "rows", "--ledger"]).arg(&copy));
-    assert_eq!(goes_on.success(), format!("{}\n", vectors::total(11)));
+    run(queens(&["count", "11", "--method", "rows", "--ledger"]).arg(&copy)).total(11);
 
-    let joined = merge(&parts[2..], &whole);
-    assert_eq!(joined.success(), format!("{}\n", vectors::total(11)));
+    merge(&parts[2..], &whole).total(11);
     // If all parts are merged once more, everything is compared and nothing changes.
     let args = ["merge", "--json", "--into"];
     let again = crate::object(&run(queens(&args).arg(&whole).args(&parts)).success());
@@ -51,7 +49,7 @@ fn read_only_parts_are_joined() {
     let mut mount = Command::new("mount");
     run(mount.args(["-o", "remount,ro"]).arg(disk.path(""))).success();
     let whole = scratch.path("whole.db");
-    assert_eq!(merge(&parts, &whole).success(), format!("{}\n", vectors::total(10)));
+    merge(&parts, &whole).total(10);
     let folder = disk.path("");
     merge(std::slice::from_ref(&folder), &whole).success();
     merge(&[whole], &folder.join("new.db")).refusal(10, &["Read-only file system"]);
@@ -125,11 +123,8 @@ fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
     ledger.expect("it opens").apply(&[priority]).expect("it is written");
     assert!(!fs::read(beside("-wal")).expect("it is there").is_empty());
 
-    let joined = merge(&parts[1..], &whole);
-
-    assert_eq!(joined.success(), format!("{}\n", vectors::total(9)));
-    let again = run(queens(&["count", "9", "--rows", "3", "--ledger"]).arg(&whole));
-    assert_eq!(again.success(), format!("{}\n", vectors::total(9)));
+    merge(&parts[1..], &whole).total(9);
+    run(queens(&["count", "9", "--rows", "3", "--ledger"]).arg(&whole)).total(9);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use serde_json::Value;
 use service::Endpoint;
 use service::worker::LinkEnd;
 
-use crate::object;
 use crate::support::liar::Liar;
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
@@ -32,8 +31,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     let jobs = farm.client(&["jobs"]).success();
     assert!(jobs.contains("job 1 is suspended: the total comes to 42"), "{jobs}");
     assert!(!jobs.contains("done"), "{jobs}");
-    let job = || object(&farm.client(&["jobs", "1", "--json"]).success());
-    let suspended = job();
+    let suspended = farm.job(1);
     assert_eq!((&suspended["state"], &suspended["total"]), (&"suspended".into(), &Value::Null));
     assert!(suspended["suspended"].as_str().is_some_and(|reason| reason.contains("42")));
     for change in [&["pause", "1"][..], &["resume", "1"], &["audit", "1", "--withdraw"]] {
@@ -66,7 +64,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
         count.refusal(17, &["comes to 42", ledger]);
     }
     let _coordinator = farm.start_coordinator();
-    assert_eq!(job()["suspended"], suspended["suspended"]);
+    assert_eq!(farm.job(1)["suspended"], suspended["suspended"]);
 
     // An audit then leads to the right total.
     farm.client(&["audit", "1", "--all"]).success();
@@ -85,6 +83,6 @@ fn an_impossible_count_ends_the_session_and_changes_nothing() {
 
     let end = liar.end();
     assert!(matches!(&end, LinkEnd::Refused(_)), "{end:?}");
-    let job = object(&farm.client(&["jobs", "1", "--json"]).success());
+    let job = farm.job(1);
     assert_eq!((&job["state"], &job["tasks_done"]), (&"running".into(), &0.into()));
 }

@@ -1,9 +1,10 @@
-//! Tests of the output on a terminal while a count runs. The program `script` provides the
+//! Tests of the progress that a count shows, mostly on a terminal. The program `script` provides the
 //! terminal.
 
 use std::process::Command;
 
 use crate::support::Farm;
+use crate::support::process::{Process, queens};
 
 /// A shell command on a terminal. The shell is always the same, because some shells replace
 /// themselves by a single command, which decides who owns the terminal.
@@ -42,15 +43,15 @@ pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_queens");
 #[test]
 fn the_bar_fits_a_narrow_terminal() {
     for columns in [40, 24] {
-        let count = format!("{PROGRAM} count 17 -t 1");
+        let count = format!("{PROGRAM} count 15 --rows 5 -t 1");
         let lines = drawn(&on_a_terminal((10, columns), "xterm", &count));
-        let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=17 ")).collect();
+        let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=15 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
         assert!(bars.iter().all(|bar| bar.chars().count() <= columns as usize), "{bars:?}");
-        let total = vectors::total(17).to_string();
+        let total = vectors::total(15).to_string();
         // The line about the cost may need two lines of a narrow terminal.
         let end = lines.iter().position(|line| *line == total).expect("it has a total");
-        let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=17 ");
+        let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=15 ");
         assert!(lines[..end].iter().all(is_ours), "{columns}: {lines:?}");
         assert!(lines[end + 1].starts_with("done in "), "{lines:?}");
     }
@@ -109,4 +110,21 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     let mut rows = narrow[..5].iter().chain(&narrow[6..9]);
     assert!(rows.all(|line| line.chars().count() <= 60), "{narrow:?}");
     assert!([5, 9].iter().all(|at| narrow[*at].starts_with("without ")), "{narrow:?}");
+}
+
+#[test]
+#[ignore = "waits for half a minute: CI runs it"]
+fn progress_is_a_line_of_the_log_in_the_log_s_format() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let count = ["count", "26", "--method", "rows", "--threads", "1", "--log-format", "json"];
+    let mut counting = Process::start(&mut queens(&count), folder.path().join("log"));
+
+    counting.wait_for_line(r#""target":"progress""#);
+
+    let lines = counting.said();
+    for line in lines.lines() {
+        let event = crate::object(line);
+        let message = event["message"].as_str().expect("it says something");
+        assert!(message.starts_with("N=26  0.0%"), "{lines}");
+    }
 }

@@ -1,9 +1,10 @@
-//! Tests of TLS: which side proves what, and what is never sent in plain text.
+//! Tests of TLS and its join strings: which side proves what, what is never sent in plain text, and
+//! the join string that allows nothing but counting.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::support::process::{Outcome, Process, queens, run};
+use crate::support::process::{Outcome, queens, run};
 use crate::support::recorder::Recorder;
 use crate::support::{Farm, Scratch, assert_private, write_private};
 
@@ -15,15 +16,24 @@ fn workers_and_clients_need_only_the_join_string() {
     let join = read(&file);
     assert_private(&file);
 
-    // The join string comes from a file, an option and the environment.
-    let _worker = farm.start_worker_by(&["--join-file", text(&file)]);
-    let total = with(&file, &["submit", "10", "--wait"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
-    run(&mut queens(&["jobs", "--join", &join])).success();
+    // The join string comes from a file, an option and the environment. The address in it need not
+    // be in the certificate.
+    let recorder = Recorder::before(&farm.address());
+    let recorded = join.replace(&farm.address(), &recorder.address());
+    let _worker = farm.start_worker_by(&["--join", &recorded]);
+    with(&file, &["submit", "10", "--wait"]).total(10);
+    run(&mut queens(&["jobs", "--join", &recorded])).success();
     assert_eq!(
         run(queens(&["status", "--health"]).env("QUEENS_JOIN", &join)).success(),
         "serving\n"
     );
+
+    // Nothing that begins a connection in plain text was sent.
+    let record = recorder.record();
+    assert!(record.len() > 4_000, "it is recorded: {} bytes", record.len());
+    for readable in [secret(&join), "PRI * HTTP/2.0", "authorization"] {
+        assert!(!contains(&record, readable.as_bytes()), "{readable}");
+    }
 
     // The log names the file. Neither log nor help show the secret.
     let help = run(queens(&["jobs", "--help"]).env("QUEENS_JOIN", &join)).success();
@@ -45,13 +55,7 @@ fn a_coordinator_does_not_start_with_an_incomplete_key_folder() {
     let join = scratch.path("join");
     let option = ["--join-file", text(&join)];
     farm.start_coordinator().stop();
-    let serve = |more: &[&str]| {
-        let mut command = farm.coordinator();
-        command.args(option).args(more);
-        let mut coordinator = Process::start(&mut command, farm.new_log());
-        coordinator.wait_for_line("coordinator serves");
-        coordinator.stop();
-    };
+    let serve = |more: &[&str]| farm.serve(farm.coordinator().args(option).args(more)).stop();
     serve(&[]);
     let reported = read(&join);
     let folder = farm.key("authority.pem").parent().expect("it is in a folder").to_owned();
@@ -76,20 +80,10 @@ fn a_coordinator_does_not_start_with_an_incomplete_key_folder() {
 }
 
 #[test]
-fn no_keys_are_made_beside_a_locked_ledger() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    let refused = run(farm.coordinator_at("127.0.0.1:0").args(["--tls", "--new-keys"]));
-    refused.refusal(7, &["locked by another process"]);
-    assert!(!farm.key("authority.pem").exists() && !farm.key("token").exists());
-}
-
-#[test]
 fn a_coordinator_for_other_hosts_needs_tls_and_a_token() {
     let farm = Farm::new("", "");
     let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
-    let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
-    coordinator.wait_for_line("coordinator serves");
+    let _coordinator = farm.serve(&mut farm.coordinator_at(&anywhere));
 
     // The join string has the host's own name.
     let join = read(&farm.key("join"));
@@ -106,7 +100,7 @@ fn a_coordinator_for_other_hosts_needs_tls_and_a_token() {
 }
 
 #[test]
-fn a_coordinator_with_tls_refuses_plain_text() {
+fn plain_text_and_another_authority_are_refused() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
     let way_out = [&farm.url(), "if it serves TLS, --join-file"];
@@ -116,6 +110,15 @@ fn a_coordinator_with_tls_refuses_plain_text() {
     }
     let worker = ["worker", "--give-up-after", "1s", "--log", "error"];
     farm.client(&worker).refusal(5, &[]);
+
+    let join = read(&farm.key("join"));
+    let (head, _) = join.split_once('#').expect("it has a hash");
+    let join = format!("{head}#{}", "5e".repeat(32));
+    for command in [&["jobs"][..], &["status", "--health"], &["worker", "--log", "error"]] {
+        let args = [command, &["--join", &join]].concat();
+        let way_out = ["does not prove to be the coordinator", "get the join string"];
+        run(&mut queens(&args)).refusal(6, &way_out);
+    }
 }
 
 #[test]
@@ -135,56 +138,6 @@ fn a_join_string_is_never_used_in_plain_text() {
     assert!(!contains(&recorder.record(), secret.as_bytes()));
     let tls_handshake = [22, 3, 1];
     assert!(contains(&recorder.record(), &tls_handshake), "it asked for TLS");
-}
-
-#[test]
-fn another_authority_is_refused() {
-    let farm = Farm::new("--tls", "");
-    let _coordinator = farm.start_coordinator();
-    let join = read(&farm.key("join"));
-    let (head, _) = join.split_once('#').expect("it has a hash");
-    let join = format!("{head}#{}", "5e".repeat(32));
-
-    for command in [&["jobs"][..], &["status", "--health"], &["worker", "--log", "error"]] {
-        let args = [command, &["--join", &join]].concat();
-        let way_out = ["does not prove to be the coordinator", "get the join string"];
-        run(&mut queens(&args)).refusal(6, &way_out);
-    }
-}
-
-#[test]
-fn no_message_can_be_read_on_the_wire() {
-    let scratch = Scratch::new();
-    let token = scratch.path("token");
-    let options = format!("--token-file {}", token.display());
-    let [plain, tls] = [&options, &format!("{options} --tls")].map(|o| Farm::new(o, ""));
-
-    // Given the same token in plain text, so that its encoding is somewhere on the wire
-    let coordinator = plain.start_coordinator();
-    let recorder = Recorder::before(&plain.address());
-    let url = format!("http://{}", recorder.address());
-    run(&mut queens(&["jobs", "--coordinator", &url, "--token-file", text(&token)])).success();
-    coordinator.stop();
-    let in_plain_text = recorder.record();
-    assert!(contains(&in_plain_text, b"PRI * HTTP/2.0"), "it is recorded");
-
-    // When it is sent over TLS, through an address that is not in the certificate
-    let _coordinator = tls.start_coordinator();
-    let recorder = Recorder::before(&tls.address());
-    let join = read(&tls.key("join")).replace(&tls.address(), &recorder.address());
-    assert_eq!(secret(&join), read(&token));
-    run(&mut queens(&["jobs", "--join", &join])).success();
-    let worker = tls.start_worker_by(&["--join", &join]);
-    with(&tls.key("join"), &["submit", "8", "--wait"]).success();
-    worker.stop();
-
-    // Then the two recordings have nothing in common, and the token cannot be read.
-    let over_tls = recorder.record();
-    assert!(over_tls.len() > 4_000, "it is recorded: {} bytes", over_tls.len());
-    assert!(!contains(&over_tls, secret(&join).as_bytes()));
-    for said in in_plain_text.windows(10).filter(|said| said.iter().any(|&byte| byte != 0)) {
-        assert!(!contains(&over_tls, said), "{said:?}");
-    }
 }
 
 #[test]
@@ -208,25 +161,123 @@ fn a_token_is_required_without_tls_if_there_is_one() {
     let token = scratch.path("token");
     let farm = Farm::new(&format!("--insecure --token-file {}", token.display()), "");
     let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
-    let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
-    coordinator.wait_for_line("coordinator serves");
-
+    let mut coordinator = farm.serve(&mut farm.coordinator_at(&anywhere));
     coordinator.wait_for_line("anybody on the network can read");
     farm.client(&["jobs"]).refusal(6, &["refuses this token"]);
     farm.client(&["jobs", "--token-file", text(&token)]).success();
     assert!(!farm.key("join").exists(), "there is no join string");
 }
 
+/// A farm that writes a join string for workers into the file.
+fn farm() -> (Farm, Scratch, PathBuf) {
+    let scratch = Scratch::new();
+    let file = scratch.path("worker-join");
+    let farm = Farm::new(&format!("--tls --worker-join-file {}", text(&file)), "");
+    (farm, scratch, file)
+}
+
+#[test]
+fn a_workers_join_string_only_allows_counting() {
+    let (farm, _scratch, file) = farm();
+    let coordinator = farm.start_coordinator();
+    let join = farm.key("join");
+    assert_private(&file);
+    assert!(coordinator.said().contains(&format!("--join-file {}", file.display())));
+
+    let mut workers = [&file, &join].map(|file| farm.start_worker_by(&["--join-file", text(file)]));
+    workers.iter_mut().for_each(|worker| worker.wait_for_line("welcomes"));
+    with(&join, &["submit", "10", "--wait"]).total(10);
+    for args in [&["jobs"][..], &["submit", "8"], &["cancel", "1"], &["token", "list"]] {
+        with(&file, args).refusal(6, &["a worker's"]);
+    }
+
+    // Both join strings have the same owner, so these workers are no second opinion about each
+    // other.
+    let listed = with(&join, &["workers", "--json"]).success();
+    let owners: Vec<_> = listed.lines().map(|line| crate::object(line)["owner"].clone()).collect();
+    assert!(owners.len() == 2 && owners[0] == owners[1], "{listed}");
+
+    let refused = |args: &str| run(queens(&["coordinator"]).args(args.split(' ')));
+    refused("--worker-join-file w").usage("there is no join string without TLS");
+    refused("--worker-join-file w --insecure").usage("cannot be used");
+    refused("--tls --worker-join-file w --join-file w").usage("name two files");
+}
+
+#[test]
+fn a_workers_join_string_is_kept_until_it_is_revoked() {
+    let (farm, _scratch, file) = farm();
+    let admin = farm.key("join");
+    let coordinator = farm.start_coordinator();
+    let first = read(&file);
+    coordinator.stop();
+
+    // A restart writes the same string, and makes no further credential.
+    let coordinator = farm.start_coordinator();
+    assert_eq!(read(&file), first);
+    let credentials = with(&admin, &["token", "list", "--json"]).success();
+    assert_eq!(credentials.lines().count(), 2, "with the coordinator's own: {credentials}");
+
+    with(&admin, &["token", "revoke", "1"]).success();
+    let refused = farm.start_worker_by(&["--join-file", text(&file)]).wait();
+    assert_eq!(refused.code(), Some(6));
+    coordinator.stop();
+    let key = farm.key("worker");
+    let way_out = [text(&key), "token 1", "revoked", "remove the file"];
+    run(farm.coordinator().args(["--log", "error"])).refusal(6, &way_out);
+
+    // The advice of the message works, and the old string stays revoked.
+    fs::remove_file(&key).expect("it is there");
+    let _coordinator = farm.start_coordinator();
+    let second = read(&file);
+    farm.start_worker_by(&["--join-file", text(&file)]).wait_for_line("welcomes");
+    let refused = farm.start_worker_by(&["--join", &first]).wait();
+    assert_eq!(refused.code(), Some(6), "{second}");
+}
+
+#[test]
+fn the_farms_own_token_is_replaced_while_it_serves() {
+    let farm = Farm::new("--tls", "");
+    let mut coordinator = farm.start_coordinator();
+    let join = farm.key("join");
+    let old = read(&join);
+    let listed = with(&join, &["token", "list", "--json"]).success();
+    assert!(listed.contains(r#""token":"0""#) && listed.contains(r#""admin""#), "{listed}");
+    // Given: a worker that reads the file, and a worker that was started with the string from the
+    // file.
+    let mut follows = farm.start_worker_by(&["--join-file", text(&join)]);
+    let mut stays = farm.start_worker_by(&["--join", &old]);
+    [&mut follows, &mut stays].into_iter().for_each(|worker| worker.wait_for_line("welcomes"));
+
+    with(&join, &["token", "revoke", "0"]).success();
+
+    // Then the old token is refused, and the sessions that it began have ended.
+    run(&mut queens(&["jobs", "--join", &old])).refusal(6, &["refuses this token"]);
+    assert_eq!(stays.wait().code(), Some(6));
+    let new = read(&join);
+    assert_ne!(new, old);
+    let token = format!("//{}@", read(&farm.key("token")));
+    assert!(new.contains(&token), "both files have the new one");
+    let total = with(&join, &["submit", "10", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)), "the other worker has come back");
+    assert!(coordinator.is_running());
+
+    // A restarted coordinator has the new token.
+    coordinator.stop();
+    let _coordinator = farm.start_coordinator();
+    with(&join, &["jobs"]).success();
+    run(&mut queens(&["jobs", "--join", &old])).refusal(6, &["refuses this token"]);
+}
+
 /// Runs a client command with a join file.
-pub(crate) fn with(join_file: &Path, args: &[&str]) -> Outcome {
+fn with(join_file: &Path, args: &[&str]) -> Outcome {
     run(&mut queens(&[args, &["--join-file", text(join_file)]].concat()))
 }
 
-pub(crate) fn read(file: &Path) -> String {
+fn read(file: &Path) -> String {
     fs::read_to_string(file).expect("it was written").trim().into()
 }
 
-pub(crate) fn text(path: &Path) -> &str {
+fn text(path: &Path) -> &str {
     path.to_str().expect("the path is text")
 }
 

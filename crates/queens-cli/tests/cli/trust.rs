@@ -1,13 +1,12 @@
 //! Tests of results that others check: audits by other workers, and bundles for strangers.
 
 use std::fs;
-use std::path::PathBuf;
 
 use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::object;
-use crate::support::process::{Outcome, queens, run, wait_until};
+use crate::support::process::{queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -18,7 +17,7 @@ fn a_certified_job_ends_when_two_workers_have_counted_it() {
     farm.client(&["submit", "11", "--certified"]).success();
 
     wait_until("all of it is counted once", || {
-        let job = status(&farm);
+        let job = farm.job(1);
         job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
     });
     let args = farm.client(&["jobs", "1"]).success();
@@ -26,8 +25,8 @@ fn a_certified_job_ends_when_two_workers_have_counted_it() {
     assert!(args.contains("`queens audit 1 --withdraw`"), "{args}");
 
     let _second = farm.start_worker();
-    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(11)));
-    let job = status(&farm);
+    farm.client(&["watch", "1"]).total(11);
+    let job = farm.job(1);
     assert_eq!((&job["audits_wanted"], &job["audit_share"]), (&0.into(), &1.0.into()));
     let same = "SELECT count(*) FROM ranges r LEFT JOIN audits a ON a.job = r.job AND a.first = r.first \
                 WHERE a.first IS NULL OR a.worker = r.worker OR a.kernel = r.kernel \
@@ -47,14 +46,14 @@ fn a_done_job_can_be_audited_by_search() {
 
     assert!(said.contains("queens jobs 1"), "{said}");
     wait_until("all of it is counted again", || {
-        let job = status(&farm);
+        let job = farm.job(1);
         assert_eq!(job["total"], vectors::total(12).to_string(), "{job}");
         job["audits_wanted"] == 0
     });
     let searched = "SELECT count(*) FROM audits WHERE kernel <> 'search'";
     assert_eq!(number(&farm, searched), 0);
     assert!(number(&farm, "SELECT count(*) FROM audits") > 0);
-    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(12)));
+    farm.client(&["watch", "1"]).total(12);
 }
 
 #[test]
@@ -70,7 +69,7 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let helps = ["a worker on another machine", "no machine checks itself", "--withdraw"];
     assert!(helps.iter().all(|help| said.contains(help)), "{said}");
     // The job stays done in every output.
-    let job = status(&farm);
+    let job = farm.job(1);
     assert_eq!(
         (&job["state"], &job["total"]),
         (&"done".into(), &vectors::total(11).to_string().into())
@@ -85,33 +84,44 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
 
     // An audit of no ranges withdraws nothing, and names the command that does.
     farm.client(&["audit", "1", "--fraction", "0%"]).refusal(2, &["of nothing", "--withdraw"]);
-    assert_eq!(status(&farm)["audits_wanted"], job["audits_wanted"]);
+    assert_eq!(farm.job(1)["audits_wanted"], job["audits_wanted"]);
     let said = farm.client(&["audit", "1", "--withdraw"]).success();
     assert!(said.contains("nothing is counted again any more"), "{said}");
-    let job = status(&farm);
+    let job = farm.job(1);
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
-    farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used with");
-}
 
-#[test]
-fn audits_that_make_no_sense_are_refused() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
+    // Other audits make no sense.
     farm.client(&["audit", "7"]).refusal(4, &["no job 7", "queens jobs"]);
-    let job = farm.submit(12, 3, 0).to_string();
-    farm.client(&["cancel", &job]).success();
-    farm.client(&["audit", &job]).refusal(4, &["cancelled"]);
-    farm.client(&["audit", &job, "--fraction", "2"]).usage("between 0 and 1");
-    farm.client(&["audit", &job, "--fraction", "some"]).usage("between 0 and 1");
-    farm.client(&["audit", &job, "--all", "--fraction", "1"]).usage("cannot be used with");
-    farm.client(&["submit", "8", "--certified", "--audit", "0.1"]).usage("cannot be used with");
+    farm.submit(18, 3, 0);
+    farm.client(&["cancel", "2"]).success();
+    farm.client(&["audit", "2"]).refusal(4, &["cancelled"]);
+    for (args, reason) in [
+        ("audit 1 --withdraw --all", "cannot be used with"),
+        ("audit 1 --all --fraction 1", "cannot be used with"),
+        ("submit 8 --certified --audit 0.1", "cannot be used with"),
+        ("audit 1 --fraction some", "between 0 and 1"),
+    ] {
+        farm.client(&args.split(' ').collect::<Vec<_>>()).usage(reason);
+    }
 }
 
 #[test]
-fn a_bundle_is_checked_without_a_coordinator() {
-    let bundle = Bundle::of_an_audited_job();
+fn a_bundle_is_checked_without_a_coordinator_and_refused_if_it_was_changed() {
+    // Given a bundle of a certified count of N = 10, exported while the coordinator runs
+    let farm = Farm::new("", "--report-ms 0");
+    let coordinator = farm.start_coordinator();
+    let workers = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["submit", "10", "--rows", "3", "--certified", "--wait"]).success();
+    let scratch = Scratch::new();
+    let [bundle, ledger, nowhere] =
+        [scratch.path("ten.bundle"), farm.ledger().into(), scratch.path("no/such/file")]
+            .map(|path| path.display().to_string());
+    let said = run(&mut queens(&["export", "1", &bundle, "--ledger", &ledger])).success();
+    assert!(said.contains("second counts"), "{said}");
+    drop((workers, coordinator));
 
-    let shown = bundle.verify(&["--all"]).success();
+    let verify = |args: &[&str]| run(queens(&["verify", &bundle]).args(args));
+    let shown = verify(&["--all"]).success();
 
     for text in [
         &format!("total     {}\n", vectors::total(10)),
@@ -121,7 +131,7 @@ fn a_bundle_is_checked_without_a_coordinator() {
     ] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
-    let sample = object(&bundle.verify(&["--sample", "1", "--seed", "5", "--json"]).success());
+    let sample = object(&verify(&["--sample", "1", "--seed", "5", "--json"]).success());
     let total = Value::from(vectors::total(10).to_string());
     assert_eq!((&sample["total"], &sample["method"]), (&total, &"rows".into()));
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
@@ -134,22 +144,18 @@ fn a_bundle_is_checked_without_a_coordinator() {
     assert_eq!(sample["wrong_share_of_total_at_most"], 0.95, "one draw says little");
     assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
 
-    let by_reference = bundle.verify(&["--backend", "reference", "--seed", "1", "--json"]);
+    let by_reference = verify(&["--backend", "reference", "--seed", "1", "--json"]);
     assert_eq!(object(&by_reference.success())["recounted_by"], "reference");
-    let search = bundle.verify(&["--backend", "search"]);
+    let search = verify(&["--backend", "search"]);
     search.refusal(2, &["--backend search is for bundles by halves"]);
-    bundle.verify(&["--backend", "gpu"]).usage("--backend");
-}
+    verify(&["--backend", "gpu"]).usage("--backend");
 
-/// `verify/corpus` has a bundle for each kind of damage. These are those that it lacks, and texts
-/// that a terminal must not obey.
-#[test]
-fn changed_and_missing_bundles_are_refused() {
-    let bundle = Bundle::of_an_audited_job();
-    let text = fs::read_to_string(bundle.path()).expect("it is there");
+    // `verify/corpus` has a bundle for each kind of damage. These are those that it lacks, and
+    // texts that a terminal must not obey.
+    let text = fs::read_to_string(&bundle).expect("it is there");
     let author = text.lines().nth(2).expect("it follows the header and a policy");
     let changed = |text: String| {
-        let copy = bundle.scratch.new_file("bundle");
+        let copy = scratch.new_file("bundle");
         fs::write(&copy, text).expect("it can be written");
         run(queens(&["verify", "--seconds", "0"]).arg(copy))
     };
@@ -177,52 +183,66 @@ fn changed_and_missing_bundles_are_refused() {
     newer.refusal(12, &["cannot tell whether", "its version is 7", "use the version"]);
     run(&mut queens(&["verify", "Cargo.toml"])).refusal(16, &["it is not a bundle"]);
 
-    let nowhere = bundle.scratch.path("no/such/file").display().to_string();
-    let ledger = bundle.farm.ledger().display().to_string();
     for (args, code, reason) in [
-        (&["export", "1", bundle.path(), "--ledger", &ledger][..], 10, "is there already"),
+        (&["export", "1", &bundle, "--ledger", &ledger][..], 10, "is there already"),
         (&["export", "2", "other", "--ledger", &ledger], 4, "no job 2"),
         (&["export", "1", "other", "--ledger", &nowhere], 10, "cannot open"),
         (&["verify", &nowhere], 2, "cannot read the bundle"),
+        // It is a file, and its first page is not mapped.
+        #[cfg(target_os = "linux")]
+        (&["verify", "/proc/self/mem"], 2, "cannot read the bundle"),
     ] {
         run(&mut queens(args)).refusal(code, &[reason]);
     }
 }
 
-/// A bundle of a certified count of N = 10, beside its farm.
-struct Bundle {
-    farm: Farm,
-    scratch: Scratch,
-    path: PathBuf,
-}
+/// This follows task counts from the counting thread to a stranger's verifier, through workers, the
+/// coordinator and its ledger.
+#[test]
+fn the_evidence_of_a_farm_has_task_counts_of_halves() {
+    // Given a certified job of a coordinator that was killed since
+    let farm = Farm::new("", "--report-ms 0");
+    let coordinator = farm.start_coordinator();
+    let _workers = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["submit", "11", "--method", "halves", "--certified", "--wait"]).success();
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    let scratch = Scratch::new();
+    let [far, small, near] = ["far", "small.gz", "near"].map(|name| scratch.path(name));
+    let [far, small, near] = [&far, &small, &near].map(|path| path.to_str().expect("it is text"));
 
-impl Bundle {
-    fn of_an_audited_job() -> Bundle {
-        let farm = Farm::new("", "--report-ms 0");
-        let coordinator = farm.start_coordinator();
-        let workers = [farm.start_worker(), farm.start_worker()];
-        farm.client(&["submit", "10", "--rows", "3", "--certified", "--wait"]).success();
-        let scratch = Scratch::new();
-        let path = scratch.path("ten.bundle");
-        // The export works while the coordinator runs.
-        let args = ["export", "1", path.to_str().expect("it is text"), "--ledger"];
-        let said = run(queens(&args).arg(farm.ledger())).success();
-        assert!(said.contains("second counts"), "{said}");
-        drop((workers, coordinator));
-        Bundle { farm, scratch, path }
+    let said = farm.client(&["export", "1", far]).success();
+    farm.client(&["export", "1", small]).success();
+
+    // Then the bundles hold, and have the counts of all tasks.
+    assert!(said.contains("ranges") && said.contains("name"), "{said}");
+    for bundle in [far, small] {
+        let verified = run(&mut queens(&["verify", bundle, "--all"]));
+        assert!(verified.stderr.starts_with("counts every range again"), "{}", verified.stderr);
+        let text = verified.success();
+        assert!(text.starts_with(&format!("total     {}", vectors::total(11))), "{text}");
+        assert!(text.contains("\ntasks     "), "{text}");
     }
+    let exact = run(&mut queens(&["verify", far, "--all", "--json"])).success();
+    let exact = object(&exact);
+    let tasks = farm.snapshot().jobs[&1].tasks;
+    assert_eq!((&exact["tasks_reported"], &exact["is_exact"]), (&tasks.into(), &true.into()));
+    let sampled = run(&mut queens(&["verify", far, "--seconds", "2m"])).stderr;
+    assert!(sampled.contains("for 2m 00s at most (--seconds), on "), "{sampled}");
+    // A verifier that cannot count says nothing against the bundle.
+    let small = run(&mut queens(&["verify", far, "--memory", "1KiB"]));
+    assert_eq!((small.code, small.stdout.as_str()), (Some(3), ""), "{}", small.stderr);
+    assert!(small.stderr.contains("allow more with --memory"), "{}", small.stderr);
 
-    fn path(&self) -> &str {
-        self.path.to_str().expect("it is text")
-    }
-
-    fn verify(&self, args: &[&str]) -> Outcome {
-        run(queens(&["verify", self.path()]).args(args))
-    }
-}
-
-fn status(farm: &Farm) -> Value {
-    object(&farm.client(&["jobs", "1", "--json"]).success())
+    // The lines are the same as from the ledger itself. Only the time in the header differs.
+    run(queens(&["export", "1", near, "--ledger"]).arg(farm.ledger())).success();
+    let lines = |path: &str| -> Vec<String> {
+        let text = fs::read_to_string(path).expect("it is there");
+        text.lines().skip(1).map(String::from).collect()
+    };
+    assert_eq!(lines(far), lines(near));
+    farm.client(&["export", "1", far]).refusal(10, &["is there already"]);
+    farm.client(&["export", "7", "other"]).refusal(4, &["no job 7"]);
 }
 
 fn number(farm: &Farm, query: &str) -> i64 {

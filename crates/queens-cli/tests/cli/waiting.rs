@@ -1,4 +1,4 @@
-//! Tests of jobs without workers, and of the messages about them.
+//! Tests of jobs that wait for a worker, and of the messages about them.
 
 use crate::support::Farm;
 use crate::support::process::{Process, queens, wait_until};
@@ -39,7 +39,64 @@ fn a_job_without_workers_names_what_it_waits_for() {
     let mut watch = watch(&["watch", "2", "--json"]);
     watch.wait_for_line(&reported);
     farm.client(&["pause", &behind.to_string()]).success();
-    watch.wait_for_line("job 2 waits for `queens resume 2`");
+    watch.wait_for_line("`queens resume 2`: it is paused");
     assert!(!watch.said().contains("job 2 waits for job 1"), "{}", watch.said());
     assert!(status(behind).contains("`queens resume 2`: it is paused"), "{}", status(behind));
+}
+
+#[test]
+fn a_job_waits_for_a_worker_that_has_the_memory() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let mut small = farm.start_worker_with("--memory 1MiB");
+    farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
+
+    // The worker counts another job meanwhile, also when the coordinator was restarted.
+    let count_another_job = || {
+        farm.client(&["submit", "10", "--method", "rows", "--wait"]).total(10);
+        let status = farm.client(&["jobs", "1"]).success();
+        assert!(status.contains("it waits for a worker with"), "{status}");
+    };
+    count_another_job();
+    let jobs = farm.client(&["jobs"]).success();
+    assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
+    assert!(!jobs.contains("job 2 waits"), "{jobs}");
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    count_another_job();
+    assert!(small.is_running(), "{}", small.said());
+
+    let _large = farm.start_worker_with("--memory 100MiB");
+    farm.client(&["watch", "1"]).total(14);
+}
+
+#[test]
+fn a_task_that_kills_workers_is_named_and_can_be_resumed() {
+    // Given: a job of one task that takes a while.
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    farm.submit(16, 0, 0);
+
+    // When three workers are killed while they count it
+    for _ in 0..3 {
+        let worker = farm.start_worker();
+        wait_until("the worker to have the task", || farm.job(1)["workers"] == 1);
+        worker.kill();
+        wait_until("the coordinator to notice", || farm.job(1)["workers"] == 0);
+    }
+
+    // Then the coordinator reports it, and does not lease it again.
+    coordinator.wait_for_line("it is not leased any more");
+    let _worker = farm.start_worker();
+    wait_until("the worker to be there", || farm.job(1)["able_workers"] == 1);
+    let failed = farm.job(1);
+    assert_eq!((&failed["failed"], &failed["workers"]), (&1.into(), &0.into()));
+    let status = farm.client(&["jobs", "1"]).success();
+    assert!(status.contains("leases no more of 1 task (0)"), "{status}");
+    assert!(status.contains("`queens resume 1`"), "{status}");
+
+    // And when a client resumes the job, it is leased again.
+    farm.client(&["resume", "1"]).success();
+    wait_until("a worker to have the task", || farm.job(1)["workers"] == 1);
+    assert_eq!(farm.job(1)["failed"], 0);
 }

@@ -9,7 +9,7 @@ use super::{Farm, Scratch, write_private};
 pub(crate) struct Guarded {
     pub(crate) farm: Farm,
     pub(crate) scratch: Scratch,
-    _coordinator: Process,
+    pub(crate) coordinator: Process,
 }
 
 impl Guarded {
@@ -23,7 +23,7 @@ impl Guarded {
         let option = format!("--token-file {} {options}", scratch.path("admin").display());
         let farm = Farm::new(&option, "--report-ms 0");
         let coordinator = farm.start_coordinator();
-        Guarded { farm, scratch, _coordinator: coordinator }
+        Guarded { farm, scratch, coordinator }
     }
 
     /// Runs a client command with the token in a file.
@@ -51,6 +51,7 @@ impl Guarded {
         self.farm.start_worker_with(&format!("--token-file {}", self.scratch.path(token).display()))
     }
 
+    /// Job 1, as `queens jobs --json` prints it.
     pub(crate) fn job(&self) -> serde_json::Value {
         let text = self.client("admin", &["jobs", "1", "--json"]).success();
         serde_json::from_str(&text).expect("it is JSON")

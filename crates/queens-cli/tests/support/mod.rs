@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ledger::Snapshot;
 use process::{Process, queens};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A farm with one coordinator, in a directory of its own that is removed with this value.
@@ -61,7 +62,12 @@ impl Farm {
 
     /// Starts the coordinator and waits until it serves.
     pub(crate) fn start_coordinator(&self) -> Process {
-        let mut coordinator = Process::start(&mut self.coordinator(), self.new_log());
+        self.serve(&mut self.coordinator())
+    }
+
+    /// Starts a coordinator by this command, and waits until it serves.
+    pub(crate) fn serve(&self, coordinator: &mut Command) -> Process {
+        let mut coordinator = Process::start(coordinator, self.new_log());
         coordinator.wait_for_line("coordinator serves");
         coordinator
     }
@@ -110,6 +116,12 @@ impl Farm {
         let [n, rows, priority] = [n.to_string(), rows.to_string(), priority.to_string()];
         let submitted = self.client(&["submit", &n, "--rows", &rows, "--priority", &priority]);
         submitted.success().trim().parse().expect("the job's number")
+    }
+
+    /// A job as `queens jobs --json` prints it.
+    pub(crate) fn job(&self, job: u64) -> Value {
+        let text = self.client(&["jobs", &job.to_string(), "--json"]).success();
+        serde_json::from_str(&text).expect("it is JSON")
     }
 
     /// Reads the ledger as it is now.

@@ -1,0 +1,96 @@
+//! Tests of `queens compare` and `queens reproduce`: the algorithms and the figures of the literature.
+
+use literature::compare::Algorithm;
+use serde_json::Value;
+use vectors::figures;
+
+use crate::support::process::{Outcome, queens, run};
+
+fn compare(args: &[&str]) -> Outcome {
+    run(queens(&["compare"]).args(args))
+}
+
+/// The objects that a comparison with these arguments prints.
+fn objects(args: &[&str]) -> Vec<Value> {
+    let text = compare(&[args, &["--json"]].concat()).success();
+    text.lines().map(crate::object).collect()
+}
+
+#[test]
+fn each_algorithm_has_a_line_with_its_total_and_nodes() {
+    let lines = objects(&["4..5", "--seconds", "60s"]);
+    let boards = [4, 5].into_iter().flat_map(|n| Algorithm::ALL.map(|algorithm| (n, algorithm)));
+    assert_eq!(lines.len(), 2 * Algorithm::ALL.len());
+    for (line, (n, algorithm)) in lines.iter().zip(boards) {
+        assert_eq!((&line["n"], &line["algorithm"]), (&n.into(), &algorithm.name().into()));
+        assert_eq!(line["total"], vectors::total(n).to_string(), "{line}");
+        assert!(line["seconds"].is_f64() && line["left_out"].is_null(), "{line}");
+    }
+    let eight = objects(&["8", "--algorithms", "arrays,halves"]);
+    assert_eq!([&eight[0]["nodes"], &eight[1]["nodes"]], [&2056.into(), &Value::Null]);
+
+    let table = compare(&["3"]).success();
+    let (head, lines) = table.split_once('\n').expect("a head");
+    assert!(head.contains("algorithm") && head.contains("nodes/solution"), "{table}");
+    assert_eq!(lines.lines().count(), Algorithm::ALL.len());
+    let halves = lines.lines().find(|line| line.contains("halves ")).expect("it is there");
+    assert!(halves.ends_with("no such cut"), "{table}");
+}
+
+#[test]
+fn each_omission_has_its_reason() {
+    for (args, reason) in [
+        ("17 --algorithms direct", "left out without --all"),
+        ("7..8 --algorithms masks --seconds 0", "left out by --seconds"),
+        ("12 --algorithms states --memory 1MiB --all", "left out by --memory"),
+    ] {
+        let lines = objects(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!(lines.last().expect("a line")["left_out"], reason, "{args}");
+    }
+    compare(&["8", "--algorithms", "fastest"]).usage("--algorithms");
+    compare(&["8", "--seconds=-1"]).usage("--seconds");
+}
+
+#[test]
+fn every_quick_exact_figure_agrees_or_has_a_reason() {
+    let lines = run(&mut queens(&["reproduce", "--quick", "--json"])).success();
+    let lines: Vec<_> = lines.lines().map(crate::object).collect();
+    let quick = figures().iter().filter(|figure| !figure.slow);
+    assert_eq!(lines.len(), quick.clone().count());
+    for (line, figure) in lines.iter().zip(quick) {
+        assert_eq!(line["figure"], figure.name);
+        let is_exact = figure.within.is_none();
+        assert_eq!(line["exact"], is_exact);
+        let verdict = line["verdict"].as_str().expect("a verdict");
+        if is_exact && figure.ours.is_none() {
+            assert_eq!(verdict, "agrees", "{line}");
+        }
+        assert!(verdict == "agrees" || line["reason"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn one_subject_is_written_as_a_table() {
+    let outcome = run(&mut queens(&["reproduce", "--only", "forced,list/87"]));
+    assert!(outcome.stderr.contains("7 figures: 7 agree"), "{}", outcome.stderr);
+    let table = outcome.success();
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert!(rows.any(|row| row == ["forced/lines", "592", "592", "agrees"]), "{table}");
+    run(&mut queens(&["reproduce", "--only", "force"])).refusal(2, &["force", "mod12, completion"]);
+}
+
+#[test]
+fn the_page_in_docs_has_every_figure_as_it_is_now() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/REPRODUCED.md");
+    let page = std::fs::read_to_string(page).expect("it is in the repository");
+    let mut rows = page.lines().filter(|line| line.starts_with("| ") && line.contains('/'));
+    for figure in figures() {
+        let begins = format!("| {} | {} | {} | ", figure.name, figure.claim, figure.source);
+        let row = rows.next().unwrap_or_default();
+        assert!(
+            row.starts_with(&begins),
+            "`tools/reproduced.py target/release/queens` writes the page anew: {begins} is not {row}"
+        );
+        assert!(row.contains(&format!("{} | ", figure.says)), "{row}");
+    }
+}
