@@ -8,8 +8,8 @@ use farm::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+use testkit::Random;
 
-use crate::fair::shuffle;
 use crate::stage::{checked_count, hello, kernel, plan, range};
 
 fn connected() -> Agent {
@@ -327,7 +327,7 @@ proptest! {
             starts.filter_map(move |start| Range::new(start, (start + most).min(range.end())))
         };
         let mut parts: Vec<Range> = split(tasks, &cuts).into_iter().flat_map(pieces).collect();
-        shuffle(&mut parts, order);
+        Random::new(order).shuffle(&mut parts);
         let (mut agent, lease) = (connected(), lease(1, 1, tasks, false));
         agent.leased(lease);
         let mut sent = Vec::new();

@@ -1,8 +1,8 @@
 //! Tests of audits: another worker counts accepted ranges again with another kernel.
 
 use farm::{
-    AuditPolicy, AuditScope, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
-    Refusal, Report, RequestId, SessionId, Verdict, WorkerMessage,
+    AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand, Refusal,
+    Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -25,34 +25,6 @@ fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refu
 
 fn confirmations(stage: &Stage) -> usize {
     stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Confirm(..))).count()
-}
-
-#[test]
-fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
-    let (mut stage, job) = counted();
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
-
-    let two = stage.join("w2", 10);
-    let lease = stage.last_lease(two);
-    let unlike = kernel("portable");
-    assert_eq!((lease.range, lease.recount.map(|r| r.unlike)), (range(0, 4), Some(unlike)));
-    let verdict = recount(&mut stage, two, lease, "search");
-
-    assert_eq!(verdict, Some(Verdict::Agreed));
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-}
-
-#[test]
-fn no_worker_audits_its_own_count() {
-    let (mut stage, job) = counted();
-    stage.act(Event::Said(SessionId(1), WorkerMessage::Credit(100)));
-    assert!(stage.leases(SessionId(1)).is_empty());
-
-    // Another kernel does not help if the count was not asked for.
-    let again = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
-    assert_eq!(stage.report(SessionId(1), again), Some(Verdict::Agreed));
-
-    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
 }
 
 #[test]
@@ -129,38 +101,6 @@ fn an_owner_that_contradicts_unasked_is_not_asked() {
         stage.report_as_is(liar, proven(lie.clone(), "rack8"));
     }
     assert_eq!((audits(&stage, job), doubts(&stage)), ((0, 1), 2));
-}
-
-#[test]
-fn a_later_audit_keeps_the_demand_for_other_owners() {
-    let (mut stage, job) = counted();
-    for across in [AuditScope::Owners, AuditScope::Machines] {
-        ask(&mut stage, job, AuditPolicy { across, ..AUDIT_ALL }).expect("it runs");
-    }
-
-    let same = stage.join("w2", 10);
-
-    assert_eq!(stage.leases(same), []);
-    stage.restart();
-    let same = stage.join("w2", 10);
-    assert_eq!(stage.leases(same), []);
-}
-
-#[test]
-fn an_unasked_count_confirms_nothing_but_its_worker_may_be_asked() {
-    let (mut stage, job) = counted();
-    let two = stage.join("w2", 0);
-    for name in ["avx512", "portable"] {
-        let unasked = Report { kernel: kernel(name), ..report(job, plan(4), range(0, 4)) };
-        assert_eq!(stage.report(two, unasked), Some(Verdict::Agreed));
-        assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
-    }
-
-    stage.act(Event::Said(two, WorkerMessage::Credit(10)));
-    let lease = stage.last_lease(two);
-    recount(&mut stage, two, lease, "search");
-
-    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
 }
 
 #[test]
@@ -404,44 +344,6 @@ fn a_report_of_another_lease_does_not_end_a_rest() {
     stage.tick(62_000);
 
     assert_eq!(stage.leases(two).len(), leases);
-}
-
-#[test]
-fn confirmed_ranges_are_recounted_if_other_owners_are_required() {
-    // Given: two machines of one owner have counted all of a job, and it is done.
-    let (mut stage, job) = counted();
-    let two = stage.join("w2", 10);
-    work(&mut stage, two);
-    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
-
-    let owners = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
-    ask(&mut stage, job, owners).expect("it is done");
-
-    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (1, 0)));
-    let other = SessionId(3);
-    stage.join_as(other, "rack8", hello("w3", 10));
-    work(&mut stage, other);
-    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
-}
-
-#[test]
-fn a_recount_of_a_silent_or_lost_worker_goes_to_an_idle_one() {
-    for is_silent in [true, false] {
-        let (mut stage, _) = counted();
-        let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
-        let lease = stage.last_lease(two);
-        assert!(stage.leases(three).is_empty());
-        stage.tick(30_000);
-        stage.act(Event::Said(three, WorkerMessage::Working(lease.id)));
-
-        match is_silent {
-            true => stage.tick(60_000),
-            false => stage.act(Event::Left(two)),
-        }
-
-        assert_eq!(stage.revoked(lease.id), is_silent);
-        assert_eq!(stage.last_lease(three).range, lease.range);
-    }
 }
 
 #[test]

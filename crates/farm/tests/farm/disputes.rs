@@ -1,8 +1,7 @@
 //! Tests of disputes, in which two counts of one range differ.
 
 use farm::{
-    Change, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId, SessionId, Verdict,
-    WorkerMessage,
+    Change, Effect, Event, JobId, JobState, Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -73,33 +72,6 @@ fn an_unasked_count_does_not_reopen_a_job() {
 
     assert_eq!(verdicts, [Some(Verdict::Superseded); 2]);
     assert_eq!((stage.state(job), contradictions(&stage)), ((JobState::Done, 4), 2));
-}
-
-#[test]
-fn a_third_worker_settles_a_dispute_and_corrects_the_total() {
-    let (mut stage, job) = disputed(5);
-    let three = stage.join("w3", 10);
-    let lease = stage.last_lease(three);
-    assert!(lease.recount.is_some());
-
-    let (id, token) = (lease.id, lease.token);
-    stage.report_as_is(three, Report { lease: id, token, ..reported(job, 5) });
-
-    assert_eq!(stage.state(job), (JobState::Done, 5));
-    assert!(matches!(stage.commands[stage.commands.len() - 2], LedgerCommand::Settle { .. }));
-}
-
-#[test]
-fn a_third_count_that_agrees_with_neither_settles_nothing() {
-    let (mut stage, job) = disputed(5);
-    let three = stage.join("w3", 0);
-
-    stage.report(three, reported(job, 6));
-    assert_eq!(stage.state(job).0, JobState::Running);
-
-    let four = stage.join("w4", 0);
-    stage.report(four, reported(job, 4));
-    assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
 #[test]

@@ -9,41 +9,13 @@ use farm::{
     CoordinatorMessage, Effect, Event, Hello, IntervalSet, JobState, Lease, Range, Report,
     SessionId,
 };
+use testkit::Random;
 
 use crate::stage::{CONFIG, Stage, hello, report_of};
 
 /// The time between two steps of the workers, in ms.
 pub const STEP_MS: u64 = 50;
 const REPORT_MS: u64 = 1_000;
-
-/// A small generator of random numbers.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A random number from 0 to 1.
-    pub fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn between(&mut self, least: f64, most: f64) -> f64 {
-        least + (most - least) * self.share()
-    }
-}
-
-/// Permutes the items. The permutation depends only on the seed.
-pub fn shuffle<T>(items: &mut [T], seed: u64) {
-    let mut random = Random(seed);
-    for index in (1..items.len()).rev() {
-        items.swap(index, random.next() as usize % (index + 1));
-    }
-}
 
 /// A worker that counts.
 pub struct Model {
@@ -149,21 +121,21 @@ pub fn step(stage: &mut Stage, models: &mut [Model]) {
 /// differ by a factor of 1,000. A third of them stall, and a third die. Some do so more than once,
 /// and some near the end.
 fn delay_ms(seed: u64) -> u64 {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut stage = Stage::new();
     let job = stage.submit(30_000, 0);
-    let count = 6 + random.next() % 12;
+    let count = random.between(6, 17);
     let mut models: Vec<Model> = Vec::new();
     for number in 1..=count {
         let session = stage.join(&format!("w{number}"), 1 << 40);
         let mut model = Model::new(session, 0.000_3 * 1_000_f64.powf(random.share()));
         // The first worker does not die, so that the job ends.
-        match random.next() % 3 {
-            0 if number > 1 => model.dies_at = random.between(0.0, 300_000.0) as u64,
+        match random.below(3) {
+            0 if number > 1 => model.dies_at = random.below(300_000),
             1 => {
                 for _ in 0..2 {
-                    let from = random.between(0.0, 300_000.0) as u64;
-                    model.stalls.push((from, from + random.between(1_000.0, 200_000.0) as u64));
+                    let from = random.below(300_000);
+                    model.stalls.push((from, from + random.between(1_000, 200_000)));
                 }
             }
             _ => {}

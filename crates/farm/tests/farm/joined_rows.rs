@@ -7,9 +7,8 @@ use farm::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use testkit::MemoryStore;
+use testkit::{MemoryStore, Random};
 
-use crate::fair::shuffle;
 use crate::stage::{AUDIT_ALL, plan, provenance, range, report, spec};
 
 const JOB: JobId = JobId(1);
@@ -81,7 +80,7 @@ proptest! {
         }
 
         let mut parts = all.clone();
-        shuffle(&mut parts, order);
+        Random::new(order).shuffle(&mut parts);
         for Part { report, provenance, is_audited: audit } in parts {
             let accept = LedgerCommand::Accept { report, provenance, audit };
             rules::execute(&mut store, &accept).expect("nobody has counted it");

@@ -1,10 +1,7 @@
 //! Tests of restarts of the coordinator and of workers that reconnect.
 
 use farm::rules;
-use farm::{
-    Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report,
-    SessionId,
-};
+use farm::{Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report, SessionId};
 use testkit::MemoryStore;
 
 use crate::stage::{
@@ -105,25 +102,6 @@ fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
     // Then the accounts are consistent.
     stage.act(Event::Left(SessionId(1)));
     assert_eq!(stage.state(JOB).1, 9);
-}
-
-#[test]
-fn a_second_session_of_one_process_replaces_the_first() {
-    // Processes of two owners may have the same number.
-    for (owner, is_replaced) in [(OWNER, true), ("rack8", false)] {
-        let mut stage = Stage::new();
-        stage.submit(4, 0);
-        let first = stage.join("w1", 4);
-        let second = SessionId(9);
-
-        stage.join_as(second, owner, hello("w1", 4));
-
-        let dismissed = Effect::Dismiss(first, Dismissal::Replaced);
-        assert_eq!(stage.sent.contains(&dismissed), is_replaced, "{owner}");
-        assert_eq!(stage.farm.workers(), if is_replaced { 1 } else { 2 });
-        let leases: Vec<_> = stage.leases(second).iter().map(|lease| lease.range).collect();
-        assert_eq!(leases.contains(&range(0, 4)), is_replaced, "{leases:?}");
-    }
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use farm::{
     Answer, Change, Effect, Hours, JobId, JobState, Report, Request, RequestId, Share, ShareChange,
 };
+use testkit::Random;
 
-use crate::fair::{Model, Random, STEP_MS, step};
+use crate::fair::{Model, STEP_MS, step};
 use crate::stage::{Stage, asked, change, kernel, plan, report_of, submission_by, work};
 
 const MINUTE_MS: u64 = 60_000;
@@ -61,10 +62,10 @@ fn owners_share_by_weight_with_any_number_of_jobs() {
         std::env::var("QUEENS_SIM_SEEDS").map_or(4, |seeds| seeds.parse().expect("a number"));
     let mut worst = 0.0_f64;
     for seed in 0..seeds {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut stage = Stage::new();
-        let (workers, weight) = (1 + random.next() % 8, 50 + random.next() % 350);
-        let jobs = [1 + random.next() % 20, 1 + random.next() % 3];
+        let (workers, weight) = (random.between(1, 8), random.between(50, 399));
+        let jobs = [random.between(1, 20), random.between(1, 3)];
         submit(&mut stage, "ada", jobs[0]);
         submit(&mut stage, "bob", jobs[1]);
         weigh(&mut stage, "ada", weight as u32);
@@ -89,7 +90,7 @@ fn the_unused_share_of_an_owner_goes_to_the_others() {
     let mut stage = Stage::new();
     submit(&mut stage, "ada", 3);
     let bobs = submit(&mut stage, "bob", 1);
-    let mut models = crew(&mut stage, &mut Random(1), 4);
+    let mut models = crew(&mut stage, &mut Random::new(1), 4);
     count(&mut stage, &mut models, 5 * MINUTE_MS);
     stage.act(change(RequestId(1), bobs, Change::Pause));
     let before = [taken_us(&stage, "ada"), taken_us(&stage, "bob")];
@@ -120,7 +121,7 @@ fn the_owner_of_the_least_weight_is_served_too() {
     submit(&mut stage, "bob", 1);
     weigh(&mut stage, "ada", Share::MOST_WEIGHT);
     weigh(&mut stage, "bob", 1);
-    let mut models = crew(&mut stage, &mut Random(2), 1);
+    let mut models = crew(&mut stage, &mut Random::new(2), 1);
     for hour in 1..=3 {
         let before = taken_us(&stage, "bob");
         count(&mut stage, &mut models, 60 * MINUTE_MS);
@@ -135,7 +136,7 @@ fn a_job_of_higher_priority_comes_before_any_share() {
     submit(&mut stage, "bob", 1);
     stage.act(change(RequestId(1), ada, Change::Priority(1)));
     weigh(&mut stage, "bob", 10_000);
-    let mut models = crew(&mut stage, &mut Random(3), 3);
+    let mut models = crew(&mut stage, &mut Random::new(3), 3);
     count(&mut stage, &mut models, 3 * MINUTE_MS);
     assert_eq!(taken_us(&stage, "bob"), 0);
 }
@@ -145,7 +146,7 @@ fn an_owner_beyond_its_limit_is_leased_nothing() {
     let mut stage = Stage::new();
     let ada = submit(&mut stage, "ada", 2);
     limit(&mut stage, "ada", Some(HOUR_US / 10));
-    let mut models = crew(&mut stage, &mut Random(4), 4);
+    let mut models = crew(&mut stage, &mut Random::new(4), 4);
     count(&mut stage, &mut models, 10 * MINUTE_MS);
 
     // The last leases may take longer or shorter than expected.
@@ -159,7 +160,7 @@ fn an_owner_beyond_its_limit_is_leased_nothing() {
 
     // A restart keeps the limit and the hours. Other owners are served.
     stage.restart();
-    let mut models = crew(&mut stage, &mut Random(4), 4);
+    let mut models = crew(&mut stage, &mut Random::new(4), 4);
     submit(&mut stage, "bob", 1);
     count(&mut stage, &mut models, MINUTE_MS);
     assert_eq!(taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64, taken);

@@ -2,77 +2,17 @@
 //! that an operator distrusts.
 
 use farm::{
-    AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId,
-    LeaseToken, Party, Report, Request, RequestId, SessionId, Verdict,
+    AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, Party, Request,
+    RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked, asked_again, audits, change, hello, noted, plan, provenance, range,
-    report, report_of, work,
+    OWNER, Stage, asked, audits, change, hello, noted, plan, provenance, range, report, report_of,
+    work,
 };
 
 fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
     stage.sent.contains(&Effect::Dismiss(session, reason))
-}
-
-#[test]
-fn a_count_that_was_never_leased_ends_the_session() {
-    // The first session was leased nothing, and the second one has an invented token.
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let all = report(job, plan(4), range(0, 4));
-    for number in 1..=2 {
-        let session = stage.join(&format!("w{number}"), 0);
-        let mac = [number; 16];
-        let forged = Report { token: LeaseToken { mac, ..all.token }, ..all.clone() };
-
-        assert_eq!(stage.report_as_is(session, forged), None);
-
-        assert!(is_dismissed(&stage, session, Dismissal::Unproven));
-    }
-    assert_eq!(stage.state(job), (JobState::Running, 0));
-}
-
-#[test]
-fn a_token_holds_for_one_owner_job_range_and_purpose_only() {
-    let mut stage = Stage::new();
-    let (job, twin) = (stage.submit(8, 0), stage.submit(8, -1));
-    let holder = stage.join("w1", 4);
-    let lease = stage.last_lease(holder);
-    let honest = report_of(&lease, lease.range);
-    let beyond = range(lease.range.end(), lease.range.end() + 1);
-    let stolen = [
-        ("rack8", honest.clone()),
-        (OWNER, Report { job: twin, ..honest.clone() }),
-        (OWNER, Report { lease: LeaseId(lease.id.0 + 1), ..honest.clone() }),
-        (OWNER, Report { range: beyond, ..honest.clone() }),
-        (OWNER, asked_again(honest.clone())),
-    ];
-    for (number, (owner, theft)) in stolen.into_iter().enumerate() {
-        let session = SessionId(100 + number as u64);
-        stage.join_as(session, owner, Hello { instance: session.0, ..hello("w2", 0) });
-
-        assert_eq!(stage.report_as_is(session, theft), None, "{owner} {number}");
-
-        assert!(is_dismissed(&stage, session, Dismissal::Unproven));
-    }
-    assert_eq!((stage.state(job).1, stage.state(twin).1), (0, 0));
-    assert_eq!(stage.report_as_is(holder, honest), Some(Verdict::Accepted));
-}
-
-#[test]
-fn a_report_is_recognized_after_a_restart_and_after_its_lease() {
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let one = stage.join("w1", 4);
-    let lease = stage.last_lease(one);
-
-    stage.restart();
-    let two = stage.join("w2", 0);
-
-    // Any session of the owner may bring the report.
-    assert_eq!(stage.report_as_is(two, report_of(&lease, lease.range)), Some(Verdict::Accepted));
-    assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
 #[test]
@@ -86,24 +26,6 @@ fn a_part_of_a_recount_is_refused() {
     let verdict = stage.report_as_is(two, report_of(&lease, range(0, 2)));
 
     assert_eq!((verdict, audits(&stage, job)), (Some(Verdict::Invalid), (1, 0)));
-}
-
-#[test]
-fn a_worker_that_holds_foreign_leases_is_dismissed() {
-    let mut stage = Stage::new();
-    stage.submit(4, 0);
-    let one = stage.join("w1", 4);
-    let lease = stage.last_lease(one);
-    stage.act(Event::Left(one));
-    let everything = Holding { range: range(0, 4), ..Holding::of_lease(&lease) };
-    assert_eq!(lease.range, everything.range);
-
-    let thief = SessionId(66);
-    stage.join_as(thief, "rack8", Hello { holding: vec![everything], ..hello("w6", 100) });
-
-    assert!(is_dismissed(&stage, thief, Dismissal::Unproven));
-    let honest = stage.join("w2", 4);
-    assert_eq!(stage.last_lease(honest).range, range(0, 4));
 }
 
 #[test]

@@ -1,29 +1,11 @@
 //! Tests of the verdicts on reports.
 
 use farm::{
-    Ack, Change, CheckedCount, CoordinatorMessage, Effect, Fingerprint, JobId, JobSpec, JobState,
-    Known, Report, RequestId, Slice, Verdict,
+    Change, CheckedCount, Fingerprint, JobId, JobSpec, JobState, Known, Report, RequestId, Slice,
+    Verdict,
 };
 
 use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report, spec};
-
-#[test]
-fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 0);
-    stage.slow_disk = true;
-
-    let before = stage.report(worker, report(job, plan(10), range(0, 4)));
-    assert_eq!((before, stage.state(job)), (None, (JobState::Running, 0)));
-
-    stage.flush();
-    assert!(matches!(
-        stage.sent.last(),
-        Some(Effect::Tell(_, CoordinatorMessage::Ack(Ack { verdict: Verdict::Accepted, .. })))
-    ));
-    assert_eq!(stage.state(job), (JobState::Running, 4));
-}
 
 #[test]
 fn each_report_that_is_not_accepted_has_its_verdict_and_changes_nothing() {
@@ -86,21 +68,4 @@ fn a_range_outside_of_the_slice_is_invalid() {
     let (accepted, invalid) = (Some(Verdict::Accepted), Some(Verdict::Invalid));
     assert_eq!(verdicts, [accepted, invalid, accepted, invalid]);
     assert_eq!(stage.state(job), (JobState::Done, 2));
-}
-
-#[test]
-fn a_total_may_pass_64_bits() {
-    let mut stage = Stage::new();
-    let job = stage.submit(3, 0);
-    let worker = stage.join("w1", 0);
-
-    for task in 0..3 {
-        let checked_count = checked_count(plan(3), range(task, task + 1), u64::MAX - 1);
-        stage.report(
-            worker,
-            Report { checked_count, ..report(job, plan(3), range(task, task + 1)) },
-        );
-    }
-
-    assert_eq!(stage.state(job), (JobState::Done, 3 * u128::from(u64::MAX)));
 }

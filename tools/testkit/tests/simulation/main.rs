@@ -42,7 +42,6 @@ mod ledger;
 mod model;
 mod network;
 mod quiesce;
-mod random;
 mod real;
 mod rows;
 mod scenario;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use farm::{Effect, SessionId, WorkerMessage};
+use testkit::Random;
 
 use crate::agenda::{Agenda, Happening};
 use crate::coverage::Coverage;
-use crate::random::Random;
 use crate::scenario::FaultRates;
 
 #[derive(Default)]

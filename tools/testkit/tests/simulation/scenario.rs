@@ -6,8 +6,8 @@ use farm::{
     AgentConfig, AuditPolicy, AuditScope, Change, Config, Hello, KernelName, Method, Party, Plan,
     Principal, Problem, Range, Slice,
 };
+use testkit::Random;
 
-use crate::random::Random;
 use crate::truth::HUGE_N;
 
 /// The parameters of a world.

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use farm::{
     CheckedCount, Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, TaskCounts,
 };
+use testkit::{Random, mix};
 
-use crate::random::{Random, mix};
 use crate::scenario::thread_memory;
 
 /// From this size on, boards have counts near 2^63 for each task, so a few of them exceed 2^64.

@@ -6,8 +6,8 @@ use farm::{
     Ack, Agent, Hello, JobId, KernelName, Lease, LeaseId, Millis, Plan, Range, Report, SessionId,
     TaskCounts,
 };
+use testkit::Random;
 
-use crate::random::Random;
 use crate::scenario::{Plot, Traits, kernel};
 use crate::truth::Truths;
 

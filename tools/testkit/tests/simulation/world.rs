@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use farm::{Farm, RequestId};
+use testkit::{Random, mix};
 
 use crate::agenda::{Agenda, Happening};
 use crate::coordinator::Clock;
@@ -10,7 +11,6 @@ use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::network::{Network, Via};
-use crate::random::{Random, mix};
 use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Scenario};
 use crate::truth::Truths;

@@ -39,9 +39,21 @@ impl Random {
         self.below(1000) < chance
     }
 
+    /// A number from 0 to 1.
+    pub fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// One of several values.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
+    }
+
+    /// Permutes the items.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for index in (1..items.len()).rev() {
+            items.swap(index, self.below(index as u64 + 1) as usize);
+        }
     }
 }
 
