@@ -241,6 +241,12 @@ fn more_than_a_task_can_count_is_refused_without_counting() {
     forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
     let refused = forger.check().expect_err("no task has so many boards");
     assert!(refused.contains("the task 0 cannot count"), "{refused}");
+
+    let mut forger = Forger::honest(10, Method::Halves, 70);
+    forger.report_tasks(0, |_| {});
+    forger.counted(0).row.checked_count.digest.0 ^= 1;
+    let refused = forger.check().expect_err("the tasks make another sum");
+    assert!(refused.contains("do not add up"), "{refused}");
 }
 
 /// This tests that the recount does not take its algorithm from the bundle. Otherwise a bundle with
