@@ -139,6 +139,8 @@ impl Block {
 mod tests {
     use board::Prefix;
     use plan::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Problem};
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
 
     use super::*;
 
@@ -169,11 +171,8 @@ mod tests {
     fn all_jobs_together_stay_within_the_budget_and_come_to_an_end() {
         const BUDGET: u64 = 100;
         let needs = [100, 25, 0, 40];
-        let mut random = 1_u64;
-        let mut below = |bound: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) % bound
-        };
+        let mut random = StdRng::seed_from_u64(1);
+        let mut below = |bound: u64| random.random_range(0..bound);
         let mut queue = Queue::new(BUDGET);
         let mut held = [0; 4];
         let mut counted = [0; 4];

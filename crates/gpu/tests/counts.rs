@@ -63,37 +63,22 @@ fn every_task_of_boards_up_to_16() {
 
 #[test]
 #[ignore = "takes minutes by PoCL: CI runs it"]
-fn random_tasks_of_larger_boards() {
+fn tasks_of_larger_boards() {
     let Some(device) = device() else { return };
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     for (n, some) in [(16, 60), (17, 60), (18, 30), (19, 40), (20, 12), (21, 20), (22, 3), (23, 4)]
     {
-        for _ in 0..2 {
-            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            let start = ((u128::from(seed) * u128::from(len(n) - some)) >> 64) as u64;
+        for start in [1, 2].map(|third| (len(n) - some) / 3 * third) {
             check(&device, n, MEMORY, start..start + some);
         }
     }
-}
-
-/// The first splits of a plan are the most uneven ones, with few half-boards. From N = 28 on, each
-/// of them has eight tasks.
-#[test]
-#[ignore = "takes minutes by PoCL: CI runs it"]
-fn uneven_splits_of_the_largest_boards() {
-    let Some(device) = device() else { return };
+    // The first splits of a plan are the most uneven ones, with few half-boards. From N = 28 on,
+    // each of them has eight tasks.
     for (n, range) in
         [(24, 40..44), (25, 40..44), (26, 20..23), (27, 20..23), (28, 3..19), (29, 5..18)]
     {
         check(&device, n, MEMORY, range);
     }
-}
-
-#[test]
-#[ignore = "takes minutes by PoCL: CI runs it"]
-fn jobs_without_room_are_counted_in_parts() {
-    let Some(device) = device() else { return };
-    // The smallest room is a million half-boards of one split.
+    // Jobs without room are counted in parts. The smallest room is a million half-boards of one split.
     for (n, range) in [(18, 9_000..9_040), (21, 100_000..100_040), (24, 300_000..300_001)] {
         check(&device, n, 0, range);
     }

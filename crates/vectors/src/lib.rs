@@ -23,7 +23,6 @@ struct Counts {
     superqueens: Values,
     prefixes: Vec<Polynomial>,
     ring_two_tasks: Values,
-    ring_two_weights: Values,
 }
 
 /// A known count.
@@ -108,12 +107,6 @@ sequences! {
 #[must_use]
 pub fn ring_two_tasks(n: u32) -> u64 {
     COUNTS.ring_two_tasks.at(n) as u64
-}
-
-/// The number of the [`ring_two_tasks`] of the board of size 27 that have this weight, from 2 to 4.
-#[must_use]
-pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
-    COUNTS.ring_two_weights.at(weight.into()) as u64
 }
 
 /// The number of ways to place queens in the first `rows` rows of a board of size `n`, without

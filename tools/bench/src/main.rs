@@ -1,11 +1,11 @@
 //! Benchmarks of the farm, for its developers. `queens bench` measures the counting loops.
 //!
 //! ```text
-//! cargo run --release -p bench -- farm    throughput of a coordinator, and its memory
+//! cargo build --release
+//! cargo run --release -p bench -- farm    throughput of `queens coordinator`, and its memory
 //! ```
 #![forbid(unsafe_code)]
 
-mod coordinator;
 mod farm;
 mod idle_worker;
 mod process;
@@ -31,9 +31,6 @@ enum BenchCommand {
     /// Tasks and durable results a second under workers that count nothing, and the coordinator's
     /// memory
     Farm(farm::FarmBenchArgs),
-    /// The coordinator of `farm`, in a process of its own
-    #[command(hide = true)]
-    Coordinator(coordinator::CoordinatorArgs),
 }
 
 #[tokio::main]
@@ -43,7 +40,6 @@ async fn main() -> Result<()> {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
-        BenchCommand::Coordinator(args) => coordinator::run(args).await,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Child processes of this program, whose memory can be measured separately.
+//! The program `queens` as a child process, whose memory can be measured separately.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -41,13 +41,13 @@ impl Coordinator {
         if let Some(join) = &join_file {
             endpoint = Endpoint::join_file(join.clone());
         }
-        let mut command = this_program()?;
-        command.args(["coordinator", "--listen", &address, "--ledger"]);
+        let mut command = queens()?;
+        command.args(["coordinator", "--log", "error", "--listen", &address, "--ledger"]);
         command.arg(folder.join("ledger.db")).stdin(Stdio::null());
         if let Some(join) = &join_file {
-            command.arg("--join-file").arg(join);
+            command.arg("--tls").arg("--join-file").arg(join);
         }
-        let child = command.spawn().context("the coordinator cannot be started")?;
+        let child = command.spawn().context("`cargo build` makes what is measured")?;
         let coordinator = Coordinator { child, folder, endpoint };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)
@@ -80,13 +80,12 @@ impl Coordinator {
     }
 }
 
-/// A command that runs this program, without the environment variables that could set its options.
-pub(crate) fn this_program() -> Result<Command> {
-    let program = std::env::current_exe().context("this program has no path")?;
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    let ours = ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_"));
-    let mut command = Command::new(program);
-    ours.for_each(|name| {
+/// The program that cargo has built beside this one, without the environment variables that could set its options.
+fn queens() -> Result<Command> {
+    let this = std::env::current_exe().context("this program has no path")?;
+    let mut command = Command::new(this.with_file_name("queens"));
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {
         command.env_remove(name);
     });
     Ok(command)

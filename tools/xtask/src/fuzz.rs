@@ -12,7 +12,6 @@
 //! Each run of a target begins with the last two, also by `cargo test`.
 
 use std::fs;
-use std::process::Command;
 
 use crate::{Step, cargo, fault};
 
@@ -32,13 +31,6 @@ pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {
 
 /// Runs these targets, or all of them, one after the other on inputs that are guided by coverage.
 pub(crate) fn guided(targets: &[String], seconds: u64) -> Result<(), u8> {
-    let bolero = Command::new("cargo").args(["bolero", "--version"]).output();
-    if !bolero.is_ok_and(|bolero| bolero.status.success()) {
-        return Err(fault(
-            "guided fuzzing needs cargo-bolero; `cargo install cargo-bolero --locked --no-default-features \
-             --features libfuzzer` installs it",
-        ));
-    }
     let all = TARGETS.map(String::from);
     for target in if targets.is_empty() { &all } else { targets } {
         let found = format!("target/fuzz/corpus/{target}");

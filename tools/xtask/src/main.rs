@@ -4,13 +4,11 @@
 //! fails.
 #![forbid(unsafe_code)]
 
-mod checkout;
 mod fuzz;
 mod mutants;
 mod package;
 mod proto;
 mod ptx;
-mod reproducible;
 
 use std::env;
 use std::ffi::OsStr;
@@ -69,8 +67,6 @@ enum Task {
     },
     /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
     Ptx,
-    /// Builds the static program of the last commit in two folders, and compares both bit by bit
-    Reproducible,
     /// Runs the tests of the counting libraries for 64-bit ARM, on an x86-64 machine with Debian 12
     /// under an emulator
     Emulate {
@@ -104,7 +100,6 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
-        Task::Reproducible => reproducible::run(),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
 }

@@ -98,7 +98,7 @@ impl Target {
     /// A step that compiles for this target, with the C library as a part of the program.
     fn linking(self, step: Step) -> Step {
         let step = step
-            .env("CARGO_ENCODED_RUSTFLAGS", static_flags(&absolute(".")))
+            .env("CARGO_ENCODED_RUSTFLAGS", static_flags())
             .env("CARGO_TARGET_DIR", self.builds())
             .args(["--locked", "--target", self.triple()]);
         match self {
@@ -114,11 +114,11 @@ impl Target {
 /// Flags for the compiler, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`: the C library becomes a part of the
 /// program, and the program names neither this folder, in which it is built, nor cargo's, so that it is the same
 /// wherever a commit is built.
-pub(crate) fn static_flags(folder: &Path) -> OsString {
+fn static_flags() -> OsString {
     let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo")));
     let mut flags = OsString::from("-Ctarget-feature=+crt-static");
-    for (path, name) in [(Some(folder.to_owned()), "queens"), (cargo, "cargo")] {
+    for (path, name) in [(Some(absolute(".")), "queens"), (cargo, "cargo")] {
         let Some(path) = path else { continue };
         flags.push("\x1f--remap-path-prefix=");
         flags.push(path);
@@ -134,11 +134,7 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     let own = all.into_iter().find(|target| target.is_this_machine());
     let target =
         target.or(own).ok_or_else(|| fault("there are packages for x86-64 and aarch64 only"))?;
-    let folder = target.folder();
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|error| fault(&error.to_string()))?;
-    }
-    fs::create_dir_all(&folder).map_err(|error| fault(&error.to_string()))?;
+    empty(&target.folder())?;
     tools()?;
     if !target.is_this_machine() {
         cross()?;
@@ -148,7 +144,14 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     archive(target)?;
     deb(target)?;
     wheel(target)?;
-    list(&folder)
+    Step::new("ls").args(["-l", "--human-readable", "--si"]).args([target.folder()]).run()
+}
+
+/// Makes this folder, or removes all that is in it.
+fn empty(folder: &Path) -> Result<(), u8> {
+    let removed = if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) };
+    let made = removed.and_then(|()| fs::create_dir_all(folder));
+    made.map_err(|error| fault(&format!("{}: {error}", folder.display())))
 }
 
 /// What is tested under an emulator if nothing is named: the libraries that count, and the farm core.
@@ -196,11 +199,9 @@ fn tool(name: &str) -> Step {
 /// words in shells, in the folders in which a Linux looks for them.
 fn texts(target: Target) -> Result<(), u8> {
     let texts = absolute(TEXTS);
-    if texts.exists() {
-        fs::remove_dir_all(&texts).map_err(|error| fault(&error.to_string()))?;
-    }
     let documents = texts.join(DOCUMENTS);
-    fs::create_dir_all(&documents).map_err(|error| fault(&error.to_string()))?;
+    empty(&texts)?;
+    empty(&documents)?;
     Step::new("cp").args(["-r", "--parents"]).args(DOCUMENTATION).args([&documents]).run()?;
     for (shell, path) in [
         ("bash", "data/share/bash-completion/completions/queens"),
@@ -233,20 +234,6 @@ fn deb(target: Target) -> Result<(), u8> {
 fn wheel(target: Target) -> Result<(), u8> {
     let step = target.compiling(tool("maturin").args(["build"]));
     step.args(["--out"]).args([target.folder()]).within("deploy/packages").run()
-}
-
-fn list(folder: &Path) -> Result<(), u8> {
-    let unreadable = |error: std::io::Error| fault(&error.to_string());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        files.push((entry.path(), entry.metadata().map_err(unreadable)?.len()));
-    }
-    files.sort();
-    for (path, bytes) in files {
-        println!("{:>5.1} MB  {}", bytes as f64 / 1e6, path.display());
-    }
-    Ok(())
 }
 
 /// A path from the top of the checkout, where `cargo xtask` is called.

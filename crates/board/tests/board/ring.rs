@@ -134,28 +134,6 @@ fn tasks_are_as_many_as_the_q27_project_counted() {
 }
 
 #[test]
-#[ignore = "counts 4e9 tasks"]
-fn tasks_of_large_boards_are_as_many_as_q27_counted() {
-    for n in 23..=27 {
-        assert_eq!(plan(n, 2).len(), vectors::ring_two_tasks(n), "N = {n}");
-    }
-}
-
-#[test]
-#[ignore = "walks 2e9 tasks"]
-fn symmetric_tasks_are_as_many_as_the_q27_project_counted() {
-    let plan = plan(27, 2);
-    let mut with_weight = [0; 9];
-    for start in (0..plan.len()).step_by(1 << 16) {
-        let tasks = filled(&plan, start..plan.len().min(start + (1 << 16)));
-        tasks.iter().for_each(|task| with_weight[usize::from(task.weight)] += 1);
-    }
-    assert_eq!(with_weight[4], vectors::ring_two_tasks_of_weight(4));
-    assert_eq!(with_weight[2], vectors::ring_two_tasks_of_weight(2));
-    assert_eq!(with_weight[8] + with_weight[4] + with_weight[2], plan.len());
-}
-
-#[test]
 fn records_are_read_back_exactly_if_they_are_preplacements() {
     for (n, width) in [(4, 1), (5, 1), (6, 1), (4, 2), (5, 2), (6, 2), (7, 2)] {
         let placements = placements(n, width);

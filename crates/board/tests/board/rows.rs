@@ -48,19 +48,24 @@ fn seen_from_below(n: u32, columns: &[u32]) -> Prefix {
 }
 
 #[test]
-fn prefixes_are_all_placements_of_the_first_rows_in_order() {
-    for n in 0..=8 {
-        for rows in 0..=n {
-            let method = Method::Prefixes { rows };
-            let index =
-                PlanIndex::new(Problem::Fundamental { n }, method).expect("there are such rows");
+fn tasks_are_all_placements_of_the_first_rows_or_those_not_after_their_mirror_image() {
+    for (n, rows) in (0..=8).flat_map(|n| (0..=n).map(move |rows| (n, rows))) {
+        let every = placements(n, rows);
+        let task = |columns: &[u32], weight| Task { record: seen_from_below(n, columns), weight };
+        let all = every.iter().map(|columns| task(columns, 1)).collect();
+        let of_pair = |columns: &Vec<u32>| {
+            let mirrored: Vec<u32> = columns.iter().map(|column| n - 1 - column).collect();
+            let weight = if *columns == mirrored { 1 } else { 2 };
+            (*columns <= mirrored).then(|| task(columns, weight))
+        };
+        let pairs: Vec<Task> = every.iter().filter_map(of_pair).collect();
+        for (method, expected) in [(Method::Prefixes { rows }, all), (Method::Rows { rows }, pairs)]
+        {
+            let index = super::plan(n, method);
             // The plan is read in two parts, which must join.
             let middle = index.len() / 3;
             let found = [filled(&index, 0..middle), filled(&index, middle..index.len())].concat();
-            let every = placements(n, rows);
-            let record = |columns: &Vec<u32>| seen_from_below(n, columns);
-            let expected = every.iter().map(|columns| Task { record: record(columns), weight: 1 });
-            assert_eq!(found, expected.collect::<Vec<_>>(), "N = {n}, M = {rows}");
+            assert_eq!(found, expected, "N = {n} by {method}");
         }
     }
 }
@@ -84,24 +89,6 @@ fn prefixes_below_the_index_are_all_placements_in_order() {
             ordinal += 1;
         });
         assert_eq!(ordinal, index.len(), "{method} of N = {n}");
-    }
-}
-
-#[test]
-fn tasks_are_the_placements_not_after_their_mirror_image() {
-    for n in 0..=8 {
-        for rows in 0..=n {
-            let mut expected = vec![];
-            for columns in placements(n, rows) {
-                let mirrored: Vec<u32> = columns.iter().map(|c| n - 1 - c).collect();
-                if columns <= mirrored {
-                    let weight = if columns == mirrored { 1 } else { 2 };
-                    expected.push(Task { record: seen_from_below(n, &columns), weight });
-                }
-            }
-            let plan = plan(n, rows);
-            assert_eq!(filled(&plan, 0..plan.len()), expected, "N = {n}, M = {rows}");
-        }
     }
 }
 

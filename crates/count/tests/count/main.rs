@@ -1,7 +1,6 @@
 //! Compares every kernel on every backend with known counts, with the definition, and with each
 //! other.
 
-mod backends;
 mod bounds;
 mod counting;
 mod first_rows;

@@ -135,6 +135,13 @@ impl Forger {
         check(&self.write("bundle"), SAMPLE).map_err(|error| format!("{error:#}"))
     }
 
+    /// The numbers of ranges that nobody, another machine and another owner confirms, if the bundle holds.
+    fn confirmed(&self) -> [u64; 3] {
+        let confirmed = self.check().expect("it holds").content.confirmations;
+        assert!(confirmed.by_owner.count <= confirmed.by_machine.count);
+        [confirmed.unconfirmed, confirmed.by_machine, confirmed.by_owner].map(|it| it.ranges)
+    }
+
     fn recount(&self, variant: Variant, time: Option<Duration>) -> anyhow::Result<Recounted> {
         let sample = Sample { all: time.is_none(), ..SAMPLE };
         let checked = check(&self.write("bundle"), sample).expect("it does not contradict itself");
@@ -227,7 +234,6 @@ fn counts_moved_between_reported_tasks_are_found() {
     one.recount(another_loop(one.plan.method), None).expect_err("everything is counted again");
 }
 
-/// The corpus has counts of tasks that do not add up.
 #[test]
 fn more_than_a_task_can_count_is_refused_without_counting() {
     let mut forger = Forger::honest(10, Method::Halves, 70);
@@ -282,15 +288,11 @@ fn author_and_kernel_decide_what_a_second_count_confirms() {
     let confirmations = |kernel: &str, provenance: Provenance| {
         let mut forger = Forger::honest(8, ROWS, 10);
         forger.second(0, kernel, provenance);
-        forger.check().map(|checked| checked.content.confirmations)
+        forger.confirmed()
     };
-    let confirmed = confirmations("avx2 mirrored", provenance("o", "n")).expect("another machine");
-    assert_eq!((confirmed.by_machine.ranges, confirmed.by_owner.ranges), (1, 0));
-    let by_owner = confirmations("avx2 mirrored", provenance("p", "m")).expect("another owner");
-    assert_eq!((by_owner.by_machine.ranges, by_owner.by_owner.ranges), (1, 1));
-    assert_eq!(by_owner.by_owner.count, by_owner.by_machine.count);
-    let same = confirmations("avx2", provenance("p", "m")).expect("the same kernel");
-    assert_eq!((same.unconfirmed.ranges, same.by_machine.ranges), (1, 0));
+    assert_eq!(confirmations("avx2 mirrored", provenance("o", "n")), [0, 1, 0], "another machine");
+    assert_eq!(confirmations("avx2 mirrored", provenance("p", "m")), [0, 1, 1], "another owner");
+    assert_eq!(confirmations("avx2", provenance("p", "m")), [1, 0, 0], "the same kernel");
 }
 
 /// A false number of ranges in the header must not make the check keep all of them in memory.
@@ -338,11 +340,9 @@ fn a_distrusted_principal_confirms_nothing() {
         EvidenceRecord::Trust(TrustChange { party, trusted, proof: None, reason, at_ms: 0 })
     };
     forger.records.insert(0, change(false));
-    let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
+    assert_eq!(forger.confirmed(), [1, 0, 0]);
     forger.records.insert(1, change(true));
-    let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (0, 1));
+    assert_eq!(forger.confirmed(), [0, 1, 1]);
 }
 
 #[test]
@@ -353,8 +353,7 @@ fn a_settled_dispute_confirms_nothing() {
     let row = row(counted.row.range, counted.row.checked_count, "portable", provenance("p", "n"));
     let state = farm::DisputeState::Settled;
     forger.records.push(EvidenceRecord::Dispute { row, state, at_ms: 0 });
-    let confirmed = forger.check().expect("it holds").content.confirmations;
-    assert_eq!((confirmed.unconfirmed.ranges, confirmed.by_machine.ranges), (1, 0));
+    assert_eq!(forger.confirmed(), [1, 0, 0]);
 }
 
 /// The corpus has a second count without a range, and one that differs.

@@ -40,6 +40,19 @@ fn assert_completed(given: &Start, completion: Completion) {
     assert!(given.admits(&placement));
 }
 
+/// Whether it can be completed, which is compared with the list of all placements.
+fn is_completed_if_possible(start: &Start, seed: u64) -> bool {
+    let exists = solutions(start.clone()).next().is_some();
+    match complete_until(start, seed, || false) {
+        Completion::Impossible => assert!(!exists, "{start:?}"),
+        found => {
+            assert!(exists, "{start:?}");
+            assert_completed(start, found);
+        }
+    }
+    exists
+}
+
 #[test]
 fn one_or_two_queens_are_completed_if_and_only_if_possible() {
     for n in 0..=8_u32 {
@@ -49,16 +62,7 @@ fn one_or_two_queens_are_completed_if_and_only_if_possible() {
         let fewer = [vec![]].into_iter().chain(squares.iter().map(|&a| vec![a]));
         let mut answers = [0; 2];
         for queens in fewer.chain(pairs).filter(|queens| check_queens(n, queens).is_ok()) {
-            let given = given(n, &queens);
-            let has_one = solutions(given.clone()).next().is_some();
-            match complete_until(&given, 0, || false) {
-                Completion::Impossible => assert!(!has_one, "N = {n}: {queens:?}"),
-                found => {
-                    assert!(has_one, "N = {n}: {queens:?}");
-                    assert_completed(&given, found);
-                }
-            }
-            answers[usize::from(has_one)] += 1;
+            answers[usize::from(is_completed_if_possible(&given(n, &queens), 0))] += 1;
         }
         assert!(n < 4 || answers.iter().all(|&count| count > 0), "N = {n}: {answers:?}");
     }
@@ -78,15 +82,7 @@ proptest! {
                 queens.pop();
             }
         }
-        let given = given(n, &queens);
-        let has_one = solutions(given.clone()).next().is_some();
-        match complete_until(&given, seed, || false) {
-            Completion::Impossible => prop_assert!(!has_one),
-            found => {
-                prop_assert!(has_one);
-                assert_completed(&given, found);
-            }
-        }
+        is_completed_if_possible(&given(n, &queens), seed);
     }
 
     #[test]
@@ -166,7 +162,6 @@ fn a_search_stops_on_request() {
     assert_eq!(complete_until(&given, 0, || true), Completion::Undecided);
 }
 
-/// The existence of a completion is compared with a list of all placements.
 #[test]
 fn blocked_squares_and_other_rules_are_completed_or_refused() {
     let mut completed = [0, 0];
@@ -186,14 +181,7 @@ fn blocked_squares_and_other_rules_are_completed_or_refused() {
                 let blocked: Vec<Square> =
                     blocked.iter().copied().filter(|square| !given.contains(square)).collect();
                 let start = start(n, given, rules, &blocked).expect("one queen at most");
-                let exists = solutions(start.clone()).next().is_some();
-                match complete_until(&start, 1, || false) {
-                    Completion::Found(placement) => assert!(exists && start.admits(&placement)),
-                    other => {
-                        assert_eq!((exists, other), (false, Completion::Impossible), "{start:?}")
-                    }
-                }
-                completed[usize::from(exists)] += 1;
+                completed[usize::from(is_completed_if_possible(&start, 1))] += 1;
             }
         }
     }

@@ -1,5 +1,8 @@
 //! Compares every unit of the processor with the definition of each step.
 
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size::CodeBits;
 use crate::halves::code::view;
@@ -19,21 +22,10 @@ use crate::halves::units::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::{avx2::Avx2, avx512::Avx512};
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A word with few bits, and often with none.
-    fn sparse(&mut self) -> u64 {
-        (0..self.next() % 5).fold(self.next(), |bits, _| bits & self.next()) & self.next()
-    }
+/// A word with few bits, and often with none.
+fn sparse(random: &mut StdRng) -> u64 {
+    let some = (0..random.next_u64() % 5).fold(u64::MAX, |bits, _| bits & random.next_u64());
+    some & random.next_u64() & random.next_u64()
 }
 
 /// Makes a test of each check, for every unit that this processor has.
@@ -76,13 +68,13 @@ fn pairs_that_fit(upper: &[u32], lower: &[u32]) -> u64 {
 }
 
 fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
-    let mut random = Random(0x101);
+    let mut random = StdRng::seed_from_u64(0x101);
     let mut tables = Tables::new();
     let mut all_fits = 0;
     for len in (1..=130).step_by(3) {
         let mut items = |len: usize| -> Vec<u32> {
             let mask = if chunks == Chunks::Six { u32::MAX >> 2 } else { u32::MAX };
-            (0..len).map(|_| random.sparse() as u32 & mask).collect()
+            (0..len).map(|_| sparse(&mut random) as u32 & mask).collect()
         };
         let (upper, lower) = (items(LANES), items(len));
         let mut open = Lanes::NONE;
@@ -150,7 +142,7 @@ fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Records) {
 
 fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     const ROOM: usize = 3000;
-    let mut random = Random(0x404);
+    let mut random = StdRng::seed_from_u64(0x404);
     let mut blocks_of_ties = 0;
     let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
     for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
@@ -166,7 +158,7 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let (above, below) = (view(0, low), view(high, 0));
         let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20;
         let mut keys = |len: u64| -> Vec<u64> {
-            (0..random.next() % len).map(|_| random.sparse() & used).collect()
+            (0..random.next_u64() % len).map(|_| sparse(&mut random) & used).collect()
         };
         // Some rounds have no ties at all, and some have so many that they are joined in blocks.
         let ties = [1, 200, 2900][round % 3];
@@ -207,11 +199,11 @@ fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
 }
 
 fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
-    let mut random = Random(0x202);
+    let mut random = StdRng::seed_from_u64(0x202);
     // There are up to two rounds of lower quarters, as many as any unit holds at a time.
     for (upper, lower) in (0..20).flat_map(|upper| (0..70).map(move |lower| (upper, lower))) {
         // The keys after the end of a quarter belong to others.
-        let mut keys = |len| (0..len + PADDING).map(|_| random.sparse()).collect::<Vec<u64>>();
+        let mut keys = |len| (0..len + PADDING).map(|_| sparse(&mut random)).collect::<Vec<u64>>();
         let (upper_meet, upper_far) = (keys(upper), keys(upper));
         let (lower_meet, lower_far) = (keys(lower), keys(lower));
         let mut expected = Vec::new();
@@ -232,10 +224,10 @@ fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
 }
 
 fn leaves_out_what_is_closed<U: Unit>(unit: U, _: Chunks) {
-    let mut random = Random(0x505);
+    let mut random = StdRng::seed_from_u64(0x505);
     for len in 0..100 {
         let closed = 0b1011 << (len % 60);
-        let mut keys: Vec<u64> = (0..len).map(|_| random.next() | random.next()).collect();
+        let mut keys: Vec<u64> = (0..len).map(|_| random.next_u64() | random.next_u64()).collect();
         let mut expected = keys.clone();
         expected.retain(|key| key & closed != closed);
         let found = unit.leave_out(&mut keys, closed);
@@ -247,13 +239,13 @@ fn leaves_out_what_is_closed<U: Unit>(unit: U, _: Chunks) {
 fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     const BITS: u32 = 3;
     const ROOM: usize = 700;
-    let mut random = Random(0x606);
+    let mut random = StdRng::seed_from_u64(0x606);
     let mut passed = Passed::default();
     let mut all = 0;
     let view = View::new((0..32 + BITS).map(|bit| (bit, bit)));
     // The lists end within a group and at its end. Buckets are closed alone and with others.
     for len in (0..150).chain([ROOM]) {
-        let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used).collect();
+        let keys: Vec<u64> = (0..len).map(|_| random.next_u64() & view.used).collect();
         let mut list = Records::new(ROOM);
         add(unit, &view, &keys, &mut list);
         let merged = len as u32 % 3;
@@ -285,15 +277,15 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
 }
 
 fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {
-    let mut random = Random(0x303);
+    let mut random = StdRng::seed_from_u64(0x303);
     for len in 0..64 {
         let mut bits: Vec<u32> = (0..64).collect();
-        bits.sort_by_cached_key(|_| random.next());
+        bits.sort_by_cached_key(|_| random.next_u64());
         let places = bits[..len].to_vec();
-        bits.sort_by_cached_key(|_| random.next());
+        bits.sort_by_cached_key(|_| random.next_u64());
         let moves: Vec<(u32, u32)> = bits.into_iter().zip(places).collect();
         let view = View::new(moves.iter().copied());
-        let keys: Vec<u64> = (0..97 + len).map(|_| random.next()).collect();
+        let keys: Vec<u64> = (0..97 + len).map(|_| random.next_u64()).collect();
         let mut records = keys.clone();
         unit.read(&Reader::new(view), &mut records);
         for (key, record) in keys.into_iter().zip(records) {
