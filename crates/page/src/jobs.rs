@@ -70,7 +70,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
             }
         }
         p.hint {
-            "A job took the time from its first lease to its end. Times are UTC. Programs read " a href="metrics" { "metrics" } "."
+            "A job took the time from its first lease until all its tasks were counted, without pauses and audits. Times are UTC. Programs read " a href="metrics" { "metrics" } "."
         }
     };
     let parts = vec![
@@ -86,7 +86,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
 fn numbers(snapshot: &Snapshot) -> Markup {
     let Overview { live, workers, .. } = &snapshot.overview;
     let of = |state| live.iter().filter(|job| job.state == state).count();
-    let waiting = live.iter().filter(|job| is_waiting(job)).count();
+    let waiting = live.iter().filter(|job| job.is_waiting()).count();
     let running = of(JobState::Running) - waiting;
     let next = live.iter().filter_map(|job| Some((job.seconds_left()?, job.id)));
     let next = next.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -125,10 +125,6 @@ fn numbers(snapshot: &Snapshot) -> Markup {
             format!("{} wait, {disputes} disputed", grouped(sum(|job| job.audits_wanted))),
         ),
     ])
-}
-
-fn is_waiting(job: &JobView) -> bool {
-    job.state == JobState::Running && job.workers == 0 && job.waits_for.is_some()
 }
 
 fn unfinished(snapshot: &Snapshot) -> Markup {
@@ -268,7 +264,7 @@ pub(crate) fn audits(job: &JobView) -> String {
 
 /// The state of a job; one that nobody counts waits.
 pub(crate) fn state(job: &JobView) -> Markup {
-    let name = if is_waiting(job) { "waits" } else { job.state.name() };
+    let name = if job.is_waiting() { "waits" } else { job.state.name() };
     html! {
         span class=(format!("state {name}")) { (name) }
         @if job.state == JobState::Done && job.audits_wanted > 0 { " " span.state.waits { "audit" } }
