@@ -419,7 +419,7 @@ impl Job {
         );
     }
 
-    /// How fast it is counted by these sessions; of a job that is over, how fast it was from its first lease to its end.
+    /// How fast it is counted by these sessions; of a job that is over, how fast it was counted.
     pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
         if !self.durable_state.is_over() {
             return workers.iter().map(|&(session, _)| self.costs.speed_of(session).rate()).sum();

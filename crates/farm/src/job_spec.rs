@@ -82,16 +82,42 @@ pub struct Times {
     pub submitted_at_ms: Option<i64>,
     /// When the first of its ranges was leased: until then it has waited for workers.
     pub begun_at_ms: Option<i64>,
+    /// When all its tasks were accepted for the first time: what follows are audits.
+    pub counted_at_ms: Option<i64>,
+    /// For how long it was paused between these two. While it is, the time at which that began is subtracted, so that
+    /// this is negative.
+    pub paused_ms: i64,
     /// When it was done or cancelled.
     pub ended_at_ms: Option<i64>,
 }
 
 impl Times {
-    /// How long it was counted, from its first lease to its end; `None` if either is not known. Pauses are in it.
+    /// How long it was counted: from its first lease until all its tasks were first accepted, or until its end if they never
+    /// were. Pauses and audits are not in it. `None` before that, and if nothing of it was leased.
     #[must_use]
     pub fn counting(self) -> Option<Duration> {
-        let ms = self.ended_at_ms?.saturating_sub(self.begun_at_ms?);
+        let end = self.counted_at_ms.or(self.ended_at_ms)?;
+        let ms = end.saturating_sub(self.begun_at_ms?).saturating_sub(self.paused_ms);
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
+
+    /// Notes that the job was changed at this time.
+    pub fn note(&mut self, change: JobChange, now_ms: i64) {
+        let pauses = change == JobChange::State(JobState::Paused);
+        let is_counting = self.begun_at_ms.is_some() && self.counted_at_ms.is_none();
+        let is_other = !matches!(change, JobChange::Priority(_));
+        if is_other && is_counting && pauses != (self.paused_ms < 0) {
+            self.paused_ms += if pauses { -now_ms } else { now_ms };
+        }
+        match change {
+            JobChange::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
+            JobChange::Counted => _ = self.counted_at_ms.get_or_insert(now_ms),
+            JobChange::State(state) if state.is_over() => {
+                _ = self.ended_at_ms.get_or_insert(now_ms)
+            }
+            JobChange::State(_) => self.ended_at_ms = None,
+            JobChange::Priority(_) => {}
+        }
     }
 }
 
@@ -100,6 +126,8 @@ impl Times {
 pub enum JobChange {
     /// Its first range is leased.
     Begun,
+    /// All its tasks are accepted.
+    Counted,
     /// It stands elsewhere now.
     State(JobState),
     /// It is served earlier or later than others.

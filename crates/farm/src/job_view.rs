@@ -22,11 +22,11 @@ pub struct JobView {
     pub thread_memory: u64,
     /// Sessions that work on it.
     pub workers: usize,
-    /// Sessions that may be leased ranges of it while it runs: they have the memory.
+    /// Sessions that may be leased ranges of it while it runs: they have the memory, and have not asked for no more work.
     pub able_workers: usize,
     /// Microseconds that the rest will take these workers, without audits; `None` before it can be estimated.
     pub us_left: Option<u64>,
-    /// How fast these workers count it; of a job that is over, how fast it was counted from its first lease to its end.
+    /// How fast these workers count it; of a job that is over, how fast they did.
     pub rate: Rate,
     /// With as many threads these workers may count it.
     pub threads: u32,
@@ -69,6 +69,11 @@ impl JobView {
     /// before it can be estimated.
     pub fn seconds_left(&self) -> Option<f64> {
         self.us_left.filter(|_| !self.state.is_over()).map(|us| us as f64 / 1e6)
+    }
+
+    /// Whether it runs and nobody counts it: [`JobView::waits_for`] says why.
+    pub fn is_waiting(&self) -> bool {
+        self.state == JobState::Running && self.workers == 0 && self.waits_for.is_some()
     }
 
     /// Number of tasks of its part of the plan.

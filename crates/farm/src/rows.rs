@@ -39,16 +39,18 @@ impl Row {
     }
 }
 
-/// Whether an accepted range was counted a second time. The numbers are those of ledgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
-    /// Nobody asked for a second count.
-    NotChosen = 0,
-    /// A second count is asked for, and is missing.
-    Wanted = 1,
-    /// Two parties counted it alike.
-    Agreed = 2,
+crate::named! {
+    /// Whether an accepted range was counted a second time. In ledgers the order stands for it, from 0 on.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Check {
+        /// Nobody asked for a second count.
+        NotChosen = "not_chosen",
+        /// A second count is asked for, and is missing.
+        Wanted = "wanted",
+        /// Two parties counted it alike.
+        Agreed = "agreed",
+    }
 }
 
 /// An accepted range.
@@ -60,17 +62,19 @@ pub struct CountedRange {
     pub check: Check,
 }
 
-/// Where a count stands that is kept as evidence. The numbers are those of ledgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DisputeState {
-    /// It contradicts the accepted count, and nobody knows yet which is right.
-    Open = 0,
-    /// Its dispute is over.
-    Settled = 1,
-    /// It was accepted, or confirmed another count, until its principal was proven wrong elsewhere, or until only
-    /// other owners could confirm.
-    TakenBack = 2,
+crate::named! {
+    /// Where a count stands that is kept as evidence. In ledgers the order stands for it, from 0 on.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DisputeState {
+        /// It contradicts the accepted count, and nobody knows yet which is right.
+        Open = "open",
+        /// Its dispute is over.
+        Settled = "settled",
+        /// It was accepted, or confirmed another count, until its principal was proven wrong elsewhere, or until only
+        /// other owners could confirm.
+        TakenBack = "taken_back",
+    }
 }
 
 /// A job's line of evidence. Times are Unix milliseconds, for people.

@@ -1,9 +1,6 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
-use farm::{
-    Check, CheckedCount, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Provenance,
-    Range, Row,
-};
+use farm::{CheckedCount, Digest, JobId, KernelName, LeaseId, Principal, Provenance, Range, Row};
 use rusqlite::{Statement, ToSql, params};
 
 use super::{LedgerFault, Result};
@@ -114,13 +111,6 @@ pub(super) fn checksum(job: JobId, row: &Row) -> i64 {
     let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
     i64::from_le_bytes(*first)
 }
-
-/// The checks, by their numbers in the column `audit`.
-pub(super) const CHECKS: [Check; 3] = [Check::NotChosen, Check::Wanted, Check::Agreed];
-
-/// The states of disputes, by their numbers in the column `state`.
-pub(super) const STATES: [DisputeState; 3] =
-    [DisputeState::Open, DisputeState::Settled, DisputeState::TakenBack];
 
 /// Reads the number that stands for one of these.
 pub(super) fn read_one<T: Copy>(all: &[T], columns: &rusqlite::Row<'_>, at: usize) -> Result<T> {

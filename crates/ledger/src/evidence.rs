@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use farm::rules::Store;
-use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob, TaskCounts};
+use farm::{
+    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob,
+    TaskCounts,
+};
 use rusqlite::{Connection, Row};
 
-use super::entry::{CHECKS, COLUMNS, STATES, WIDTH, read_one, read_row};
+use super::entry::{COLUMNS, WIDTH, read_one, read_row};
 use super::place::{self, Place};
 use super::restore::read_policy;
 use super::store::{SqlStore, key};
@@ -86,7 +89,8 @@ impl Evidence {
              ORDER BY first, past, noted_at, rowid"
         );
         let dispute = |columns: &Row<'_>| {
-            let (row, state) = (read_row(job, columns)?, read_one(&STATES, columns, WIDTH + 1)?);
+            let (row, state) =
+                (read_row(job, columns)?, read_one(&DisputeState::ALL, columns, WIDTH + 1)?);
             Ok(EvidenceRecord::Dispute { row, state, at_ms: columns.get(WIDTH)? })
         };
         each(db, &disputes, job, dispute, see)
@@ -143,6 +147,6 @@ fn read_range(
     };
     let altered =
         || LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"));
-    let counted = CountedRange { row, check: read_one(&CHECKS, columns, WIDTH + 1)? };
+    let counted = CountedRange { row, check: read_one(&Check::ALL, columns, WIDTH + 1)? };
     Ok((counted, task_counts.ok_or_else(altered)?, columns.get(WIDTH)?))
 }

@@ -12,9 +12,6 @@ use super::{LedgerFault, Result};
 pub(super) const JOBS: &str = "SELECT * FROM jobs LEFT JOIN audit_policies p \
      ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
-/// The value of `changes.state` that notes that the first range of a job was leased.
-pub(super) const BEGUN: &str = "begun";
-
 /// A job of [`JOBS`].
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
     let id = JobId(row.get("id")?);
@@ -50,6 +47,8 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
         times: Times {
             submitted_at_ms: row.get("submitted_at")?,
             begun_at_ms: row.get("begun_at")?,
+            counted_at_ms: row.get("counted_at")?,
+            paused_ms: row.get("paused_ms")?,
             ended_at_ms: row.get("ended_at")?,
         },
         policy: has_policy.then(|| read_policy(row)).transpose()?,

@@ -24,6 +24,8 @@ CREATE TABLE jobs (
     reason       TEXT,               -- why it is suspended, while it is
     submitted_at INTEGER NOT NULL,
     begun_at     INTEGER,            -- when its first range was leased
+    counted_at   INTEGER,            -- when all its tasks were accepted for the first time
+    paused_ms    INTEGER NOT NULL DEFAULT 0, -- between these two; while it is paused, less the time since when
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
     key          TEXT                -- the owner's name for it, if it has one
@@ -77,7 +79,7 @@ CREATE INDEX audit_policies_by_job ON audit_policies (job);
 -- How jobs were changed: for people, and nothing is decided by it.
 CREATE TABLE changes (
     job        INTEGER NOT NULL REFERENCES jobs (id),
-    state      TEXT,                 -- the new one, or `begun` when the first range is leased, or
+    state      TEXT,                 -- the new one, or `begun` when the first range is leased, `counted` when all are accepted, or
     priority   INTEGER,              -- the new one
     asked_by   TEXT NOT NULL,        -- the owner who did; empty if it followed from the counts
     changed_at INTEGER NOT NULL

@@ -12,8 +12,8 @@ use farm::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 
-use super::entry::{self, CHECKS, COLUMNS, STORED, WIDTH, insert, read_one, read_row};
-use super::restore::{BEGUN, JOBS, read_job, read_trust};
+use super::entry::{self, COLUMNS, STORED, WIDTH, insert, read_one, read_row};
+use super::restore::{JOBS, read_job, read_trust};
 use super::{LedgerFault, Result, task_counts};
 
 static ADD_RANGE: LazyLock<String> = LazyLock::new(|| insert("ranges", &["audit", "task_counts"]));
@@ -150,26 +150,29 @@ impl Store for SqlStore<'_> {
     }
 
     fn change_job(&mut self, job: &StoredJob, change: Option<JobChange>, by: &str) -> Result<()> {
-        let now = unix_ms();
+        let (now, mut times) = (unix_ms(), job.times);
+        if let Some(change) = change {
+            times.note(change, now);
+        }
         self.change(
-            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, \
-             begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END, \
-             ended_at = CASE WHEN ? THEN coalesce(ended_at, ?) END WHERE id = ?",
+            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, begun_at = ?, counted_at = ?, \
+             paused_ms = ?, ended_at = ? WHERE id = ?",
             (
                 job.state.name(),
                 job.spec.priority,
                 job.total.map(|total| total.to_string()),
                 &job.reason,
-                matches!(change, Some(JobChange::Begun)),
-                now,
-                job.state.is_over(),
-                now,
+                times.begun_at_ms,
+                times.counted_at_ms,
+                times.paused_ms,
+                times.ended_at_ms,
                 job.id.0,
             ),
         )?;
         let (state, priority) = match change {
             Some(JobChange::State(state)) => (Some(state.name()), None),
-            Some(JobChange::Begun) => (Some(BEGUN), None),
+            Some(JobChange::Begun) => (Some("begun"), None),
+            Some(JobChange::Counted) => (Some("counted"), None),
             Some(JobChange::Priority(priority)) => (None, Some(priority)),
             None => return Ok(()),
         };
@@ -233,7 +236,7 @@ impl Store for SqlStore<'_> {
         let mut statement = self.0.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(columns) = rows.next()? {
-            let (row, check) = (read_row(job, columns)?, read_one(&CHECKS, columns, WIDTH)?);
+            let (row, check) = (read_row(job, columns)?, read_one(&Check::ALL, columns, WIDTH)?);
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
             let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {

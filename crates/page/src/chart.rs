@@ -16,20 +16,21 @@ const POINTS: usize = 500;
 /// Placements per second and workers over the slots of a history, which ends now or with a job; `nothing` says that it is too
 /// short.
 pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
-    let Some(Past { slot_ms, loads, until_ms }) = past.filter(|past| past.loads.len() > 1) else {
+    let Some(past) = past.filter(|past| past.loads.len() > 1) else {
         return html! { p.empty { (nothing) } };
     };
+    let Past { loads, from_ms, until_ms, .. } = past;
     let together = loads.len().div_ceil(POINTS).max(1);
-    let slot_s = *slot_ms as f64 / 1_000.0;
-    let rate = |loads: &[Load]| {
-        loads.iter().fold(0.0, |sum, load| sum + load.placements) / (slot_s * loads.len() as f64)
+    let rate = |(at, loads): (usize, &[Load])| {
+        let first = at * together;
+        let ms = past.begin(first + loads.len()) - past.begin(first);
+        1e3 * loads.iter().map(|load| load.placements).sum::<f64>() / ms.max(1) as f64
     };
-    let rates: Vec<f64> = loads.chunks(together).map(rate).collect();
+    let rates: Vec<f64> = loads.chunks(together).enumerate().map(rate).collect();
     let most = |loads: &[Load]| loads.iter().map(|load| load.workers).max().unwrap_or(0) as f64;
     let workers: Vec<f64> = loads.chunks(together).map(most).collect();
     let (rate_top, worker_top) = (round_up(top(&rates)), top(&workers).max(1.0));
-    let length = Duration::from_secs_f64(slot_s * loads.len() as f64);
-    let begun_ms = until_ms - i64::try_from(length.as_millis()).unwrap_or(0);
+    let length = Duration::from_millis(u64::try_from(until_ms - from_ms).unwrap_or(0));
     let label = format!(
         "Over {}: at most {} placements per second, and at most {worker_top} workers at a time",
         time(length),
@@ -46,7 +47,7 @@ pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
                     polyline.line points=(line(&workers, worker_top)) {}
                 }
                 (scale(&[&worker_top.to_string(), "0"]))
-                div.ends { span { (utc(begun_ms)) } span { (utc(*until_ms)) ", " (end) } }
+                div.ends { span { (utc(*from_ms)) } span { (utc(*until_ms)) ", " (end) } }
             }
             figcaption {
                 span.key-area { "placements/s, on the left" }
@@ -98,9 +99,10 @@ mod tests {
     #[test]
     fn the_chart_says_when_it_begins_and_ends() {
         let load = Load { placements: 5e9, workers: 3 };
-        let past = Past { slot_ms: 10_000, loads: vec![load; 6], until_ms: 60_000 };
+        let past = Past { slot_ms: 10_000, loads: vec![load; 6], from_ms: 1_000, until_ms: 55_000 };
         let html = chart(Some(&past), "its end", "nothing").into_string();
-        for text in ["00:00:00", "00:01:00, its end", "at most 500\u{a0}M placements per second"] {
+        // The last slot has as much as the others in half of the time.
+        for text in ["00:00:01", "00:00:55, its end", "at most 1.00\u{a0}G placements per second"] {
             assert!(html.contains(text), "{text}: {html}");
         }
     }

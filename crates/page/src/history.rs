@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use farm::{JobId, Progress};
+use farm::{JobId, Progress, Times};
 
 /// The most slots of a ring.
 const SLOTS: i64 = 2_160;
@@ -39,10 +39,28 @@ pub struct History {
 pub struct Past {
     /// The length of a slot, ms.
     pub slot_ms: i64,
-    /// One for each slot.
+    /// One for each slot. The first and the last are of other lengths where a job began or ended in between.
     pub loads: Vec<Load>,
+    /// The beginning of the first slot, Unix milliseconds.
+    pub from_ms: i64,
     /// The end of the last slot, Unix milliseconds.
     pub until_ms: i64,
+}
+
+impl Load {
+    fn add(&mut self, more: Load) {
+        self.placements += more.placements;
+        self.workers = self.workers.max(more.workers);
+    }
+}
+
+impl Past {
+    /// When the slot with this index begins, Unix milliseconds; or when all end, if it is behind the last one.
+    pub(crate) fn begin(&self, slot: usize) -> i64 {
+        let number = self.from_ms.div_euclid(self.slot_ms) + slot as i64;
+        let is_there = slot < self.loads.len();
+        if is_there { self.from_ms.max(number * self.slot_ms) } else { self.until_ms }
+    }
 }
 
 /// Slots of one length in ascending order: their numbers since 1970, and their work.
@@ -88,34 +106,39 @@ impl History {
         self.rings.retain(|_, ring| is_kept(ring));
     }
 
-    /// The work for a job, or for the farm: up to its end, or, if it goes on, up to the slot of `unix_ms`, which is not over.
-    /// `None` if nothing is known.
-    pub fn of(&self, job: Option<JobId>, unix_ms: i64, ended_ms: Option<i64>) -> Option<Past> {
+    /// The work for a job of these times, or for the farm: up to its end, or, if it goes on, up to the slot of `unix_ms`, which
+    /// is not over. `None` if nothing is known.
+    pub fn of(&self, job: Option<JobId>, unix_ms: i64, times: Times) -> Option<Past> {
         let mut ring = self.rings.get(&job)?.clone();
-        let slots_until_now = |ring: &Ring| {
-            let now = unix_ms.div_euclid(ring.slot_ms);
-            let end = ended_ms.map_or(now, |ended| now.min(ended.div_euclid(ring.slot_ms) + 1));
-            Some((now, ring.loads.front()?.0, end))
+        let slots = |ring: &Ring| {
+            let first = ring.loads.front()?.0;
+            let slot_of = |ms: i64| ms.div_euclid(ring.slot_ms);
+            // What was counted last may be noted after the end, so that a last slot that is short would show too much.
+            let last = times.ended_at_ms.map(|ended| slot_of(ended + ring.slot_ms / 2));
+            Some((first, last.map_or(slot_of(unix_ms), |end| end.max(first + 1))))
         };
-        let (mut now, mut first, mut end) = slots_until_now(&ring)?;
+        let (mut first, mut end) = slots(&ring)?;
         // A job may have been paused for long since the latest slot, and a clock may jump.
         while job.is_some() && end - first > SLOTS {
             ring.halve();
-            (now, first, end) = slots_until_now(&ring)?;
+            (first, end) = slots(&ring)?;
         }
         let Ring { slot_ms, loads } = ring;
-        let first = if job.is_some() { first } else { first.max(now - SLOTS) };
+        let first = if job.is_some() { first } else { first.max(end - SLOTS) };
         let length = usize::try_from(end - first).ok().filter(|&length| length > 0)?;
         let mut past = vec![Load::default(); length];
         for (slot, load) in loads {
+            let slot = if times.ended_at_ms.is_some() { slot.min(end - 1) } else { slot };
             if let Ok(at) = usize::try_from(slot - first)
                 && let Some(place) = past.get_mut(at)
             {
-                *place = load;
+                place.add(load);
             }
         }
-        let until_ms = ended_ms.unwrap_or(i64::MAX).min(end * slot_ms);
-        Some(Past { slot_ms, loads: past, until_ms })
+        let (begin, begun) = (first * slot_ms, times.begun_at_ms.unwrap_or(i64::MIN));
+        let from_ms = begun.clamp(begin, begin + slot_ms - 1);
+        let until_ms = times.ended_at_ms.unwrap_or(end * slot_ms);
+        Some(Past { slot_ms, loads: past, from_ms, until_ms })
     }
 }
 
@@ -123,10 +146,7 @@ impl Ring {
     fn push(&mut self, slot: i64, load: Load) {
         match self.loads.back_mut() {
             // A clock that was set back adds to the latest slot.
-            Some((latest, sum)) if slot <= *latest => {
-                sum.placements += load.placements;
-                sum.workers = sum.workers.max(load.workers);
-            }
+            Some((latest, sum)) if slot <= *latest => sum.add(load),
             _ => self.loads.push_back((slot, load)),
         }
     }
@@ -151,6 +171,14 @@ mod tests {
 
     const JOB: Option<JobId> = Some(JobId(1));
     const HOUR: i64 = 3_600_000;
+    /// The times of a job that goes on.
+    const NOW: Times = Times {
+        submitted_at_ms: None,
+        begun_at_ms: None,
+        counted_at_ms: None,
+        paused_ms: 0,
+        ended_at_ms: None,
+    };
 
     fn load(placements: u64) -> Load {
         Load { placements: placements as f64, workers: placements }
@@ -164,10 +192,10 @@ mod tests {
     fn what_was_done_is_remembered_with_its_workers() {
         let mut history = History::default();
         history.note(0, &[], 0);
-        assert_eq!(history.of(None, 10_000, None), None);
+        assert_eq!(history.of(None, 10_000, NOW), None);
         let of = |job, placements| Progress { job: JobId(job), placements, workers: 3 };
         history.note(1, &[of(1, 7.0), of(2, 2.0)], 4);
-        let loads = |job| history.of(job, 10_000, None).expect("they are news").loads;
+        let loads = |job| history.of(job, 10_000, NOW).expect("they are news").loads;
         assert_eq!(loads(JOB), [Load { placements: 7.0, workers: 3 }]);
         assert_eq!(loads(None), [Load { placements: 9.0, workers: 4 }]);
     }
@@ -177,7 +205,7 @@ mod tests {
         let mut history = History::default();
         history.add(JOB, 0, load(3));
         history.add(JOB, 60_000, load(4));
-        let past = history.of(JOB, 6 * 24 * HOUR, None).expect("it is known");
+        let past = history.of(JOB, 6 * 24 * HOUR, NOW).expect("it is known");
         assert!(
             past.loads.len() <= SLOTS as usize && past.until_ms >= 6 * 24 * HOUR - past.slot_ms
         );
@@ -190,24 +218,31 @@ mod tests {
         for (at, placements) in [(0, 1), (9_999, 2), (10_000, 4), (30_000, 8)] {
             history.add(JOB, at, load(placements));
         }
-        let past = history.of(JOB, 40_000, None).expect("it is known");
+        let past = history.of(JOB, 40_000, NOW).expect("it is known");
         assert_eq!((past.slot_ms, past.until_ms), (10_000, 40_000));
         let placements: Vec<f64> = past.loads.iter().map(|load| load.placements).collect();
         assert_eq!(placements, [3.0, 4.0, 0.0, 8.0]);
-        assert_eq!(history.of(JOB, 9_999, None), None, "its first slot is not over");
+        assert_eq!(history.of(JOB, 9_999, NOW), None, "its first slot is not over");
         assert_eq!(past.loads[0].workers, 2, "the most at a time");
-        assert_eq!(history.of(Some(JobId(2)), 40_000, None), None);
-        assert_eq!(history.of(None, 40_000, None), None);
+        assert_eq!(history.of(Some(JobId(2)), 40_000, NOW), None);
+        assert_eq!(history.of(None, 40_000, NOW), None);
     }
 
     #[test]
     fn the_history_of_an_ended_job_ends_with_it() {
         let mut history = History::default();
-        [0, 15_000, 21_000].into_iter().for_each(|at| history.add(JOB, at, load(1)));
-        for now in [30_000, HOUR, 5 * HOUR] {
-            let past = history.of(JOB, now, Some(22_000)).expect("it is known");
-            assert_eq!((past.loads.len(), past.until_ms), (3, 22_000), "at {now}");
-            assert_eq!(sum(&past), 3.0);
+        [9_000, 15_000, 21_000, 31_000].into_iter().for_each(|at| history.add(JOB, at, load(1)));
+        for (now, ended, slots, last) in [(32_000, 29_500, 3, 2.0), (HOUR, 23_000, 2, 3.0)] {
+            let times = Times { ended_at_ms: Some(ended), begun_at_ms: Some(8_000), ..NOW };
+            let past = history.of(JOB, now, times).expect("it is known");
+            let begins = [0, 1, slots].map(|slot| past.begin(slot));
+            assert_eq!(begins, [8_000, 10_000, ended], "it is not wider than the job");
+            assert_eq!(
+                past.loads[slots - 1].placements,
+                last,
+                "what was noted after the end is in it"
+            );
+            assert_eq!((past.loads.len(), sum(&past)), (slots, 4.0));
         }
     }
 
@@ -221,14 +256,14 @@ mod tests {
             history.forget(hour * HOUR);
         }
         // The last slot is over then.
-        let past = history.of(JOB, (year + 24) * HOUR, None).expect("it is known");
+        let past = history.of(JOB, (year + 24) * HOUR, NOW).expect("it is known");
         assert_eq!(sum(&past), year as f64);
         let kept = history.rings[&JOB].loads.len();
         assert!(kept as i64 <= SLOTS, "{kept}");
-        let farm = history.of(None, year * HOUR, None).expect("it is known");
+        let farm = history.of(None, year * HOUR, NOW).expect("it is known");
         assert_eq!((farm.slot_ms, sum(&farm)), (10_000, 6.0), "six hours");
         history.forget(year * HOUR + KEPT_MS);
-        assert_eq!(history.of(JOB, year * HOUR, None), None);
+        assert_eq!(history.of(JOB, year * HOUR, NOW), None);
     }
 
     #[test]
@@ -236,6 +271,6 @@ mod tests {
         let mut history = History::default();
         history.add(JOB, HOUR, load(1));
         history.add(JOB, 0, load(2));
-        assert_eq!(history.of(JOB, 2 * HOUR, None).map(|past| sum(&past)), Some(3.0));
+        assert_eq!(history.of(JOB, 2 * HOUR, NOW).map(|past| sum(&past)), Some(3.0));
     }
 }

@@ -70,7 +70,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
             }
         }
         p.hint {
-            "A job took the time from its first lease to its end. Times are UTC. Programs read " a href="metrics" { "metrics" } "."
+            "A job took the time from its first lease until all its tasks were counted, without pauses and audits. Times are UTC. Programs read " a href="metrics" { "metrics" } "."
         }
     };
     let parts = vec![

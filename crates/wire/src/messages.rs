@@ -376,6 +376,8 @@ impl TryFrom<v1::Job> for JobView {
             times: Times {
                 submitted_at_ms: job.submitted_at_ms,
                 begun_at_ms: job.begun_at_ms,
+                counted_at_ms: job.counted_at_ms,
+                paused_ms: job.paused_ms,
                 ended_at_ms: job.ended_at_ms,
             },
             rate: Rate {
@@ -678,6 +680,8 @@ impl From<JobView> for v1::Job {
             key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
             begun_at_ms: job.times.begun_at_ms,
+            counted_at_ms: job.times.counted_at_ms,
+            paused_ms: job.times.paused_ms,
             ended_at_ms: job.times.ended_at_ms,
             tasks_per_second: job.rate.tasks_per_second,
             placements_per_second: job.rate.placements_per_second,

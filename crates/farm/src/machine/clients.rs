@@ -124,9 +124,12 @@ impl Farm {
     pub(super) fn begin(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if !std::mem::replace(&mut job.has_begun, true) {
-            let (change, by) = (JobChange::Begun, String::new());
-            self.command(Asker::Farm, LedgerCommand::Change { job: id, change, by });
+            self.note_change(id, JobChange::Begun);
         }
+    }
+
+    fn note_change(&mut self, job: JobId, change: JobChange) {
+        self.command(Asker::Farm, LedgerCommand::Change { job, change, by: String::new() });
     }
 
     fn change(
@@ -186,8 +189,9 @@ impl Farm {
     }
 
     pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
+        let job = existing(&mut self.jobs, id);
+        job.times.note(change, self.unix_ms);
         if let JobChange::State(state) = change {
-            let job = existing(&mut self.jobs, id);
             (job.durable_state, job.suspended) = (state, None);
             if state.is_over() {
                 self.rest(id, state);
@@ -209,10 +213,17 @@ impl Farm {
             return;
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        let is_complete = job.is_complete() && self.settling == 0;
-        if !live || job.finishing.is_some() || !is_complete {
+        if !live || job.finishing.is_some() || !job.is_covered() {
             return;
         }
+        let is_complete = job.is_complete() && self.settling == 0;
+        if job.times.counted_at_ms.is_none() {
+            self.note_change(id, JobChange::Counted);
+        }
+        if !is_complete {
+            return;
+        }
+        let job = existing(&mut self.jobs, id);
         let (tasks, total) = (job.tasks, job.total);
         let reason = job.known.contradiction(total);
         let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
@@ -247,8 +258,8 @@ impl Farm {
     fn rest(&mut self, id: JobId, state: JobState) {
         let job = existing(&mut self.jobs, id);
         (job.state, job.durable_state) = (state, state);
+        job.times.note(JobChange::State(state), self.unix_ms);
         if state.is_over() {
-            job.times.ended_at_ms = Some(self.unix_ms);
             job.rest();
         }
         self.requeue(id);

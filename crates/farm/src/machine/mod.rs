@@ -194,7 +194,9 @@ impl Farm {
 
     fn view(&self, id: JobId, job: &Job) -> JobView {
         let thread_memory = job.known.thread_memory;
-        let able = self.sessions.values().filter(|session| session.may_count(thread_memory));
+        let stays = |session: &&Session| !session.seen.draining;
+        let able = self.sessions.values().filter(stays);
+        let able = able.filter(|session| session.may_count(thread_memory));
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
@@ -221,8 +223,7 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits.agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let staying = able.filter(|session| !session.seen.draining);
-                job.audits.stranded(staying.map(Session::principal), job.across())
+                job.audits.stranded(able.map(Session::principal), job.across())
             } else {
                 Some(0)
             },
@@ -285,8 +286,8 @@ impl Farm {
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, reason, .. }, Written) => self.finish_written(job, reason),
-            (Farm, Change { job, .. }, Written) => {
-                existing(&mut self.jobs, job).times.begun_at_ms = Some(self.unix_ms);
+            (Farm, Change { job, change, .. }, Written) => {
+                existing(&mut self.jobs, job).times.note(change, self.unix_ms);
             }
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {

@@ -315,6 +315,7 @@ fn change_job<S: Store>(
             std::mem::replace(&mut job.state, state) != state
         }
         JobChange::Begun => true,
+        JobChange::Counted => job.times.counted_at_ms.is_none(),
         JobChange::Priority(priority) => {
             std::mem::replace(&mut job.spec.priority, priority) != priority
         }

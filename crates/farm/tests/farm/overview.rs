@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use farm::{
-    Change, Event, JobId, JobState, JobView, PlanMap, Rate, RequestId, Times, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, JobId, JobState, JobView, PlanMap, Rate, RequestId,
+    Times, WorkerMessage,
 };
 
 use crate::disputes::disputed;
-use crate::stage::{Stage, change};
+use crate::stage::{AUDIT_ALL, Stage, audits, change, work};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -93,22 +94,39 @@ fn an_overview_has_live_jobs_ended_jobs_and_workers() {
 }
 
 #[test]
-fn an_ended_job_has_its_duration_and_its_speed() {
+fn an_ended_job_has_its_duration_and_its_speed_without_pauses_and_audits() {
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     stage.tick(7_000);
-    let worker = stage.join("w1", 10);
-    while let Some(lease) = stage.leases(worker).last().copied()
-        && !stage.farm.job(job).expect("it exists").state.is_over()
-    {
+    let worker = stage.join("w1", 2);
+    let mut done = 0;
+    while let Some(lease) = stage.leases(worker).get(done).copied() {
         stage.finish(worker, &lease, 500_000);
+        for (wait, change) in [(0, Change::Pause), (5_000, Change::Resume)] {
+            stage.now += wait;
+            stage.ask(self::change(RequestId(done as u64), job, change)).expect("it is live");
+        }
+        stage.act(Event::Said(worker, WorkerMessage::Credit(2)));
+        done += 1;
     }
+    assert!(done > 1, "it was paused while it was counted, and once more before its audit");
+    stage.tick(900_000);
+    let second = stage.join("w2", 1);
+    work(&mut stage, second);
 
-    let job = stage.farm.job(job).expect("it exists");
-    let Times { submitted_at_ms, begun_at_ms, ended_at_ms } = job.times;
-    assert_eq!([submitted_at_ms, begun_at_ms, ended_at_ms], [Some(0), Some(7_000), Some(9_000)]);
-    assert_eq!(job.times.counting(), Some(Duration::from_secs(2)), "it waited before");
-    assert_eq!(job.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
+    let took = |stage: &Stage| {
+        let view = stage.farm.job(job).expect("it exists");
+        let Times { submitted_at_ms, begun_at_ms, ended_at_ms, .. } = view.times;
+        assert_eq!([submitted_at_ms, begun_at_ms], [Some(0), Some(7_000)], "it waited before");
+        assert_eq!(view.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
+        assert_eq!(view.times.counting(), Some(Duration::from_secs(2)));
+        (view.state, ended_at_ms)
+    };
+    assert_eq!(took(&stage), (JobState::Done, Some(900_000)));
+    let again = Change::Audit(AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL });
+    stage.ask(change(RequestId(9), job, again)).expect("it is done");
+    stage.tick(950_000);
+    assert_eq!((took(&stage).0, audits(&stage, job).0 > 0), (JobState::Done, true));
 }
 
 #[test]

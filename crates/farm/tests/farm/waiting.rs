@@ -1,6 +1,6 @@
 //! Tests of what a job waits for.
 
-use farm::{AuditPolicy, AuditScope, Change, JobId, JobState, RequestId};
+use farm::{AuditPolicy, AuditScope, Change, Event, JobId, JobState, RequestId, WorkerMessage};
 
 use crate::stage::{AUDIT_ALL, Stage, change, plan, submission_by};
 
@@ -15,10 +15,14 @@ fn submit_by(stage: &mut Stage, owner: &str, audit: Option<AuditPolicy>) -> JobI
 #[test]
 fn a_job_that_is_worked_on_waits_for_nobody() {
     let mut stage = Stage::new();
+    let leaving = stage.join("w2", 10);
+    stage.act(Event::Said(leaving, WorkerMessage::Draining));
     let job = stage.submit(100, 0);
     assert_eq!(waits_for(&stage, job), Some("a worker: none is connected".into()));
+    assert!(stage.farm.job(job).expect("it exists").is_waiting());
     stage.join("w1", 10);
     assert_eq!(waits_for(&stage, job), None, "a worker holds ranges of it");
+    assert!(!stage.farm.job(job).expect("it exists").is_waiting());
     stage.act(change(RequestId(1), job, Change::Pause));
     assert_eq!(waits_for(&stage, job), Some(format!("`queens resume {job}`: it is paused")));
 }

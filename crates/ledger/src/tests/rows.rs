@@ -1,7 +1,8 @@
 //! What is applied, refused, answered and read back.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Wake, Waker};
+use std::time::Duration;
 
 use super::*;
 use crate::LedgerLock;
@@ -22,7 +23,9 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         by: "auditor".into(),
     };
     let begun = LedgerCommand::Change { job: JOB, change: JobChange::Begun, by: String::new() };
-    let changes = [begun, priority(5), priority(5), state(JobState::Running), audit];
+    let counted = LedgerCommand::Change { job: JOB, change: JobChange::Counted, by: String::new() };
+    let (again, runs) = (counted.clone(), state(JobState::Running));
+    let changes = [begun, priority(5), priority(5), runs, audit, counted, again];
     let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute];
     ledger.apply(&written).expect("it is written");
     ledger.apply(&changes).expect("it is written");
@@ -72,6 +75,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
             "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is distrusted"
         ),
         "its first tasks were leased",
+        "all its tasks were counted",
         "given the priority 5 by admin",
         "an audit of 100% of the ranges was ordered by auditor",
         &format!("cancelled by {OWNER}"),
@@ -79,9 +83,16 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         let times = log.iter().filter(|incident| incident.text == text).count();
         assert_eq!(times, 1, "{text} in {log:?}");
     }
-    assert_eq!(log.len(), 6, "what changes nothing is not told: {log:?}");
+    assert_eq!(log.len(), 7, "what changes nothing is not told: {log:?}");
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
     view.incidents(JobId(2)).expect_err("there is no such job");
+
+    // Its times are there for the next coordinator.
+    let set = "UPDATE jobs SET counted_at = begun_at + 9, paused_ms = 2";
+    ledger.db.execute(set, []).expect("it is written");
+    ledger.apply(&[priority(7)]).expect("it is written");
+    let [job] = read(&ledger);
+    assert_eq!(job.times.counting(), Some(Duration::from_millis(7)));
 }
 
 #[test]
@@ -147,14 +158,14 @@ fn totals_pass_64_bits() {
 /// Takes the lock of a ledger when it is woken.
 struct Successor {
     ledger: PathBuf,
-    has_lock: OnceLock<bool>,
+    has_lock: mpsc::SyncSender<bool>,
 }
 
 impl Wake for Successor {
     fn wake(self: Arc<Successor>) {
         // A process that another test starts has a copy of the lock until it runs its program.
         let is_free_soon = || (0..10).any(|_| LedgerLock::of(&self.ledger).is_ok());
-        self.has_lock.get_or_init(is_free_soon);
+        _ = self.has_lock.try_send(is_free_soon());
     }
 }
 
@@ -173,11 +184,12 @@ fn the_thread_answers_until_it_ends_and_then_says_why_and_leaves_the_ledger_to_o
     let answered = events.blocking_recv().expect("it answers");
     assert!(matches!(answered, LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
 
-    let successor = Arc::new(Successor { ledger: path, has_lock: OnceLock::new() });
-    let waker = Waker::from(successor.clone());
+    let (has_lock, woken) = mpsc::sync_channel(1);
+    let waker = Waker::from(Arc::new(Successor { ledger: path, has_lock }));
     assert!(events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     assert!(send(range(10, 20, 7)), "the thread runs");
-    assert!(successor.has_lock.wait(), "whoever hears that it has failed can open the ledger");
+    let has_lock = woken.recv_timeout(Duration::from_secs(60));
+    assert_eq!(has_lock, Ok(true), "whoever hears that it has failed can open the ledger");
     assert!(matches!(events.blocking_recv(), Some(LedgerEvent::Failed(LedgerFault::Content(_)))));
 
     assert!(events.blocking_recv().is_none(), "that was the last word");

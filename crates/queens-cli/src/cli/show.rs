@@ -48,6 +48,7 @@ pub(super) fn json(job: &JobView) -> Value {
         "submitted_at_ms": job.times.submitted_at_ms,
         "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
+        "counting_seconds": took(job),
         "processor_hours": job.hours.processor(),
         "gpu_hours": job.hours.gpu(),
     });
@@ -190,7 +191,7 @@ fn waited(job: &JobView) -> Option<f64> {
     Some((job.times.begun_at_ms? - job.times.submitted_at_ms?).max(0) as f64 / 1e3)
 }
 
-/// Seconds from the first lease of a job to its end.
+/// Seconds for which a job was counted, without pauses and audits.
 fn took(job: &JobView) -> Option<f64> {
     job.times.counting().map(|took| took.as_secs_f64())
 }

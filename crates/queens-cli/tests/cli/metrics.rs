@@ -94,7 +94,17 @@ fn the_credential_for_prometheus_lasts_and_can_only_read() {
     coordinator.stop();
     let coordinator = farm.start_coordinator();
     assert_eq!(read(&token), secret);
-    run(&mut queens(&["token", "revoke", "1", "--join", join.trim()])).success();
+    // If its file is lost, there is a new one, and the old one is valid until it is revoked.
+    coordinator.stop();
+    fs::remove_file(farm.key("viewer")).expect("it was there");
+    let coordinator = farm.start_coordinator();
+    let warning = "the viewer's token in the folder of keys is lost, and a new one is made";
+    assert!(coordinator.said().contains(warning), "{}", coordinator.said());
+    assert_ne!(read(&token), secret);
+    run(&mut queens(&["jobs", "--join", &viewer])).success();
+    for number in ["1", "2"] {
+        run(&mut queens(&["token", "revoke", number, "--join", join.trim()])).success();
+    }
     run(&mut queens(&["jobs", "--join", &viewer])).refusal(6, &["revoked"]);
     coordinator.stop();
     let refused = run(&mut farm.coordinator());

@@ -71,16 +71,32 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
         .with_state(web)
 }
 
-/// All metrics: as OpenMetrics if the request accepts that, and otherwise as plain text, which every reader understands.
+/// All metrics: as OpenMetrics if the request names that and wants it no less than plain text, which every reader
+/// understands.
 async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Fault> {
     let text = exposition(&web.jobs.farm).await.map_err(Status::from)?;
-    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
-    let (kind, text) = if accepted.any(|kinds| kinds.contains("application/openmetrics-text")) {
+    let open = quality(&headers, ["*/*", "application/*", "application/openmetrics-text"]);
+    let plain = quality(&headers, ["*/*", "text/*", "text/plain"]);
+    let (kind, text) = if open.0 > 0.0 && open.1 > 0 && open >= plain {
         ("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
     } else {
         ("text/plain; version=0.0.4; charset=utf-8", plain_text(&text))
     };
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// How much a request wants a media type, from 0 to 1: what it says of the last of these ranges of types that it names, and
+/// the index of that range.
+fn quality(headers: &HeaderMap, ranges: [&str; 3]) -> (f32, usize) {
+    let values = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let qualities = values.flat_map(|value| value.split(',')).filter_map(|wanted| {
+        let mut words = wanted.split(';').map(|word| word.trim().to_ascii_lowercase());
+        let name = words.next()?;
+        let range = ranges.iter().position(|range| *range == name)?;
+        let quality = words.find_map(|word| word.strip_prefix("q=")?.parse::<f32>().ok());
+        Some((quality.unwrap_or(1.0), range))
+    });
+    qualities.max_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0))).unwrap_or_default()
 }
 
 fn no_such_page() -> Status {

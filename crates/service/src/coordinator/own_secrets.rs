@@ -39,15 +39,21 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
 
 /// Notes in a ledger the files of the folder of keys with which it is served.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
-    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LEASES];
-    let made: Vec<&str> = all.into_iter().filter(|name| keys.path(name).exists()).collect();
+    let roles = [Role::Worker, Role::Viewer].map(Role::name);
+    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LEASES].into_iter().chain(roles);
+    let made: Vec<&str> = all.filter(|name| keys.path(name).exists()).collect();
     Ok(ledger.note_keys(&made).map_err(|fault| fault.at(ledger.path()))?)
+}
+
+/// Whether a file is gone with which a ledger was served.
+fn is_lost(keys: &KeyFolder, ledger: &Ledger, name: &str) -> Result<bool, ServiceError> {
+    let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
+    Ok(noted.iter().any(|noted| noted == name) && !keys.path(name).exists())
 }
 
 /// The key with which the coordinator of a ledger signs its leases, from the folder of its secrets.
 pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, ServiceError> {
-    let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
-    if noted.iter().any(|name| name == LEASES) && !keys.path(LEASES).exists() {
+    if is_lost(keys, ledger, LEASES)? {
         tracing::warn!(
             file = %keys.path(LEASES).display(),
             "the key of the leases is lost, and a new one is made: what workers hold is counted again"
@@ -67,6 +73,14 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
+    if is_lost(keys, ledger, role.name())? {
+        tracing::warn!(
+            file = %keys.path(role.name()).display(),
+            "the {}'s token in the folder of keys is lost, and a new one is made: what has the old one is admitted until \
+             `queens token revoke` ends that token of the owner {owner}",
+            role.name()
+        );
+    }
     let path = keys.with_folder(role.name())?;
     let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());

@@ -942,7 +942,13 @@ pub struct Job {
     /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
     #[prost(int64, optional, tag = "31")]
     pub begun_at_ms: ::core::option::Option<i64>,
-    /// How fast its workers count it now, or how fast it was counted from its first lease to its end; 0 if that cannot be
+    /// When all its tasks were accepted for the first time, and for how long it was paused before: it was counted between the
+    /// two times without the pauses. While it is paused, the time at which that began is subtracted.
+    #[prost(int64, optional, tag = "39")]
+    pub counted_at_ms: ::core::option::Option<i64>,
+    #[prost(sint64, tag = "40")]
+    pub paused_ms: i64,
+    /// How fast its workers count it now, or how fast it was while it was counted; 0 if that cannot be
     /// told. Placements are those before symmetry.
     #[prost(double, tag = "32")]
     pub tasks_per_second: f64,

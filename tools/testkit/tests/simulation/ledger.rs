@@ -194,7 +194,9 @@ impl Ledger {
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::Change { job, change: JobChange::Begun, .. } => {
+            LedgerCommand::Change {
+                job, change: JobChange::Begun | JobChange::Counted, ..
+            } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
             // A job that is done is served while it is audited.
@@ -302,6 +304,7 @@ impl Ledger {
                 let name = match change {
                     JobChange::State(state) => state.name(),
                     JobChange::Begun => "begun",
+                    JobChange::Counted => "counted",
                     JobChange::Priority(_) => "prioritised",
                 };
                 *self.states.entry((*job, name)).or_default() += 1;

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
 use axum::{Extension, Router};
-use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
+use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal, Times};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use ledger::{LedgerView, unix_ms};
 use maud::Markup;
@@ -208,7 +208,11 @@ impl Show {
                     None => None,
                     Some(before) => Some(self.ended_before(before).await?),
                 };
-                page::jobs(snapshot, self.past(None, snapshot, None).as_ref(), earlier.as_ref())
+                page::jobs(
+                    snapshot,
+                    self.past(None, snapshot, Times::default()).as_ref(),
+                    earlier.as_ref(),
+                )
             }
             View::Workers(page) => page::workers(snapshot, *page),
             &View::Job(id) => {
@@ -216,7 +220,7 @@ impl Show {
                 let (view, map) = seen.await?.ok_or_else(no_such_job)?;
                 let cells = map.cells.clone();
                 let record = self.records.of(id, move |look, &job| of_job(look, job, &cells));
-                let history = self.past(Some(id), snapshot, view.times.ended_at_ms);
+                let history = self.past(Some(id), snapshot, view.times);
                 let detail = JobDetail { view, map, record, history };
                 let page = page::job(&detail, snapshot);
                 shown_job = Some(detail.view);
@@ -242,9 +246,9 @@ impl Show {
     }
 
     /// What was counted of a job, or by the farm, up to its end or to now.
-    fn past(&self, job: Option<JobId>, now: &Snapshot, ended_at_ms: Option<i64>) -> Option<Past> {
+    fn past(&self, job: Option<JobId>, now: &Snapshot, times: Times) -> Option<Past> {
         let past = self.past.lock().expect("nobody panics while holding it");
-        past.of(job, now.unix_ms, ended_at_ms)
+        past.of(job, now.unix_ms, times)
     }
 
     /// The latest jobs that have ended, before this one.

@@ -30,8 +30,7 @@ const KEPT: Duration = Duration::from_secs(600);
 /// The most records that are kept. They are those that were requested last. One takes some hundred KiB, 2 MiB at most.
 const MOST: usize = 64;
 
-/// The records of a ledger by their keys. A ledger in memory has none. Clones share them.
-#[derive(Clone)]
+/// The records of a ledger by their keys. A ledger in memory has none.
 pub(super) struct Records<K, V> {
     ledger: Option<Arc<Path>>,
     known: Arc<Mutex<HashMap<K, Known<V>>>>,
@@ -49,7 +48,7 @@ struct Known<V> {
 impl<K, V> Records<K, V>
 where
     K: Clone + Debug + Eq + Hash + Send + 'static,
-    V: Clone + Send + Sync + 'static,
+    V: Send + Sync + 'static,
 {
     pub(super) fn new(ledger: Option<Arc<Path>>) -> Records<K, V> {
         Records { ledger, known: Arc::default(), reading: Arc::default() }
@@ -77,28 +76,34 @@ where
         if entry.again <= now
             && let Ok(reading) = self.reading.clone().try_lock_owned()
         {
-            let records = self.clone();
+            let known = Arc::clone(&self.known);
             tokio::task::spawn_blocking(move || {
                 let begun = Instant::now();
                 let record = LedgerView::open(&ledger).and_then(|look| read(&look, &key));
                 let took = begun.elapsed();
-                records.note(&key, record, took);
+                note(&known, &key, record, took);
                 std::thread::sleep(took * REST_OF_ALL);
                 drop(reading);
             });
         }
         entry.record.clone()
     }
+}
 
-    fn note(&self, key: &K, read: Result<V, LedgerFault>, took: Duration) {
-        let mut known = self.known.lock().expect("nobody panics while holding it");
-        let Some(entry) = known.get_mut(key) else { return };
-        match read {
-            Ok(record) => entry.record = Some(Arc::new(record)),
-            Err(fault) => tracing::debug!(?key, %fault, "the ledger cannot be looked at"),
-        }
-        entry.again = Instant::now() + LEAST.max(took * REST);
+/// Notes what was read within a time, and when it may be read again.
+fn note<K: Debug + Eq + Hash, V>(
+    known: &Mutex<HashMap<K, Known<V>>>,
+    key: &K,
+    read: Result<V, LedgerFault>,
+    took: Duration,
+) {
+    let mut known = known.lock().expect("nobody panics while holding it");
+    let Some(entry) = known.get_mut(key) else { return };
+    match read {
+        Ok(record) => entry.record = Some(Arc::new(record)),
+        Err(fault) => tracing::debug!(?key, %fault, "the ledger cannot be looked at"),
     }
+    entry.again = Instant::now() + LEAST.max(took * REST);
 }
 
 /// Reads what a job's rows say of these cells, for some seconds at most.
@@ -176,7 +181,7 @@ mod tests {
         let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         ask(&records, 1).await;
         let until_again = |took| {
-            records.note(&JobId(1), Ok(JobRecord::default()), took);
+            note(&records.known, &JobId(1), Ok(JobRecord::default()), took);
             let known = records.known.lock().expect("nobody panics while holding it");
             known[&JobId(1)].again.duration_since(Instant::now())
         };

@@ -197,15 +197,19 @@ async fn who_may_see_the_farm_may_read_it_and_its_metrics_and_nobody_else() {
 async fn metrics_have_the_format_that_is_asked_for() {
     let farm = guarded().await;
     let viewer = bearing(&secret(Role::Viewer));
-    let reported = farm.get("/metrics", &viewer).await;
-    assert_eq!(reported.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
-    assert!(reported.body.contains("\nqueens_workers 0\n"), "{}", reported.body);
-
-    let accepts = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
-    let reported = farm.get("/metrics", &(viewer + accepts)).await;
-    let kind = reported.header("content-type").expect("it says what it is");
-    assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
-    assert!(reported.body.ends_with("# EOF\n"), "{}", reported.body);
+    let open = "application/openmetrics-text";
+    for (accept, kind, end) in [
+        ("*/*", "text/plain; version=0.0.4", ""),
+        ("application/openmetrics-text;q=0.5,text/plain;q=1", "text/plain; version=0.0.4", ""),
+        ("application/openmetrics-text; Q=0, */*", "text/plain; version=0.0.4", ""),
+        ("application/openmetrics-text;q=0.2, text/*;q=0.1, */*", open, "# EOF\n"),
+        ("application/openmetrics-text;version=1.0.0,text/plain;q=0.5", open, "# EOF\n"),
+    ] {
+        let seen = farm.get("/metrics", &format!("{viewer}Accept: {accept}\r\n")).await;
+        assert!(seen.header("content-type").is_some_and(|it| it.starts_with(kind)), "{accept}");
+        assert!(seen.body.contains("\nqueens_workers 0\n"), "{}", seen.body);
+        assert!(seen.body.ends_with(end) && seen.body.contains("# EOF") != end.is_empty());
+    }
 }
 
 #[tokio::test]

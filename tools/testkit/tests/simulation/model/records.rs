@@ -47,7 +47,7 @@ impl Model {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
-            LedgerCommand::Change { change: JobChange::Begun, by, .. } => {
+            LedgerCommand::Change { change: JobChange::Begun | JobChange::Counted, by, .. } => {
                 assert!(by.is_empty(), "nobody asks for it");
             }
             LedgerCommand::Change { job, change, by } => {
@@ -64,7 +64,7 @@ impl Model {
                 match *change {
                     JobChange::State(state) => self.book(*job).state = state,
                     JobChange::Priority(priority) => self.book(*job).priority = priority,
-                    JobChange::Begun => {}
+                    JobChange::Begun | JobChange::Counted => {}
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
