@@ -7,7 +7,10 @@ pub(crate) use windows::*;
 
 #[cfg(unix)]
 mod unix {
+    use std::ffi::OsString;
     use std::io::{self, IsTerminal};
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::Path;
     use std::thread;
     use std::time::Duration;
 
@@ -70,10 +73,24 @@ mod unix {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
     }
+
+    /// The parts of a path before, between and after `place`. The path need not be UTF-8.
+    pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
+        let mut rest = path.as_os_str().as_bytes();
+        let mut pieces = Vec::new();
+        while let Some(at) = rest.windows(place.len()).position(|piece| piece == place.as_bytes()) {
+            pieces.push(OsString::from_vec(rest[..at].into()));
+            rest = &rest[at + place.len()..];
+        }
+        pieces.push(OsString::from_vec(rest.into()));
+        pieces
+    }
 }
 
 #[cfg(windows)]
 mod windows {
+    use std::ffi::OsString;
+    use std::path::Path;
     use std::task::Poll;
 
     use futures_util::stream::poll_fn;
@@ -116,4 +133,12 @@ mod windows {
 
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
+
+    /// The parts of a path before, between and after `place`. A path that is not Unicode is one part.
+    pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
+        match path.to_str() {
+            Some(text) => text.split(place).map(OsString::from).collect(),
+            None => vec![path.into()],
+        }
+    }
 }

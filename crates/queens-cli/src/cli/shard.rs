@@ -7,6 +7,7 @@ use anyhow::Context;
 use farm::{NoSlice, Slice};
 
 use crate::failure::{Failure, usage};
+use crate::os::split;
 
 /// The placeholder for the part in the name of a file.
 const PLACE: &str = "{shard}";
@@ -98,15 +99,19 @@ impl Shard {
 
 /// The path with the part in place of `{shard}`, as `3-of-64`. It fails if the path wants a part and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
-    let Some(text) = path.to_str().filter(|text| text.contains(PLACE)) else {
-        return Ok(path.into());
-    };
-    let slice = slice.ok_or_else(|| {
-        Failure::Usage(format!(
-            "{text} has a place for the part, but no part was given: give --shard"
-        ))
-    })?;
-    Ok(text.replace(PLACE, &format!("{}-of-{}", slice.index(), slice.of())).into())
+    let mut pieces = split(path, PLACE).into_iter();
+    let mut named = pieces.next().unwrap_or_default();
+    for piece in pieces {
+        let slice = slice.ok_or_else(|| {
+            Failure::Usage(format!(
+                "{} has a place for the part, but no part was given: give --shard",
+                path.display()
+            ))
+        })?;
+        named.push(format!("{}-of-{}", slice.index(), slice.of()));
+        named.push(piece);
+    }
+    Ok(named.into())
 }
 
 #[cfg(test)]
@@ -173,6 +178,15 @@ mod tests {
         assert_eq!(named("q.db", slice).expect("it needs none"), Path::new("q.db"));
         let path = named("{shard}/{shard}.db", slice).expect("there is a part");
         assert_eq!(path, Path::new("3-of-64/3-of-64.db"));
+        #[cfg(unix)]
+        {
+            use std::ffi::OsStr;
+            use std::os::unix::ffi::OsStrExt;
+            let latin = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
+            let path = with_shard(latin(b"Z\xfcrich-{shard}.db"), slice).expect("there is a part");
+            assert_eq!(path, latin(b"Z\xfcrich-3-of-64.db"));
+            assert!(with_shard(latin(b"\xff{shard}"), None).is_err());
+        }
         let refused = named("{shard}.db", None).expect_err("there is none");
         assert!(refused.to_string().contains("--shard"), "{refused}");
     }

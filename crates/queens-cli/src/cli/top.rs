@@ -28,6 +28,8 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
     }
     let mut client = Client::connect(coordinator).await?;
     let terminal = Term::stdout();
+    let (mode, quit_typed) = quit();
+    let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
         let (mut drawn, mut before, mut widths) = (0, terminal.size(), Default::default());
         loop {
@@ -38,7 +40,7 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
                 let _ = terminal.clear_screen();
                 (drawn, before, widths) = (0, size, Default::default());
             }
-            let text = screen(&jobs, workers.as_deref(), size, &mut widths);
+            let text = screen(&jobs, workers.as_deref(), size, key, &mut widths);
             // Errors are ignored: if the terminal has gone away, a signal follows.
             let _ = terminal.move_cursor_up(drawn);
             let _ = terminal.clear_to_end_of_screen();
@@ -49,6 +51,7 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
     };
     tokio::select! {
         failed = shown => failed,
+        () = quit_typed => Ok(()),
         () = asked_to_stop() => Ok(()),
     }
 }
@@ -68,6 +71,7 @@ fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
     (lines, columns): (u16, u16),
+    key: &str,
     [of_jobs, of_workers]: &mut [Vec<usize>; 2],
 ) -> String {
     let columns: usize = columns.into();
@@ -79,7 +83,7 @@ fn screen(
         format!("; workers: {}, threads: {threads}{rate}", workers.len())
     });
     all.push(format!(
-        "jobs not ended: {}{}{}; Ctrl-C ends this",
+        "jobs not ended: {}{}{}; {key} ends this",
         jobs.len(),
         if *are_more { " and more" } else { "" },
         there.unwrap_or_default()
@@ -118,6 +122,67 @@ fn screen(
     text
 }
 
+/// A future that completes when `q` is typed. While the first value lives, the terminal passes keys on at once and does not
+/// show them. Nothing is read if standard input is not a terminal, or belongs to another process group.
+#[cfg(unix)]
+fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
+    use std::io::Read as _;
+    use std::thread::spawn;
+
+    let (send, typed) = tokio::sync::oneshot::channel();
+    let mode = Mode::keys();
+    if mode.is_some() {
+        spawn(|| {
+            let is_quit = |byte: Result<u8, _>| byte.is_ok_and(|byte| byte == b'q');
+            if std::io::stdin().lock().bytes().any(is_quit) {
+                let _ = send.send(());
+            }
+        });
+    }
+    let quit = async {
+        if typed.await.is_err() {
+            std::future::pending().await
+        }
+    };
+    (mode, quit)
+}
+
+/// Only Ctrl-C ends it on this system.
+#[cfg(not(unix))]
+fn quit() -> (Option<()>, impl Future<Output = ()>) {
+    (None, std::future::pending())
+}
+
+/// The earlier mode of the terminal. It is restored when the value is dropped.
+#[cfg(unix)]
+struct Mode(rustix::termios::Termios);
+
+#[cfg(unix)]
+impl Mode {
+    fn keys() -> Option<Mode> {
+        use rustix::process::getpgrp;
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcsetattr};
+
+        let input = std::io::stdin();
+        let before = tcgetattr(&input).ok()?;
+        // The system stops a process that changes the terminal of another group.
+        tcgetpgrp(&input).ok().filter(|&group| group == getpgrp())?;
+        let mut keys = before.clone();
+        keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(&input, OptionalActions::Now, &keys).ok()?;
+        Some(Mode(before))
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Mode {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +196,8 @@ mod tests {
             ..Default::default()
         };
         let workers: Vec<v1::Worker> = (0..100).map(worker).collect();
-        let text = screen(&(Vec::new(), true), Some(&workers), (24, 40), &mut Default::default());
+        let text =
+            screen(&(Vec::new(), true), Some(&workers), (24, 40), "q", &mut Default::default());
         assert_eq!(text.lines().count(), 23);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("jobs not ended: 0 and more"), "{text}");

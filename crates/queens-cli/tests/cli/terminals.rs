@@ -1,7 +1,8 @@
 //! Tests of the progress that a count shows, mostly on a terminal. The program `script` provides the
 //! terminal.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use crate::support::Farm;
 use crate::support::process::{Process, queens};
@@ -93,6 +94,7 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     };
     let lines = watch(20);
     assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
+    // `timeout` runs the program in its own process group, where it does not read keys.
     assert!(lines[0].ends_with("; Ctrl-C ends this"), "{lines:?}");
     let numbers: Vec<&str> =
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
@@ -110,6 +112,16 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     let mut rows = narrow[..5].iter().chain(&narrow[6..9]);
     assert!(rows.all(|line| line.chars().count() <= 60), "{narrow:?}");
     assert!([5, 9].iter().all(|at| narrow[*at].starts_with("without ")), "{narrow:?}");
+
+    // A key ends the watch, before the first update or after it. The pipe stays open like a
+    // keyboard. At its end, `script` would type the end of a file.
+    let mut script = of_a_shell(&format!("timeout --foreground 60 {}", client("watch")), "xterm");
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
+    let mut keys = script.stdin.take().expect("a pipe");
+    keys.write_all(b"xq").expect("script reads what is typed");
+    let ended = script.wait_with_output().expect("script ends");
+    drop(keys);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
 }
 
 #[test]
