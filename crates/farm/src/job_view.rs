@@ -87,11 +87,6 @@ impl JobView {
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
     }
 
-    /// Whether it would run, and nobody counts it.
-    pub fn is_waiting(&self) -> bool {
-        self.state == JobState::Running && self.workers == 0 && self.waits_for.is_some()
-    }
-
     /// How many ranges of it are counted again after its end, if any are: the end of a sentence.
     pub fn audited(&self) -> Option<String> {
         let are = if self.audits_wanted == 1 { "range is" } else { "ranges are" };
