@@ -11,15 +11,15 @@ impl Random {
         Random(seed)
     }
 
-    /// The next number. The stream never ends, so this is no iterator.
-    pub fn next(&mut self) -> u64 {
+    /// The next number.
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// A number from 0 to `bound` - 1.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.next_u64() % bound
     }
 
     /// A number from `low` to `high`, both included.
@@ -41,7 +41,7 @@ impl Random {
 
     /// A number from 0 to 1.
     pub fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// One of several values.

@@ -167,7 +167,7 @@ pub struct DeadlyTask {
 
 impl DeadlyTask {
     fn of(random: &mut Random) -> DeadlyTask {
-        DeadlyTask { task: random.next(), stays: random.per_mille(700) }
+        DeadlyTask { task: random.next_u64(), stays: random.per_mille(700) }
     }
 
     pub fn kills(self, plan: &Plan, range: Range) -> bool {
@@ -443,6 +443,6 @@ pub fn policy(random: &mut Random, across: AuditScope) -> AuditPolicy {
         _ => AuditPolicy::ALL,
     };
     // Seeds are below 2^63, as they are on the wire, because ledgers store signed integers.
-    let (seed, by_search) = (random.next() >> 1, random.per_mille(500));
+    let (seed, by_search) = (random.next_u64() >> 1, random.per_mille(500));
     AuditPolicy { share_ppm, seed, by_search, across }
 }
