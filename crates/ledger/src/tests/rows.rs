@@ -197,11 +197,12 @@ fn the_thread_answers_until_it_ends_and_then_says_why_and_leaves_the_ledger_to_o
 
     let (_folder, ledger) = scratch();
     let mut handle = spawn(ledger_in(&ledger));
-    let successor = Arc::new(Successor { ledger, has_lock: OnceLock::new() });
-    let waker = Waker::from(successor.clone());
+    let (has_lock, woken) = mpsc::sync_channel(1);
+    let waker = Waker::from(Arc::new(Successor { ledger, has_lock }));
     assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     drop(handle.requests);
-    assert!(successor.has_lock.wait(), "whoever hears that it is closed can open the ledger");
+    let has_lock = woken.recv_timeout(Duration::from_secs(60));
+    assert_eq!(has_lock, Ok(true), "whoever hears that it is closed can open the ledger");
 }
 
 /// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.
