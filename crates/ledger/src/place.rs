@@ -174,6 +174,7 @@ mod tests {
 
     use super::*;
     use crate::tests::{ledger_in, open, range, read, scratch};
+    #[cfg(unix)]
     use crate::{CheckedLedger, Ledger};
 
     #[cfg(unix)]
