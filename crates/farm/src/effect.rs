@@ -61,14 +61,14 @@ pub enum Refusal {
     Over(JobId, JobState),
     /// There are too many jobs already: this is the bound.
     #[error(
-        "the coordinator takes no more jobs, because {0} of at most {0} have not ended: cancel some, or submit it \
-         again when others have ended"
+        "the coordinator's limit of jobs that have not ended is {0}: cancel some, or submit it again when others \
+         have ended"
     )]
     TooManyJobs(usize),
     /// The owner has too many jobs already: this is the bound.
     #[error(
-        "an owner may have no more jobs, because {0} of at most {0} have not ended: cancel some, or submit it \
-         again when others have ended"
+        "an owner's limit of jobs that have not ended is {0}: cancel some, or submit it again when others have \
+         ended"
     )]
     TooManyOfOwner(usize),
     /// The owner has another job of the same name.

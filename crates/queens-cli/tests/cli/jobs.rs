@@ -22,7 +22,7 @@ fn sizes_that_cannot_all_be_counted_are_not_submitted() {
         (&["5", "--rows", "6"], &["place at most 5"]),
         (&["32", "--rows", "20"], &["place 6 rows"]),
         (&["3..9", "--method", "halves"], &["no other size"]),
-        (&["9..20", "--rows", "3"], &["5 jobs that have not ended", "no other size"]),
+        (&["9..20", "--rows", "3"], &["limit of jobs that have not ended is 5", "no other size"]),
         (&["30..33", "--rows", "2"], &["size 33", "no other size"]),
     ];
     for (args, reasons) in refusals {
@@ -32,7 +32,7 @@ fn sizes_that_cannot_all_be_counted_are_not_submitted() {
 
     // A job that existed before under its name stays.
     farm.client(&["submit", "10", "--name", "old-10"]).success();
-    farm.client(&["submit", "10..15", "--name", "old"]).refusal(3, &["5 jobs"]);
+    farm.client(&["submit", "10..15", "--name", "old"]).refusal(3, &["is 5"]);
     let left = farm.client(&["jobs", "--all", "--json"]).success();
     assert_eq!((left.lines().count(), left.contains("old-10")), (1, true), "{left}");
 }
