@@ -44,7 +44,7 @@ const PAGES: [Page; 9] = [
             ("count 22", "count 11"),
             ("plan 24", "plan 12"),
             ("plan 26", "plan 12"),
-            ("--n 24 --threads 64", "--n 10 --threads 2 --sample-ms 60s"),
+            ("--n 24 --threads 64", "--n 10 --threads 2"),
         ],
         elsewhere: &[
             ("queens count 100 --board FILE", "cli/placements.rs"),

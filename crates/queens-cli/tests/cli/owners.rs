@@ -120,7 +120,7 @@ fn the_numbers_of_workers_and_jobs_are_bounded_for_each_owner() {
     let [(lab, _), (guest, _)] = ["lab", "guest"].map(|owner| guarded.create("submitter", owner));
     let submit = |owner: &str| guarded.client(owner, &["submit", "27"]);
     assert_eq!([submit(&lab), submit(&lab)].map(Outcome::success), ["1\n", "2\n"]);
-    submit(&lab).refusal(3, &["2 jobs that have not ended", "cancel some"]);
+    submit(&lab).refusal(3, &["limit of jobs that have not ended is 2", "cancel some"]);
     submit(&guest).success();
     guarded.client(&lab, &["cancel", "1"]).success();
     submit(&lab).success();

@@ -66,11 +66,11 @@ fn every_format_is_read_back_with_one_board_or_several() {
         refused.refusal(2, &["there are 2 boards: give one"]);
     }
     // Drawings have coordinates, whose files have two letters beyond z.
-    for n in ["1", "6", "30"] {
+    for (n, what) in [("1", "1 queen"), ("6", "6 queens"), ("30", "30 queens")] {
         let drawn = run(&mut queens(&["solve", n, "--format", "fen"])).success();
         let drawn = run(&mut queens(&["draw", drawn.trim(), "--attacks"])).success();
         let checked = run_with_input(&mut queens(&["check", "--board", "-"]), &drawn);
-        assert_eq!(checked.success(), format!("a placement of {n} queens (total)\n"));
+        assert_eq!(checked.success(), format!("a placement of {what} (total)\n"));
         let counted = run_with_input(&mut queens(&["count", n, "-q", "--board", "-"]), &drawn);
         assert_eq!(counted.success(), "1\n");
     }
