@@ -61,10 +61,6 @@ pub(super) struct CoordinatorArgs {
     #[arg(hide_short_help = true, long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs_per_owner: u32,
-    /// The most workers of one owner at the same time; further ones try again until there is room
-    #[arg(hide_short_help = true, long, value_name = "WORKERS", default_value_t = 24_576, env = "QUEENS_MAX_WORKERS_PER_OWNER",
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    max_workers_per_owner: u32,
     #[command(flatten)]
     access: AccessArgs,
 }
@@ -86,9 +82,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     // Signals are caught from here on, because a reader of the log line "serves" may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
-    let limits =
-        Limits { workers_per_owner: args.max_workers_per_owner as usize, ..Limits::default() };
-    let listener = Listener::bind(&addresses, limits).await?;
+    let listener = Listener::bind(&addresses, Limits::default()).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
 
     // Health is served while the ledger is being read, and everything else afterwards.

@@ -5,7 +5,7 @@
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown; how many others come until then |
-//! | an owner | requests a second; what is beyond them waits; sessions of workers at a time |
+//! | an owner | requests a second; what is beyond them waits |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
 //! (`queens token revoke`).
@@ -15,11 +15,10 @@ mod listen;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratelimit::{Ratelimiter, TryWaitError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
@@ -50,8 +49,6 @@ pub struct Limits {
     pub strangers: usize,
     /// How long a connection may take, its handshake included, until a request of it is admitted.
     pub admission: Duration,
-    /// Number of sessions of one owner's workers at the same time; further ones are refused.
-    pub workers_per_owner: usize,
 }
 
 impl Default for Limits {
@@ -61,7 +58,6 @@ impl Default for Limits {
             visits: 16_384,
             strangers: 16_384,
             admission: Duration::from_secs(10),
-            workers_per_owner: 24_576,
         }
     }
 }
@@ -88,27 +84,6 @@ pub(super) fn logins() -> Rates<IpAddr> {
 /// Requests of each owner or address. The many looks of one request that watches a job are not counted.
 pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
-}
-
-/// The places of each owner's workers. Clones share them.
-#[derive(Clone, Debug)]
-pub(super) struct Places {
-    most: usize,
-    owners: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
-}
-
-impl Places {
-    /// At most `most` places for each owner.
-    pub(super) fn new(most: usize) -> Places {
-        Places { most, owners: Arc::default() }
-    }
-
-    /// Takes a place for the owner, until the value is dropped. `None` if all of the owner's places are taken.
-    pub(super) fn take(&self, owner: &str) -> Option<OwnedSemaphorePermit> {
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = owners.entry(owner.into()).or_insert_with(|| Semaphore::new(self.most).into());
-        places.clone().try_acquire_owned().ok()
-    }
 }
 
 /// A rate limit for each of many keys, by the token buckets of the crate `ratelimit`. Clones count together.

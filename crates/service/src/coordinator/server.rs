@@ -29,7 +29,7 @@ use super::credentials::{Gate, admit, allowed};
 use super::downloads::{Answers, Downloads};
 use super::http::{is_grpc, only_grpc};
 use super::job_api::JobApi;
-use super::limits::{self, Limits, Listener, Places};
+use super::limits::{self, Listener};
 use super::session::Peer;
 use super::{Credentials, FarmHandle, Right, host};
 use crate::error::{CoordinatorGone, ServiceError};
@@ -42,7 +42,6 @@ const OUTGOING: usize = 8;
 pub struct Phases {
     reporter: HealthReporter,
     late: Late,
-    limits: Limits,
     stop: Arc<Notify>,
 }
 
@@ -52,10 +51,9 @@ pub async fn serve(
     listener: Listener,
     tls: Option<TlsAcceptor>,
 ) -> (Phases, impl Future<Output = Result<(), ServiceError>>) {
-    let limits = listener.limits;
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
-    let phases = Phases { reporter, late: Late::default(), limits, stop: Arc::default() };
+    let phases = Phases { reporter, late: Late::default(), stop: Arc::default() };
     phases.report(ServingStatus::NotServing).await;
     let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
     let routes = health.fallback_service(any(answer_late).with_state(phases.late.clone()));
@@ -72,7 +70,7 @@ pub async fn serve(
 impl Phases {
     /// Everything is served from now on.
     pub async fn open(&self, credentials: Credentials, farm: FarmHandle) {
-        self.late.get_or_init(|| routes_of(credentials, farm, self.limits));
+        self.late.get_or_init(|| routes_of(credentials, farm));
         self.report(ServingStatus::Serving).await;
     }
 
@@ -98,7 +96,7 @@ impl Phases {
 }
 
 /// Everything that needs a credential: the gRPC services, and what is read over HTTP.
-fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Router {
+fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     // Nothing is sent of a ledger in memory, which only tests serve.
@@ -106,8 +104,7 @@ fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Rout
     let downloads = Downloads::of(ledger, meters.copied_at.clone());
     let jobs = JobApi { farm, plans: Arc::default(), credentials, downloads };
     let pages = super::http::routes(gate.clone(), jobs.clone());
-    let workers = Workers { jobs: jobs.clone(), sessions: Places::new(limits.workers_per_owner) };
-    let worker_service = FarmServiceServer::new(workers)
+    let worker_service = FarmServiceServer::new(Workers(jobs.clone()))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let clients = ClientServiceServer::new(jobs).max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -118,10 +115,7 @@ fn routes_of(credentials: Credentials, farm: FarmHandle, limits: Limits) -> Rout
 }
 
 /// The service of workers.
-struct Workers {
-    jobs: JobApi,
-    sessions: Places,
-}
+struct Workers(JobApi);
 
 #[tonic::async_trait]
 impl FarmService for Workers {
@@ -132,21 +126,14 @@ impl FarmService for Workers {
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
         let (identity, messages) = allowed(request, Right::Count)?;
-        let place = self.sessions.take(&identity.owner).ok_or_else(|| {
-            let owner = &identity.owner;
-            Status::resource_exhausted(format!("{owner} has as many workers as an owner may"))
-        })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = messages.map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
         let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
-        let JobApi { farm, plans, credentials, .. } = self.jobs.clone();
+        let JobApi { farm, plans, credentials, .. } = self.0.clone();
         let ended = Box::pin(async move { credentials.ended(&identity).await });
         let peer = Peer { owner, is_trusted, messages: Box::pin(messages), ended };
-        let session = tokio::spawn(async move {
-            let _place = place;
-            host(farm, plans, peer, out).await
-        });
+        let session = tokio::spawn(host(farm, plans, peer, out));
         let last_word = async move {
             match session.await {
                 Ok(Ok(())) => None,
@@ -195,6 +182,7 @@ mod tests {
     use wire::v1::client_service_client::ClientServiceClient;
 
     use super::*;
+    use crate::coordinator::Limits;
     use crate::tests::ledger;
 
     /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a

@@ -17,7 +17,6 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use ledger::{LedgerView, unix_ms};
 use maud::Markup;
 use page::{EndedBefore, History, JobDetail, JobRecord, Page, Part, Past, Reader, Snapshot};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tonic::Status;
 
@@ -27,8 +26,6 @@ use super::records::{Records, of_job};
 use super::{Fault, Web};
 use crate::coordinator::FarmHandle;
 
-/// The most browsers that look on at a time.
-const VIEWERS: usize = 1_024;
 /// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// For how long something that was made is shown.
@@ -123,7 +120,6 @@ struct Viewer {
     /// The hash of the latest HTML of each part that was sent to it.
     has: HashMap<&'static str, blake3::Hash>,
     ticks: Interval,
-    _seat: OwnedSemaphorePermit,
 }
 
 async fn follow(
@@ -132,11 +128,9 @@ async fn follow(
     Extension(caller): Extension<Caller>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     web.show.page(view.clone()).await?;
-    let full = |_| Status::unavailable("too many look on already");
-    let seat = web.show.viewers.clone().try_acquire_owned().map_err(full)?;
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let viewer = Viewer { web, view, caller, has: HashMap::new(), ticks, _seat: seat };
+    let viewer = Viewer { web, view, caller, has: HashMap::new(), ticks };
     let changes = stream::unfold(viewer, async |mut viewer| {
         Some((stream::iter(viewer.changed().await?), viewer))
     });
@@ -171,7 +165,6 @@ pub(super) struct Show {
     credits: Records<CreditOf, Vec<Credit>>,
     snapshot: Fresh<(), Arc<Snapshot>>,
     pages: Fresh<View, Arc<Shown>>,
-    viewers: Arc<Semaphore>,
 }
 
 impl Show {
@@ -186,7 +179,6 @@ impl Show {
             farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
-            viewers: Arc::new(Semaphore::new(VIEWERS)),
         }
     }
 
