@@ -1,5 +1,4 @@
-//! Accepts connections within limits: how many there may be, and how long each may take to be
-//! admitted and how much it may send until then.
+//! Accepts connections within limits: how many there may be, and how long each may take to be admitted.
 //!
 //! A stranger shares its address with others: everybody who comes through a tunnel has that of the tunnel. So nobody is
 //! refused for what others behind the address do. What makes room is the connection that has been without a credential for
@@ -26,18 +25,14 @@ use tokio_stream::{Stream, StreamExt};
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
-use super::{CONNECTION_WINDOW, Limits, Rates, machine};
+use super::{Limits, Rates, machine};
 use crate::ServiceError;
-
-/// Bytes that a connection may send until one of its requests is admitted: more than fit before
-/// anybody reads them.
-const STRANGER: u64 = 2 * CONNECTION_WINDOW as u64;
 
 /// Bound sockets, whose connections share the limits.
 #[derive(Debug)]
 pub struct Listener {
     listeners: Vec<TcpListener>,
-    pub(in crate::coordinator) limits: Limits,
+    limits: Limits,
 }
 
 impl Listener {
@@ -116,8 +111,7 @@ impl Listener {
                     match stream {
                         Ok(stream) => {
                             let end = Some(end);
-                            let connection =
-                                Connection { stream, admission, end, read: 0, _permit: permit };
+                            let connection = Connection { stream, admission, end, _permit: permit };
                             let _ = sender.send(Ok(connection)).await;
                         }
                         Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
@@ -152,16 +146,13 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// A connection that ends if none of its requests is admitted in time, or within so many bytes. So
-/// strangers cannot occupy places, whatever they send. Once a request was admitted, HTTP/2 pings
-/// watch the connection.
+/// A connection that ends if none of its requests is admitted in time. So strangers cannot occupy places, whatever they send.
+/// Once a request was admitted, HTTP/2 pings watch the connection.
 pub(in crate::coordinator) struct Connection {
     stream: Opened,
     admission: Admission,
     /// When it ends if it is not admitted; `None` once it is.
     end: Option<Pin<Box<Timeout<oneshot::Receiver<()>>>>>,
-    /// Bytes that were read before it was.
-    read: u64,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -200,19 +191,12 @@ impl AsyncRead for Connection {
         if self.admission.is_granted.load(Ordering::Relaxed) {
             self.end = None;
         }
-        let Some(end) = &mut self.end else {
-            return Pin::new(&mut self.stream).poll_read(context, buffer);
-        };
-        if end.as_mut().poll(context).is_ready() {
+        if let Some(end) = &mut self.end
+            && end.as_mut().poll(context).is_ready()
+        {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        if self.read > STRANGER {
-            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-        }
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.read += (buffer.filled().len() - before) as u64;
-        read
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -345,28 +329,6 @@ mod tests {
         let read = tokio::time::timeout(silence, connection.read_u8()).await;
 
         assert!(read.is_err(), "it waits: {read:?}");
-    }
-
-    #[tokio::test]
-    async fn only_who_is_admitted_may_send_much() {
-        for is_admitted in [false, true] {
-            let (address, mut accepted) = listen(admitted_within(HOUR), None).await;
-            let (mut writer, mut reader) = visit(address, &mut accepted).await;
-            if is_admitted {
-                reader.connect_info().grant();
-            }
-            let much = 4 * STRANGER;
-            let sending = tokio::spawn(async move {
-                let _ = writer.write_all(&vec![0; usize::try_from(much)?]).await;
-                Ok::<_, std::num::TryFromIntError>(())
-            });
-            let mut read = Vec::new();
-            let ended = reader.read_to_end(&mut read).await;
-            assert_eq!(ended.is_ok(), is_admitted, "{ended:?}");
-            assert_eq!(read.len() as u64 == much, is_admitted, "{} bytes", read.len());
-            drop(reader);
-            sending.await.expect("it does not panic").expect("it is a number");
-        }
     }
 
     #[tokio::test]
