@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use thiserror::Error;
-
 use crate::squares::{Square, SquaresError, check_queens};
 
 /// Queens that stand on a board already, none attacking another.
@@ -17,18 +15,6 @@ pub struct Given {
 /// The column of a row without a queen.
 const NO_QUEEN: u8 = u8::MAX;
 
-/// Why queens are not [`Given`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum GivenError {
-    /// The board is too large.
-    #[error("a board of size {0}: completions are counted for sizes from 0 to {max}", max = Given::MAX_N)]
-    BoardTooLarge(u32),
-    /// A queen is off the board, or two attack each other.
-    #[error(transparent)]
-    Squares(#[from] SquaresError),
-}
-
 impl Given {
     /// The largest board.
     pub const MAX_N: u32 = 64;
@@ -37,11 +23,11 @@ impl Given {
     ///
     /// # Errors
     ///
-    /// [`GivenError`], if the board is too large, a square is off it, or two queens attack each
+    /// [`SquaresError`], if the board is too large, a square is off it, or two queens attack each
     /// other.
-    pub fn new(n: u32, queens: &[Square]) -> Result<Given, GivenError> {
+    pub fn new(n: u32, queens: &[Square]) -> Result<Given, SquaresError> {
         if n > Given::MAX_N {
-            return Err(GivenError::BoardTooLarge(n));
+            return Err(SquaresError::BoardTooLarge(n));
         }
         check_queens(n, queens)?;
         let mut columns = [NO_QUEEN; Given::MAX_N as usize];

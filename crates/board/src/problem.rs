@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::squares::{Square, parse_squares};
-use crate::{Given, GivenError, MAX_N};
+use crate::squares::{Square, SquaresError, parse_squares};
+use crate::{Given, MAX_N};
 
 /// A counting problem of the N-queens family.
 ///
@@ -43,9 +43,9 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`GivenError`], if the board is larger than [`Given::MAX_N`], a square is off it, or two queens attack
+    /// [`SquaresError`], if the board is larger than [`Given::MAX_N`], a square is off it, or two queens attack
     /// each other.
-    pub fn completions(n: u32, queens: &[Square]) -> Result<Problem, GivenError> {
+    pub fn completions(n: u32, queens: &[Square]) -> Result<Problem, SquaresError> {
         Given::new(n, queens).map(Problem::Completions)
     }
 
@@ -220,7 +220,7 @@ mod tests {
             assert_eq!(Problem::from_text(text, 8), None, "{text}");
         }
         assert_eq!(Problem::from_text("total", 33), Some(Problem::Total { n: 33 }));
-        assert_eq!(Given::new(65, &[]), Err(GivenError::BoardTooLarge(65)));
+        assert_eq!(Given::new(65, &[]), Err(SquaresError::BoardTooLarge(65)));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::Given;
+
 /// A square of a board of any size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Square {
@@ -47,6 +49,9 @@ pub enum SquaresError {
     /// A square that is given twice.
     #[error("the square {0} is given twice")]
     Twice(Square),
+    /// The board is too large for given queens.
+    #[error("a board of size {0}: completions are counted for sizes from 0 to {max}", max = Given::MAX_N)]
+    BoardTooLarge(u32),
     /// A queen stands on a blocked square.
     #[error("the queen on {0} stands on a blocked square")]
     Blocked(Square),

@@ -91,7 +91,12 @@ impl Search {
                 Seen::Nothing => break,
             }
         }
-        let column = board.column_to_try(self.looking);
+        let has_two = |column: &u32| board.columns[*column as usize].count_ones() == 2;
+        let narrow = match self.looking {
+            Looking::Columns => None,
+            Looking::ColumnsAndRows => ones(board.without.into()).find(has_two),
+        };
+        let column = narrow.unwrap_or(board.without.trailing_zeros());
         for row in ones(board.columns[column as usize].into()) {
             self.found.tries += 1;
             let mut next = board;
@@ -127,18 +132,6 @@ impl Board {
             forced = forced.or_else(|| ones((one & !two).into()).next().and_then(has_row));
         }
         forced.map_or(Seen::Nothing, |(column, row)| Seen::Forced(column, row))
-    }
-
-    /// The column in which the next queen is tried. At least one column must have no queen.
-    fn column_to_try(&self, looking: Looking) -> u32 {
-        let mut columns = ones(self.without.into());
-        let narrow = match looking {
-            Looking::Columns => None,
-            Looking::ColumnsAndRows => {
-                columns.find(|&column| self.columns[column as usize].count_ones() == 2)
-            }
-        };
-        narrow.unwrap_or(self.without.trailing_zeros())
     }
 
     /// Puts a queen on a free square, and closes the squares that it attacks in columns without a

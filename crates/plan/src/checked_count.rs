@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Fingerprint;
-use crate::plan::write_hexadecimal;
 
 /// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
 const MODULUS: u64 = (1 << 61) - 1;
@@ -89,7 +88,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hexadecimal(f, &self.0.to_be_bytes())
+        write!(f, "{:032x}", self.0)
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Fingerprint(pub [u8; 32]);
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hexadecimal(f, &self.0)
+        blake3::Hash::from_bytes(self.0).fmt(f)
     }
 }
 
@@ -61,17 +61,6 @@ impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", &self.to_string()[..8])
     }
-}
-
-/// Writes bytes as hexadecimal text, two digits for each byte. The checksum's text of each row of a ledger has some
-/// hundred of them.
-pub fn write_hexadecimal<const BYTES: usize>(
-    f: &mut fmt::Formatter<'_>,
-    bytes: &[u8; BYTES],
-) -> fmt::Result {
-    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-    let digits = bytes.map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    f.write_str(str::from_utf8(digits.as_flattened()).expect("digits are text"))
 }
 
 #[cfg(test)]

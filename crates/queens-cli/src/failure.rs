@@ -7,55 +7,75 @@ use std::path::Path;
 
 use crate::stderr::{self, visible};
 
-/// The reason why a command ended without its result, as a sentence. Each variant has an exit code of its own.
-#[derive(Debug)]
-pub(crate) enum Failure {
+/// Defines [`Failure`] by what each one is, its name and its exit code, as docs/EXIT-CODES.md says.
+macro_rules! failures {
+    ($($(#[$what:meta])* $name:ident = $code:literal,)*) => {
+        /// The reason why a command ended without its result, as a sentence. Each variant has an exit code of its own.
+        #[derive(Debug)]
+        pub(crate) enum Failure {
+            $($(#[$what])* $name(String),)*
+            /// Nobody reads standard output any more.
+            Unread,
+        }
+
+        impl Failure {
+            fn parts(&self) -> (u8, &str) {
+                match self {
+                    $(Failure::$name(text) => ($code, text),)*
+                    // A shell reports this code for a program that SIGPIPE has ended.
+                    Failure::Unread => (141, "nobody reads standard output any more"),
+                }
+            }
+        }
+    };
+}
+
+failures! {
     /// The placement does not exist.
-    NoPlacement(String),
+    NoPlacement = 1,
     /// The options are wrong or do not fit together.
-    Usage(String),
+    Usage = 2,
     /// The board, or the cut of it, cannot be counted.
-    Plan(String),
+    Plan = 3,
     /// The job does not exist, or is over.
-    NoSuchJob(String),
+    NoSuchJob = 4,
     /// No coordinator answers.
-    Unreachable(String),
+    Unreachable = 5,
     /// A secret is refused, is unusable or does not allow this, or the peer is not the coordinator.
-    Secret(String),
+    Secret = 6,
     /// Another process holds the ledger.
-    LedgerLocked(String),
+    LedgerLocked = 7,
     /// The ledger holds another job.
-    AnotherPlan(String),
+    AnotherPlan = 8,
     /// The ledger cannot be trusted, or is none.
-    LedgerDamaged(String),
+    LedgerDamaged = 9,
     /// The ledger cannot be opened or written, or the result cannot be written.
-    Unwritten(String),
+    Unwritten = 10,
     /// The address to listen on cannot be bound.
-    Listen(String),
+    Listen = 11,
     /// Two versions of the program cannot work together.
-    Incompatible(String),
+    Incompatible = 12,
     /// There is no total: tasks are missing, or ranges wait for a second count.
-    Incomplete(String),
+    Incomplete = 13,
     /// A machine miscounts, or this program has a fault.
-    Miscounted(String),
+    Miscounted = 14,
     /// A placement was neither found nor proven not to exist.
-    Undecided(String),
+    Undecided = 15,
     /// The bundle contradicts itself, or its counts differ from those of this machine.
-    Bundle(String),
+    Bundle = 16,
     /// The total contradicts what is known.
-    Suspended(String),
+    Suspended = 17,
     /// A graphics processor is missing, or fails.
-    Device(String),
+    Device = 18,
     /// A batch system is missing or refuses its command, or its jobs fail.
-    BatchSystem(String),
+    BatchSystem = 19,
     /// This program or the coordinator has a fault.
-    Internal(String),
+    Internal = 70,
     /// The count was asked to stop, and a ledger keeps the work. The text says how far it came.
-    Stopped(String),
+    // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
+    Stopped = 75,
     /// The user interrupted the command.
-    Interrupted(String),
-    /// Nobody reads standard output any more.
-    Unread,
+    Interrupted = 130,
 }
 
 impl Failure {
@@ -101,39 +121,9 @@ impl Failure {
         }
     }
 
-    /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.
+    /// The exit code, which docs/EXIT-CODES.md explains. Code 2 is also the one of wrong options.
     pub(crate) fn code(&self) -> u8 {
         self.parts().0
-    }
-
-    fn parts(&self) -> (u8, &str) {
-        match self {
-            Failure::NoPlacement(text) => (1, text),
-            Failure::Usage(text) => (2, text),
-            Failure::Plan(text) => (3, text),
-            Failure::NoSuchJob(text) => (4, text),
-            Failure::Unreachable(text) => (5, text),
-            Failure::Secret(text) => (6, text),
-            Failure::LedgerLocked(text) => (7, text),
-            Failure::AnotherPlan(text) => (8, text),
-            Failure::LedgerDamaged(text) => (9, text),
-            Failure::Unwritten(text) => (10, text),
-            Failure::Listen(text) => (11, text),
-            Failure::Incompatible(text) => (12, text),
-            Failure::Incomplete(text) => (13, text),
-            Failure::Miscounted(text) => (14, text),
-            Failure::Undecided(text) => (15, text),
-            Failure::Bundle(text) => (16, text),
-            Failure::Suspended(text) => (17, text),
-            Failure::Device(text) => (18, text),
-            Failure::BatchSystem(text) => (19, text),
-            Failure::Internal(text) => (70, text),
-            // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
-            Failure::Stopped(text) => (75, text),
-            Failure::Interrupted(text) => (130, text),
-            // A shell reports this code for a program that SIGPIPE has ended.
-            Failure::Unread => (141, "nobody reads standard output any more"),
-        }
     }
 }
 

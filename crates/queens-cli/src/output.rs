@@ -9,8 +9,7 @@ use crate::{os, progress};
 /// Prints one line, without holding its text in memory, because a placement may be long.
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let printed = writeln!(out, "{line}").and_then(|()| out.flush());
-    written(printed.and_then(|()| out.get_mut().flush()))
+    written(writeln!(out, "{line}").and_then(|()| out.flush()))
 }
 
 /// Prints one line of a command whose main work is not to print. The command goes on if nobody reads the line.
@@ -31,12 +30,6 @@ pub(crate) fn end_with_reader() {
         progress::erase();
         std::process::exit(Failure::Unread.code().into());
     });
-}
-
-/// Prints the bytes of a text or a picture unchanged.
-pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    written(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
 /// Prints lines to standard output. There may be many, and each may take long to come.

@@ -49,13 +49,13 @@ impl Table {
         let width = size.map_or(usize::MAX, |(_, columns)| columns.into());
         let (lines, left_out) = self.lines_within(width, &self.idle_and(spared), &mut Vec::new());
         lines.into_iter().try_for_each(output::print)?;
-        match left_out.is_empty() {
-            true => Ok(()),
-            false => output::print(format_args!(
-                "without {} columns, for which the terminal is too narrow: --json prints all",
-                left_out.len()
-            )),
+        if left_out.is_empty() {
+            return Ok(());
         }
+        output::print(format_args!(
+            "without {} columns, for which the terminal is too narrow: --json prints all",
+            left_out.len()
+        ))
     }
 
     /// The names of the columns without an entry in any row, followed by those in `spared`.

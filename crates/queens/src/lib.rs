@@ -65,7 +65,7 @@
 
 #![forbid(unsafe_code)]
 
-pub use board::{Census, Given, GivenError, PlanError, Problem, Square, SquaresError};
+pub use board::{Census, Given, PlanError, Problem, Square, SquaresError};
 pub use count::{
     Answer, AnswerError, Backend, CountError, Counted, Counting, CountingError, KernelError,
     MissingBackend, Progress, SelfTestError, UnknownBackend, count,

@@ -142,13 +142,11 @@ fn parse_rows(text: &str, part: impl Fn(&str) -> &str) -> Option<Result<Queens, 
             let digits = || rows.iter().flat_map(|(row, _)| row.chars()).filter(|c| !is_between(c));
             digits().all(|sign| matches!(sign, '0' | '1')) && digits().any(|sign| sign == '0')
         }
-        sign => match piece(sign)? {
-            // A `q` alone is not enough: q1 is a square, and other words begin with it too.
-            true => {
-                squares.next().is_none_or(|sign| !sign.is_ascii_digit() && piece(sign).is_some())
-            }
-            false => true,
-        },
+        // A `q` alone is not enough: q1 is a square, and other words begin with it too.
+        sign => {
+            let is_piece = |sign: char| !sign.is_ascii_digit() && piece(sign).is_some();
+            !piece(sign)? || squares.next().is_none_or(is_piece)
+        }
     };
     is_drawn.then(|| queens_of(&rows))
 }

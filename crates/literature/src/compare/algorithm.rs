@@ -4,68 +4,74 @@
 use board::{MethodChoice, PlanIndex, Problem};
 use count::{Backend, Kernel};
 
-use crate::classical::{self, Searched};
-use crate::forced::{self, Looking};
+use self::How::{Classical, Fastest, Lines, Reference, States, Unique};
+use crate::classical::{
+    Searched, arrays, direct, flip, ladder, masks, mirror, permutations, stack,
+};
+use crate::forced::{self, ForcedCount, Looking};
 use crate::states;
 
-/// Defines [`Algorithm`]. Each one has a name, the largest board that it counts in about two
-/// seconds, and a description.
+/// A way to count the placements of N queens.
+#[derive(Clone, Copy, Debug)]
+pub struct Algorithm {
+    /// Its name.
+    pub name: &'static str,
+    /// The largest board that it counts in about two seconds. Larger ones are counted only with
+    /// `--all`.
+    pub usual_limit: u32,
+    how: How,
+    /// A short description of what it does.
+    pub about: &'static str,
+}
+
+/// What counts.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Classical(fn(u32) -> Searched),
+    Unique,
+    Lines(Looking),
+    States,
+    /// The farm's method, by its reference loop.
+    Reference(MethodChoice),
+    /// The farm's method, by the fastest loop of this processor.
+    Fastest(MethodChoice),
+}
+
+const ROWS: MethodChoice = MethodChoice::Rows { rows: None };
+const RING: MethodChoice = MethodChoice::Ring { width: None };
+
+/// Makes a table of algorithms, each of which is a line.
 macro_rules! algorithms {
-    ($($algorithm:ident $name:literal $limit:literal $about:literal;)*) => {
-        /// A way to count the placements of N queens.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Algorithm {
-            $(#[doc = $about] $algorithm,)*
-        }
-
-        impl Algorithm {
-            /// All algorithms, the simplest first.
-            pub const ALL: [Algorithm; [$($name),*].len()] = [$(Algorithm::$algorithm),*];
-
-            /// Its name.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Algorithm::$algorithm => $name,)* }
-            }
-
-            /// A short description of what it does.
-            #[must_use]
-            pub fn about(self) -> &'static str {
-                match self { $(Algorithm::$algorithm => $about,)* }
-            }
-
-            /// The largest board that it counts in about two seconds. Larger ones are counted only
-            /// with `--all`.
-            #[must_use]
-            pub fn usual_limit(self) -> u32 {
-                match self { $(Algorithm::$algorithm => $limit,)* }
-            }
-        }
+    ($($name:literal $usual_limit:literal $how:expr, $about:literal;)*) => {
+        [$(Algorithm { name: $name, usual_limit: $usual_limit, how: $how, about: $about }),*]
     };
 }
 
-algorithms! {
-    Combinations "combinations" 7 "Look at every choice of N squares";
-    Rooks "rooks" 8 "Look at every board with a queen in each row";
-    PermutationsAll "permutations-all" 11 "Look at every permutation of the columns";
-    Direct "direct" 13 "Compare each new queen with all earlier ones";
-    Arrays "arrays" 13 "Boolean arrays for columns and diagonals";
-    Stack "stack" 13 "Boolean arrays, without recursion";
-    Permutations "permutations" 13 "Permutations of the columns, abandoned at the first attack";
-    Masks "masks" 15 "Bit masks";
-    Mirror "mirror" 15 "Bit masks, only one of every two mirror images";
-    Flip "flip" 15 "Bit masks, only one of every two images in the horizontal axis";
-    MirrorFlip "mirror-flip" 15 "Bit masks, only one of every four images in both axes";
-    Unique "unique" 15 "Search for one placement of each orbit, as in takaken's program";
-    ForcedColumns "forced-columns" 14 "Look for dead and forced columns before each queen";
-    Forced "forced" 14 "Look for dead and forced columns and rows";
-    States "states" 14 "Keep each distinct state of a row once";
-    RowsReference "rows-reference" 15 "The farm's method rows, by its reference loop";
-    RingReference "ring-reference" 15 "The farm's method ring, by its reference loop";
-    HalvesReference "halves-reference" 15 "The farm's method halves, by its reference loop";
-    Rows "rows" 17 "The farm's method rows, by the fastest loop of this processor";
-    Ring "ring" 17 "The farm's method ring, by the fastest loop";
-    Halves "halves" 18 "The farm's method halves, by the fastest loop";
+impl Algorithm {
+    /// All algorithms, the simplest first.
+    pub const ALL: [Algorithm; 21] = algorithms! {
+        "combinations" 7 Classical(ladder::combinations), "Look at every choice of N squares";
+        "rooks" 8 Classical(ladder::rooks), "Look at every board with a queen in each row";
+        "permutations-all" 11 Classical(ladder::permutations), "Look at every permutation of the columns";
+        "direct" 13 Classical(direct::count), "Compare each new queen with all earlier ones";
+        "arrays" 13 Classical(arrays::count), "Boolean arrays for columns and diagonals";
+        "stack" 13 Classical(stack::count), "Boolean arrays, without recursion";
+        "permutations" 13 Classical(permutations::count), "Permutations of the columns, abandoned at the first attack";
+        "masks" 15 Classical(masks::count), "Bit masks";
+        "mirror" 15 Classical(mirror::count), "Bit masks, only one of every two mirror images";
+        "flip" 15 Classical(flip::count), "Bit masks, only one of every two images in the horizontal axis";
+        "mirror-flip" 15 Classical(flip::count_with_mirror), "Bit masks, only one of every four images in both axes";
+        "unique" 15 Unique, "Search for one placement of each orbit, as in takaken's program";
+        "forced-columns" 14 Lines(Looking::Columns), "Look for dead and forced columns before each queen";
+        "forced" 14 Lines(Looking::ColumnsAndRows), "Look for dead and forced columns and rows";
+        "states" 14 States, "Keep each distinct state of a row once";
+        "rows-reference" 15 Reference(ROWS), "The farm's method rows, by its reference loop";
+        "ring-reference" 15 Reference(RING), "The farm's method ring, by its reference loop";
+        "halves-reference" 15 Reference(MethodChoice::Halves), "The farm's method halves, by its reference loop";
+        "rows" 17 Fastest(ROWS), "The farm's method rows, by the fastest loop of this processor";
+        "ring" 17 Fastest(RING), "The farm's method ring, by the fastest loop";
+        "halves" 18 Fastest(MethodChoice::Halves), "The farm's method halves, by the fastest loop";
+    };
 }
 
 /// The result of a count.
@@ -104,46 +110,24 @@ impl Algorithm {
     /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes. The inner result says why a board
     /// was left out.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
-        use Algorithm::*;
-        let (reference, fastest) = (Backend::Reference, Backend::detect());
-        let (rows, ring) = (MethodChoice::Rows { rows: None }, MethodChoice::Ring { width: None });
-        let by_looking = |looking| {
-            let found = forced::count(n, looking);
-            Found { total: found.total.into(), nodes: Some(found.tries + found.forced) }
-        };
-        Ok(Ok(match self {
-            Combinations => classical::ladder::combinations(n).into(),
-            Rooks => classical::ladder::rooks(n).into(),
-            PermutationsAll => classical::ladder::permutations(n).into(),
-            Direct => classical::direct::count(n).into(),
-            Arrays => classical::arrays::count(n).into(),
-            Stack => classical::stack::count(n).into(),
-            Permutations => classical::permutations::count(n).into(),
-            Masks => classical::masks::count(n).into(),
-            Mirror => classical::mirror::count(n).into(),
-            Flip => classical::flip::count(n).into(),
-            MirrorFlip => classical::flip::count_with_mirror(n).into(),
-            Unique => Found { total: solve::census(n).total, nodes: None },
-            ForcedColumns => by_looking(Looking::Columns),
-            Forced => by_looking(Looking::ColumnsAndRows),
+        let (total, nodes) = match self.how {
+            Classical(count) => {
+                let Searched { total, nodes, .. } = count(n);
+                (total.into(), Some(nodes))
+            }
+            Unique => (solve::census(n).total, None),
+            Lines(looking) => {
+                let ForcedCount { total, tries, forced, .. } = forced::count(n, looking);
+                (total.into(), Some(tries + forced))
+            }
             States => {
                 let Ok(found) = states::count(n, memory) else { return Ok(Err(Why::Memory)) };
-                let nodes = found.rows.iter().map(|row| row.states).sum();
-                Found { total: found.total, nodes: Some(nodes) }
+                (found.total, Some(found.rows.iter().map(|row| row.states).sum()))
             }
-            RowsReference => return by_tasks(n, rows, reference, memory),
-            RingReference => return by_tasks(n, ring, reference, memory),
-            HalvesReference => return by_tasks(n, MethodChoice::Halves, reference, memory),
-            Rows => return by_tasks(n, rows, fastest, memory),
-            Ring => return by_tasks(n, ring, fastest, memory),
-            Halves => return by_tasks(n, MethodChoice::Halves, fastest, memory),
-        }))
-    }
-}
-
-impl From<Searched> for Found {
-    fn from(searched: Searched) -> Found {
-        Found { total: searched.total.into(), nodes: Some(searched.nodes) }
+            Reference(choice) => return by_tasks(n, choice, Backend::Reference, memory),
+            Fastest(choice) => return by_tasks(n, choice, Backend::detect(), memory),
+        };
+        Ok(Ok(Found { total, nodes }))
     }
 }
 
@@ -177,9 +161,9 @@ mod tests {
     fn all_find_the_known_counts_where_they_suit_the_board() {
         for n in 0..=9 {
             let all = Algorithm::ALL.into_iter();
-            for algorithm in all.filter(|algorithm| n <= algorithm.usual_limit()) {
+            for algorithm in all.filter(|algorithm| n <= algorithm.usual_limit) {
                 let found = algorithm.count(n, 1 << 24).expect("it counts");
-                let (name, found) = (algorithm.name(), found.map(|found| found.total));
+                let (name, found) = (algorithm.name, found.map(|found| found.total));
                 let is_unsuited = n < 4 && found == Err(Why::Unsuited);
                 assert!(found == Ok(vectors::total(n)) || is_unsuited, "{name}, N = {n}");
             }
@@ -188,12 +172,14 @@ mod tests {
 
     #[test]
     fn nodes_are_what_the_searches_place() {
-        let nodes = |algorithm: Algorithm| {
-            algorithm.count(8, 1 << 24).expect("it counts").expect("it suits").nodes
+        let nodes = |name: &str| {
+            let algorithm = Algorithm::ALL.into_iter().find(|it| it.name == name);
+            let found = algorithm.expect("it is one").count(8, 1 << 24).expect("it counts");
+            found.expect("it suits").nodes
         };
-        assert_eq!(nodes(Algorithm::Direct), Some(2_056));
-        assert_eq!(nodes(Algorithm::Mirror), Some(1_028));
-        assert_eq!(nodes(Algorithm::Forced), Some(592 + 622));
-        assert_eq!(nodes(Algorithm::Halves), None);
+        assert_eq!(nodes("direct"), Some(2_056));
+        assert_eq!(nodes("mirror"), Some(1_028));
+        assert_eq!(nodes("forced"), Some(592 + 622));
+        assert_eq!(nodes("halves"), None);
     }
 }

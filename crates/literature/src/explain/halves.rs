@@ -14,10 +14,13 @@ type Halves = BTreeMap<u32, Vec<Vec<Square>>>;
 
 pub(super) fn section(n: u32, total: u64) -> anyhow::Result<String> {
     let lower = halves(n);
+    let turned_over = |half: &Vec<Square>| -> Vec<Square> {
+        half.iter().map(|&Square { column, row }| Square { column, row: n - 1 - row }).collect()
+    };
     let fitting = |columns: u32| -> Vec<(&[Square], Vec<Square>)> {
         let others = !columns & board::full_mask(n);
         let lowers = lower.get(&columns).into_iter().flatten();
-        let uppers = || lower.get(&others).into_iter().flatten().map(|half| turned_over(n, half));
+        let uppers = || lower.get(&others).into_iter().flatten().map(turned_over);
         lowers
             .flat_map(|half| uppers().map(move |upper| (half.as_slice(), upper)))
             .filter(|(half, upper)| check_queens(n, &[half, upper.as_slice()].concat()).is_ok())
@@ -67,11 +70,6 @@ fn halves(n: u32) -> Halves {
         halves.entry(set).or_default().push(queens);
     }
     halves
-}
-
-/// A lower half-board reflected in the horizontal axis.
-fn turned_over(n: u32, half: &[Square]) -> Vec<Square> {
-    half.iter().map(|&Square { column, row }| Square { column, row: n - 1 - row }).collect()
 }
 
 /// The names of columns, as in `a c f`.

@@ -113,19 +113,6 @@ impl AccessArgs {
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
         Ok(Access { own, authority, args: self, keys })
     }
-
-    /// The published address of a coordinator that is bound to this one.
-    fn address(&self, bound: SocketAddr) -> Result<HostPort, Failure> {
-        let host = self.advertise.clone().unwrap_or_else(|| match bound.ip() {
-            ip if ip.is_unspecified() => executor::host_name(),
-            ip => ip.to_string(),
-        });
-        with_port(&host, bound.port()).parse().map_err(|error: HostPortError| {
-            Failure::Usage(format!(
-                "{error}: name an address that others can reach with --advertise"
-            ))
-        })
-    }
 }
 
 impl Access {
@@ -138,7 +125,8 @@ impl Access {
         bound: &[SocketAddr],
     ) -> Result<Option<(Token, OwnFiles)>, Failure> {
         let Access { own, authority, args, keys } = &self;
-        if authority.is_none() && !published(bound).ip().is_loopback() {
+        let bound = published(bound);
+        if authority.is_none() && !bound.ip().is_loopback() {
             tracing::warn!("no TLS: anybody on the network can read and alter everything");
         }
         if let Some(folder) = &args.monitor_folder {
@@ -154,7 +142,14 @@ impl Access {
         let Some(authority) = authority else {
             return Ok(Some((own, OwnFiles { token: file, join: None })));
         };
-        let address = args.address(published(bound))?;
+        let host = args.advertise.clone().unwrap_or_else(|| match bound.ip() {
+            ip if ip.is_unspecified() => executor::host_name(),
+            ip => ip.to_string(),
+        });
+        let address = with_port(&host, bound.port()).parse().map_err(|error: HostPortError| {
+            let way_out = "name an address that others can reach with --advertise";
+            Failure::Usage(format!("{error}: {way_out}"))
+        })?;
         let join = JoinString { token: own.clone(), address, pin: authority.pin() };
         let path = args.join_file.clone().unwrap_or_else(|| keys.path("join"));
         join.write(&path)?;

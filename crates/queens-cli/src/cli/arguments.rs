@@ -160,30 +160,27 @@ pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
             exit(error.exit_code())
         }
         _ => {
-            let what = sentence(&error, |option| variable(&command, option, &words));
-            Failure::Usage(format!("{what}; `{}` says more", help(&command)))
+            let named = named(&command, &words);
+            let what = sentence(&error, |option| variable(&named, option, &words));
+            let names: Vec<&str> = named.into_iter().map(Command::get_name).collect();
+            Failure::Usage(format!("{what}; `{} -h` says more", names.join(" ")))
         }
     })
 }
 
-/// The command line that prints the help of the command that was meant.
-fn help(command: &Command) -> String {
-    let mut named = String::from("queens");
-    let mut at = command;
-    for word in std::env::args_os().skip(1) {
-        if let Some(meant) = at.find_subcommand(word) {
-            named = format!("{named} {}", meant.get_name());
-            at = meant;
-        }
+/// The command and its subcommands that these words name, each below the one before.
+fn named<'a>(command: &'a Command, words: &[OsString]) -> Vec<&'a Command> {
+    let mut named = vec![command];
+    for word in words {
+        let next = named[named.len() - 1].find_subcommand(word);
+        named.extend(next);
     }
-    named + " -h"
+    named
 }
 
 /// The environment variable that sets an option, if it was not typed. The option is named as errors of clap name it.
-fn variable(command: &Command, option: &str, words: &[OsString]) -> Option<String> {
-    let first = words.first().and_then(|word| command.find_subcommand(word)).unwrap_or(command);
-    let second = words.get(1).and_then(|word| first.find_subcommand(word)).unwrap_or(first);
-    let mut args = [command, first, second].into_iter().flat_map(Command::get_arguments);
+fn variable(named: &[&Command], option: &str, words: &[OsString]) -> Option<String> {
+    let mut args = named.iter().flat_map(|command| command.get_arguments());
     let arg = args.find(|arg| arg.to_string() == option && !is_typed(arg, words))?;
     exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
 }

@@ -319,11 +319,10 @@ async fn look(
     let step = decide(demand, queued, args.max_nodes, args.backlog);
     if args.dry_run {
         let Queued { running, pending } = queued;
+        let jobs = |number: u32| format!("{number} job{}", plural(number.into(), "s"));
         let what = match step {
-            Step::Submit(number) => format!("submit {number} job{}", plural(number.into(), "s")),
-            Step::Withdraw(number) => {
-                format!("withdraw {number} job{}", plural(number.into(), "s"))
-            }
+            Step::Submit(number) => format!("submit {}", jobs(number)),
+            Step::Withdraw(number) => format!("withdraw {}", jobs(number)),
             Step::Nothing => "do nothing".into(),
         };
         return output::print(format_args!(

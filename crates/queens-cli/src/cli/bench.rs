@@ -3,8 +3,6 @@
 use std::num::NonZero;
 use std::time::Duration;
 
-use board::ring::suggested_width;
-use board::rows::suggested_rows;
 use board::{Method, MethodChoice, PlanIndex, Problem};
 use bytesize::ByteSize;
 use clap::Args;
@@ -17,6 +15,7 @@ use super::options::{BackendChoice, HALF, backend_choice, device_memory, in_unit
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
+use crate::table::dash;
 
 #[derive(Debug, Args)]
 pub(super) struct BenchArgs {
@@ -119,13 +118,9 @@ impl BenchArgs {
         loops: Vec<Backend>,
         devices: Vec<Device>,
     ) -> Result<Vec<Contender>, Failure> {
-        let n = self.n;
-        let methods = [
-            Method::Rows { rows: suggested_rows(n) },
-            Method::Ring { width: suggested_width(n) },
-            Method::Halves,
-        ];
-        let problem = Problem::Total { n };
+        let problem = Problem::Total { n: self.n };
+        let (rows, ring) = (MethodChoice::Rows { rows: None }, MethodChoice::Ring { width: None });
+        let methods = [rows, ring, MethodChoice::Halves].map(|choice| choice.for_problem(problem));
         let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
         let mut contenders = Vec::new();
         let mut add = |what, method, name, is_default| {
@@ -185,10 +180,7 @@ impl Contender {
 
     fn json(&self, args: &BenchArgs) -> Value {
         let rate = self.spread(|sample| sample.0);
-        let threads = match &self.what {
-            What::Loop(_) => args.threads.get(),
-            What::Device(_) => 1,
-        };
+        let threads = if let What::Loop(_) = self.what { args.threads.get() } else { 1 };
         json!({
             "n": args.n,
             "threads": threads,
@@ -206,7 +198,6 @@ impl Contender {
 
     /// A line of the table, with dashes if all samples were too short.
     fn row(&self) -> String {
-        let dash = || "-".to_string();
         let board = match self.spread(|sample| sample.1) {
             Some([_, seconds, _]) if seconds < 10.0 => format!("{seconds:.3} s"),
             Some([_, seconds, _]) => clock(seconds),

@@ -1,7 +1,6 @@
 //! `queens compare`: every algorithm and method on the same boards, with one thread each.
 
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use board::{MethodChoice, Problem};
 use clap::Args;
@@ -9,10 +8,11 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, Line, Measured, Why, agreed};
 use serde_json::json;
 
-use super::options::{HALF, duration, memory, one_of, sizes_of_boards};
+use super::options::{HALF, in_units, memory, one_of, sizes_of_boards};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
+use crate::table::dash;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -35,11 +35,11 @@ pub(super) struct CompareArgs {
     #[arg(value_name = "N", value_parser = sizes_of_boards)]
     boards: RangeInclusive<u32>,
     /// What to compare [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = one_of(Algorithm::ALL.map(|it| (it.name(), it, it.about()))))]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = one_of(Algorithm::ALL.map(|it| (it.name, it, it.about))))]
     algorithms: Vec<Algorithm>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
-    #[arg(long, value_name = "SECONDS", default_value = "2s", value_parser = seconds)]
-    seconds: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "2s", value_parser = in_units(1_000, 0..=u64::MAX))]
+    seconds: u64,
     /// Count boards of any size by every algorithm
     ///
     /// A count that has begun is not stopped, whatever --seconds says.
@@ -54,22 +54,13 @@ pub(super) struct CompareArgs {
     json: bool,
 }
 
-/// Reads a duration, or a bare number of seconds.
-fn seconds(text: &str) -> anyhow::Result<f64> {
-    let Ok(seconds) = text.parse() else { return Ok(duration(text)?.as_secs_f64()) };
-    Duration::try_from_secs_f64(seconds)?;
-    Ok(seconds)
-}
-
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for backend in [Backend::Reference, Backend::detect()] {
         count::self_test(backend, MethodChoice::all())?;
     }
-    let algorithms = match args.algorithms.as_slice() {
-        [] => Algorithm::ALL.to_vec(),
-        some => some.to_vec(),
-    };
-    let mut contest = Contest::new(&algorithms, args.seconds, args.all, args.memory);
+    let algorithms =
+        if args.algorithms.is_empty() { &Algorithm::ALL[..] } else { &args.algorithms };
+    let mut contest = Contest::new(algorithms, args.seconds as f64, args.all, args.memory);
     if !args.json {
         output::print(HEAD)?;
     }
@@ -87,16 +78,13 @@ const HEAD: &str = " N  algorithm                      total      seconds   rang
                     nodes  nodes/solution";
 
 fn row(line: &Line) -> String {
-    let dash = || "-".to_string();
-    let (n, algorithm) = (line.n, line.algorithm.name());
+    let (n, algorithm) = (line.n, line.algorithm.name);
     let Measured { found, seconds, slowest } = match line.outcome {
         Err(why) => return format!("{n:>2}  {algorithm:<18}{:>20}", reason(why)),
         Ok(measured) => measured,
     };
-    let range = match slowest > seconds {
-        true => format!("+{:.0}%", 100.0 * (slowest / seconds - 1.0)),
-        false => dash(),
-    };
+    let more = format!("+{:.0}%", 100.0 * (slowest / seconds - 1.0));
+    let range = if slowest > seconds { more } else { dash() };
     let nodes = found.nodes.map_or_else(dash, |nodes| nodes.to_string());
     let each = found.nodes_per_solution().map_or_else(dash, |nodes| format!("{nodes:.2}"));
     let mark = if is_default(line) { "  default" } else { "" };
@@ -109,9 +97,9 @@ fn row(line: &Line) -> String {
 fn json(line: &Line) -> String {
     let measured = line.outcome.ok();
     let found = measured.map(|measured| measured.found);
-    let object = json!({
+    json!({
         "n": line.n,
-        "algorithm": line.algorithm.name(),
+        "algorithm": line.algorithm.name,
         "total": found.map(|found| found.total.to_string()),
         "seconds": measured.map(|measured| measured.seconds),
         "slowest_seconds": measured.map(|measured| measured.slowest),
@@ -119,13 +107,13 @@ fn json(line: &Line) -> String {
         "nodes_per_solution": found.and_then(|found| found.nodes_per_solution()),
         "default": is_default(line),
         "left_out": line.outcome.err().map(reason),
-    });
-    object.to_string()
+    })
+    .to_string()
 }
 
 /// Whether `queens count` uses this algorithm on this board by default.
 fn is_default(line: &Line) -> bool {
-    MethodChoice::suggested(Problem::Total { n: line.n }).name() == line.algorithm.name()
+    MethodChoice::suggested(Problem::Total { n: line.n }).name() == line.algorithm.name
 }
 
 fn reason(why: Why) -> &'static str {

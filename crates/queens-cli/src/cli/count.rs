@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods;
-use super::options::{CountingArgs, MethodArgs, duration, sizes};
+use super::options::{BackendChoice, CountingArgs, MethodArgs, duration, sizes};
 use super::plain_search::Search;
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -175,7 +175,7 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     if search.is_none() && method.is_none() && !args.by_column {
         return Ok(None);
     }
-    if args.counting.demands_devices() {
+    if let Some(BackendChoice::Devices(_)) = args.counting.backend {
         return usage(
             "such a count is made by the processor alone: leave out --backend, or QUEENS_BACKEND in the environment",
         );
@@ -313,8 +313,7 @@ async fn count(
         return Ok(took);
     }
     let problem = args.asked(n)?;
-    let of_environment = |name: &str| std::env::var(name).ok();
-    let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
+    let slice = args.shard.map(|shard| shard.slice(|name| std::env::var(name).ok())).transpose()?;
     let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {

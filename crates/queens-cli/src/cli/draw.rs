@@ -69,7 +69,7 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
     match &args.out {
         Some(path) => write_file(path, text.as_bytes())
             .map_err(|error| Failure::output(path.display(), error)),
-        None => output::write(text.as_bytes()),
+        None => output::print(text.trim_end()),
     }
 }
 

@@ -20,6 +20,12 @@ pub(super) struct HelpArgs {
 }
 
 pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
+    let connection = || {
+        let about = "Where the coordinator is, and how each side proves itself to the other. Without any of these, it is \
+                     on this machine. They are options of all commands that ask a coordinator.";
+        options::<CoordinatorArgs>("connection", about)
+    };
+    let logs = || options::<LogArgs>("logs", "What is logged on standard error, by all commands.");
     let named: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let page = match named.as_slice() {
         ["all"] => {
@@ -56,19 +62,7 @@ fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
     })
 }
 
-fn connection() -> String {
-    let about = "Where the coordinator is, and how each side proves itself to the other. Without any of these, it is on \
-                 this machine. They are options of all commands that ask a coordinator."
-        .into();
-    options(CoordinatorArgs::augment_args(Command::new("connection")), about)
-}
-
-fn logs() -> String {
-    let about = "What is logged on standard error, by all commands.".into();
-    options(LogArgs::augment_args(Command::new("logs")), about)
-}
-
-fn options(command: Command, about: String) -> String {
-    let command = command.disable_help_flag(true).about(about);
+fn options<A: Args>(name: &'static str, about: &'static str) -> String {
+    let command = A::augment_args(Command::new(name)).disable_help_flag(true).about(about);
     command.help_template("{about}\n\n{all-args}").render_long_help().to_string()
 }

@@ -154,8 +154,16 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are made before anything is submitted.
     let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.client.coordinator).await?;
+    let answer = client.ask(Asked::Submit(v1::Submissions { jobs: requests })).await;
+    let answer = answer.map_err(|failure| match failure {
+        Failure::Plan(reason) if args.n.start() < args.n.end() => {
+            Failure::Plan(format!("{reason}; no other size was submitted"))
+        }
+        failure => failure,
+    })?;
     let mut jobs = Vec::new();
-    for job in submit_all(&mut client, requests).await? {
+    for job in answer.jobs {
+        let job = JobView::try_from(job)?;
         if args.wait {
             let plan = job.spec.plan;
             stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
@@ -170,20 +178,6 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         return Ok(());
     }
     follow(&mut client, jobs, args.client.json, false, args.progress).await
-}
-
-/// Submits all of these jobs or, if one of them cannot be, none.
-async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<JobView>, Failure> {
-    let are_many = jobs.len() > 1;
-    match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
-        Ok(answer) => {
-            Ok(answer.jobs.into_iter().map(JobView::try_from).collect::<Result<_, _>>()?)
-        }
-        Err(Failure::Plan(reason)) if are_many => {
-            Err(Failure::Plan(format!("{reason}; no other size was submitted")))
-        }
-        Err(failure) => Err(failure),
-    }
 }
 
 impl SubmitArgs {

@@ -73,33 +73,30 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
-    match args.number {
-        Some(number) => list_one(args, number),
-        None => list_all(args),
+    let mut printer = Printer {
+        out: Lines::new(),
+        notation: args.format.notation(args.n, Notation::Squares)?,
+        by_file: args.by_file,
+        printed: 0,
+    };
+    let listed = args.listed()?;
+    if let Some(number) = args.number {
+        let mut passed = 0;
+        let found = listed.inspect(|_| passed += 1).nth(number as usize - 1);
+        let placement = found.ok_or_else(|| {
+            let reason = format!("there is no placement {number}: the list ends after {passed}");
+            Failure::NoPlacement(reason)
+        })?;
+        let placements = if args.orbit { placement.orbit() } else { vec![placement] };
+        placements.iter().try_for_each(|placement| printer.print(placement, None))?;
+        return printer.out.end();
     }
-}
-
-fn list_all(args: &ListArgs) -> Result<(), Failure> {
-    let mut printer = args.printer()?;
     let mut groups = HashMap::new();
-    for placement in args.listed()?.take(args.limit.unwrap_or(usize::MAX)) {
+    for placement in listed.take(args.limit.unwrap_or(usize::MAX)) {
         let next = groups.len() + 1;
         let group = args.numbered.then(|| *groups.entry(placement.canonical()).or_insert(next));
         printer.print(&placement, group)?;
     }
-    printer.out.end()
-}
-
-fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
-    let mut passed = 0;
-    let mut placements = args.listed()?.inspect(|_| passed += 1);
-    let Some(placement) = placements.nth(number as usize - 1) else {
-        let reason = format!("there is no placement {number}: the list ends after {passed}");
-        return Err(Failure::NoPlacement(reason));
-    };
-    let placements = if args.orbit { placement.orbit() } else { vec![placement] };
-    let mut printer = args.printer()?;
-    placements.iter().try_for_each(|placement| printer.print(placement, None))?;
     printer.out.end()
 }
 
@@ -108,23 +105,13 @@ impl ListArgs {
     fn listed(&self) -> Result<Solutions, Failure> {
         // For --by-file, the search gets the board with files and ranks exchanged.
         let swap = |Square { column, row }: Square| Square { column: row, row: column };
-        let seen = |squares: Vec<Square>| match self.by_file {
-            true => squares.into_iter().map(swap).collect(),
-            false => squares,
+        let seen = |squares: Vec<Square>| {
+            if self.by_file { squares.into_iter().map(swap).collect() } else { squares }
         };
         let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
         let blocked = seen(self.blocked.squares(self.n)?);
         let start = Start::with_rules(self.n, self.rules.rules, &given)?.blocking(&blocked)?;
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
-    }
-
-    fn printer(&self) -> Result<Printer, Failure> {
-        Ok(Printer {
-            out: Lines::new(),
-            notation: self.format.notation(self.n, Notation::Squares)?,
-            by_file: self.by_file,
-            printed: 0,
-        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Logs: to standard error, for people or for machines.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -13,9 +13,10 @@ use crate::progress::{LOG_TARGET, is_dumb};
 #[derive(Debug, Args)]
 #[command(next_help_heading = LOGS)]
 pub(super) struct LogArgs {
-    /// How log lines look
-    #[arg(long, global = true, value_enum, default_value_t, env = "QUEENS_LOG_FORMAT")]
-    log_format: LogFormat,
+    /// How log lines look: for people, or an object each
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text",
+          value_parser = ["text", "json"], env = "QUEENS_LOG_FORMAT")]
+    log_format: String,
     /// What is logged: error, warn, info, debug or trace, also by module [default: info for
     /// servers, warn for everything else]
     #[arg(long, global = true, value_name = "FILTER", env = "QUEENS_LOG", value_parser = filter)]
@@ -37,19 +38,10 @@ fn filter(text: &str) -> anyhow::Result<Targets> {
     Ok(text.parse()?)
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum LogFormat {
-    /// One line for people
-    #[default]
-    Text,
-    /// One JSON object a line
-    Json,
-}
-
 impl LogArgs {
     /// Whether each line of standard error is to be an object.
     pub(super) fn is_json(&self) -> bool {
-        matches!(self.log_format, LogFormat::Json)
+        self.log_format == "json"
     }
 
     pub(super) fn start(&self, serves: bool) {
@@ -65,15 +57,12 @@ impl LogArgs {
         let filter = self.log.clone().unwrap_or(usual);
         let log = fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        match self.log_format {
-            LogFormat::Text => {
-                let coloured = !plain && !is_dumb() && os::shows_colours();
-                let log = log.with_ansi(coloured).with_target(false);
-                registry().with(log.with_filter(filter)).init();
-            }
-            LogFormat::Json => {
-                registry().with(log.json().flatten_event(true).with_filter(filter)).init();
-            }
+        if self.is_json() {
+            registry().with(log.json().flatten_event(true).with_filter(filter)).init();
+        } else {
+            let coloured = !plain && !is_dumb() && os::shows_colours();
+            let log = log.with_ansi(coloured).with_target(false);
+            registry().with(log.with_filter(filter)).init();
         }
     }
 }

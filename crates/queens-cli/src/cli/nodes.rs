@@ -11,11 +11,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
+use executor::Estimated;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, usage};
 use crate::progress::clock;
+use crate::table::dash;
 
 /// The nodes of one type on the command line: the file that `queens bench --json` wrote on one of
 /// them, and their number.
@@ -152,27 +154,21 @@ struct OfType {
     kwh: Option<f64>,
 }
 
-/// The estimate for a plan on one thread of this machine.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
-    pub(super) core_seconds: f64,
-    pub(super) longest_task_seconds: f64,
-    pub(super) thread_memory: u64,
-}
-
 impl OnNodes {
-    /// Divides a plan between the nodes, so that all are done at the same time. `board_seconds` are what a
-    /// thread of this machine takes for the boards that were measured elsewhere, by their size. There are nodes.
+    /// Divides a plan between the nodes, so that all are done at the same time. A thread of this machine takes
+    /// what `here` says for the plan, and `board_seconds` for the boards that were measured elsewhere, by their size.
+    /// A thread has `thread_memory` bytes. There are nodes.
     pub(super) fn new(
         types: &[NodeType],
-        here: Here,
+        here: &Estimated,
+        thread_memory: u64,
         board_seconds: &BTreeMap<u32, f64>,
     ) -> OnNodes {
         let times_as_long =
             |of: &NodeType| of.measured.map_or(1.0, |(n, seconds)| seconds / board_seconds[&n]);
         let plans_per_second: f64 = types
             .iter()
-            .map(|of| (of.nodes * of.units) as f64 / (times_as_long(of) * here.core_seconds))
+            .map(|of| (of.nodes * of.units) as f64 / (times_as_long(of) * here.core_seconds.value))
             .sum();
         let slowest =
             types.iter().filter(|of| !of.are_devices).map(times_as_long).fold(0.0, f64::max);
@@ -190,7 +186,7 @@ impl OnNodes {
                 gpu_hours: hours * devices as f64,
                 longest_task_seconds: (!of.are_devices)
                     .then(|| times_as_long(of) * here.longest_task_seconds),
-                memory_bytes: (!of.are_devices).then(|| of.units * here.thread_memory),
+                memory_bytes: (!of.are_devices).then(|| of.units * thread_memory),
                 kwh: of.watts.map(|watts| watts * of.nodes as f64 * wall_seconds / 3.6e6),
             }
         };
@@ -199,7 +195,6 @@ impl OnNodes {
 
     /// The table, and below it the wall time.
     pub(super) fn text(&self) -> String {
-        let dash = || "-".to_string();
         let head = "nodes  of type              threads or GPUs           hours  longest task  memory a node     energy";
         let rows = self.nodes.iter().map(|of| {
             let (units, hours) = match of.devices {
@@ -220,6 +215,10 @@ impl OnNodes {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
+    use executor::Estimate;
+
     use super::*;
 
     fn node(lines: &str, nodes: u64, n: u32) -> Option<NodeType> {
@@ -241,9 +240,15 @@ mod tests {
 
     /// A thread of this machine takes 100 s for the board that the nodes measured, and 3,600 s for the plan.
     fn on(types: &[NodeType]) -> OnNodes {
-        let here =
-            Here { core_seconds: 3_600.0, longest_task_seconds: 30.0, thread_memory: 1 << 30 };
-        OnNodes::new(types, here, &BTreeMap::from([(24, 100.0)]))
+        let here = Estimated {
+            total: None,
+            is_exact: false,
+            core_seconds: Estimate { value: 3_600.0, error: 0.0 },
+            longest_task_seconds: 30.0,
+            tasks_counted: 1,
+            blocks_per_draw: NonZeroU32::MIN,
+        };
+        OnNodes::new(types, &here, 1 << 30, &BTreeMap::from([(24, 100.0)]))
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub(super) struct CountingArgs {
     /// (gpu, cuda or opencl; gpu:1 is the second one). `queens bench --list` shows the fastest
     /// last. Graphics processors count by default from N = 20 on.
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
-    backend: Option<BackendChoice>,
+    pub(super) backend: Option<BackendChoice>,
     /// The most memory of each graphics processor
     ///
     /// It is written as in 4GiB. Counting takes what the board needs at least if that is more
@@ -164,11 +164,6 @@ impl CountingArgs {
             Some(BackendChoice::Processor(backend)) => backend,
             Some(BackendChoice::Devices(_)) | None => Backend::detect(),
         }
-    }
-
-    /// Whether graphics processors and nothing else shall count.
-    pub(super) fn demands_devices(&self) -> bool {
-        matches!(self.backend, Some(BackendChoice::Devices(_)))
     }
 
     /// The backend, after it has passed its self-test with these methods.

@@ -80,10 +80,9 @@ struct Shared {
 
 /// The weight and the limit of an owner.
 fn granted(v1::Owner { owner, weight, limit_us, .. }: &v1::Owner) -> String {
-    match limit_us {
-        Some(us) => format!("{owner} has the weight {weight}, and a limit of {} hours", hours(*us)),
-        None => format!("{owner} has the weight {weight}, and no limit of hours"),
-    }
+    let limit = limit_us.map(|us| format!("a limit of {} hours", hours(us)));
+    let limit = limit.as_deref().unwrap_or("no limit of hours");
+    format!("{owner} has the weight {weight}, and {limit}")
 }
 
 fn hours(us: u64) -> f64 {

@@ -10,7 +10,7 @@ use farm::{Fact, Plan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::nodes::{self, Here, NodeType, OnNodes};
+use super::nodes::{self, NodeType, OnNodes};
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
@@ -202,12 +202,7 @@ impl PlanArgs {
         let sizes: BTreeSet<u32> = types.iter().filter_map(|of| Some(of.measured?.0)).collect();
         let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
         let board_seconds = sizes.into_iter().map(of_size).collect::<Result<_, Failure>>()?;
-        let here = Here {
-            core_seconds,
-            longest_task_seconds: estimated.longest_task_seconds,
-            thread_memory: effort.memory,
-        };
-        Ok(OnNodes::new(types, here, &board_seconds))
+        Ok(OnNodes::new(types, estimated, effort.memory, &board_seconds))
     }
 
     /// The seconds that a thread of this machine takes for a board of size `n` by the plan's method,

@@ -38,7 +38,7 @@ pub(super) struct CompletionsArgs {
 pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut with_files(command), "queens", &mut script);
-    output::write(&script)
+    output::print(String::from_utf8_lossy(&script).trim_end())
 }
 
 /// The command with options for names of files, and others without. The script for bash splits other names at spaces.

@@ -4,17 +4,17 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use board::{Method, MethodChoice};
+use board::MethodChoice;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use count::{Backend, CountError, Variant};
-use evidence::{Checked, RecountEffort, Sample, Seed, UnknownFormat};
+use evidence::{RecountEffort, Sample, Seed, UnknownFormat};
 use executor::{CountingError, TooLittleMemory};
 
 use super::options::{RoomArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::clock;
 use crate::{output, stderr};
 
@@ -57,44 +57,18 @@ pub(super) struct VerifyArgs {
     /// the definition and takes a hundred times as long. For bundles by `halves` it may be search, which
     /// searches below the tasks, shares nothing with the join and takes a hundred times as long, too.
     #[arg(long, value_name = "NAME", value_parser = recounter)]
-    backend: Option<Recounter>,
+    backend: Option<Variant>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Recounter {
-    /// A loop of the processor.
-    Loop(Backend),
-    /// A plain search through all boards of a task, for methods that do not search.
-    Search,
-}
-
-fn recounter(name: &str) -> anyhow::Result<Recounter> {
-    match name {
-        "search" => Ok(Recounter::Search),
-        _ => {
-            let backend = name.parse::<Backend>();
-            let backend = backend.map_err(|error| {
-                anyhow::anyhow!(
-                    "a bundle is counted again by the processor, and {error}, or search"
-                )
-            })?;
-            Ok(Recounter::Loop(backend.require()?))
-        }
+/// Reads the name of a loop of the processor, or of the search.
+fn recounter(name: &str) -> anyhow::Result<Variant> {
+    if name == "search" {
+        return Ok(Variant::Search);
     }
-}
-
-/// The variant that counts the tasks of `method` again. `None` if the method searches anyway.
-fn variant(method: Method, by: Option<Recounter>) -> Option<Variant> {
-    match (by, method) {
-        (None, _) => Some(Variant::to_check(Backend::detect().name(), method, false)),
-        (Some(Recounter::Loop(Backend::Reference)), _) => {
-            Some(Variant::Straight(Backend::Reference))
-        }
-        (Some(Recounter::Loop(backend)), Method::Halves) => Some(Variant::Straight(backend)),
-        (Some(Recounter::Loop(backend)), _) => Some(Variant::Mirrored(backend)),
-        (Some(Recounter::Search), Method::Halves) => Some(Variant::Search),
-        (Some(Recounter::Search), _) => None,
-    }
+    let backend = name.parse::<Backend>().map_err(|error| {
+        anyhow::anyhow!("a bundle is counted again by the processor, and {error}, or search")
+    })?;
+    Ok(Variant::Straight(backend.require()?))
 }
 
 /// The most draws: they are held in memory.
@@ -113,13 +87,21 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let draws = if args.all { 0 } else { args.sample as usize };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
     let checked = checked.map_err(|error| args.refused(&error))?;
-    let variant = variant(checked.plan.method, args.backend).ok_or_else(|| {
-        Failure::Usage(format!(
-            "--backend search is for bundles by halves, and {} was counted by searching; --backend reference counts it \
-             by the simplest search",
-            checked.plan
-        ))
-    })?;
+    let method = checked.plan.method;
+    let mirrors =
+        |backend| backend != Backend::Reference && Variant::Mirrored(backend).suits(method);
+    let variant = match args.backend {
+        None => Variant::to_check(Backend::detect().name(), method, false),
+        Some(Variant::Straight(backend)) if mirrors(backend) => Variant::Mirrored(backend),
+        Some(variant) if variant.suits(method) => variant,
+        Some(_) => {
+            return usage(format!(
+                "--backend search is for bundles by halves, and {} was counted by searching; --backend reference counts \
+                 it by the simplest search",
+                checked.plan
+            ));
+        }
+    };
     if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
         count::self_test(backend, MethodChoice::all())?;
     }
@@ -129,8 +111,17 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         memory: args.room.memory,
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
-    if let Some(outlook) = outlook(&checked, effort) {
-        stderr::print(format_args!("{outlook}\n"));
+    if effort.time != Some(Duration::ZERO) {
+        let limit = effort.time.map(|time| clock(time.as_secs_f64()));
+        stderr::print(format_args!(
+            "{}, on {} thread{}; for all ranges the farm took {} of one thread\n",
+            limit.map_or("counts every range again, however long it takes".into(), |limit| {
+                format!("counts a sample again, for {limit} at most (--seconds)")
+            }),
+            effort.threads,
+            plural(effort.threads.get() as u64, "s"),
+            clock(checked.content.busy.as_secs_f64())
+        ));
     }
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| args.refused(&error))?;
@@ -181,21 +172,4 @@ impl VerifyArgs {
             self.bundle.display()
         ))
     }
-}
-
-/// How long the recount will take; `None` if nothing is counted.
-fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
-    let taken = clock(checked.content.busy.as_secs_f64());
-    let threads = effort.threads;
-    let what = match effort.time {
-        Some(Duration::ZERO) => return None,
-        Some(time) => {
-            format!("counts a sample again, for {} at most (--seconds)", clock(time.as_secs_f64()))
-        }
-        None => "counts every range again, however long it takes".into(),
-    };
-    Some(format!(
-        "{what}, on {threads} thread{}; for all ranges the farm took {taken} of one thread",
-        plural(threads.get() as u64, "s")
-    ))
 }

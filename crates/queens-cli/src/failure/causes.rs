@@ -19,7 +19,6 @@ macro_rules! failures {
 }
 
 failures! {
-    board::GivenError => Usage, "{0}";
     board::PlanError => Plan, "{0}";
     board::SquaresError => Usage, "{0}";
     executor::TooLittleMemory =>

@@ -22,7 +22,7 @@ fn each_algorithm_has_a_line_with_its_total_and_nodes() {
     let boards = [4, 5].into_iter().flat_map(|n| Algorithm::ALL.map(|algorithm| (n, algorithm)));
     assert_eq!(lines.len(), 2 * Algorithm::ALL.len());
     for (line, (n, algorithm)) in lines.iter().zip(boards) {
-        assert_eq!((&line["n"], &line["algorithm"]), (&n.into(), &algorithm.name().into()));
+        assert_eq!((&line["n"], &line["algorithm"]), (&n.into(), &algorithm.name.into()));
         assert_eq!(line["total"], vectors::total(n).to_string(), "{line}");
         assert!(line["seconds"].is_f64() && line["left_out"].is_null(), "{line}");
     }
