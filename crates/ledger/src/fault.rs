@@ -100,6 +100,13 @@ impl From<rusqlite::Error> for LedgerFault {
 }
 
 impl LedgerFault {
+    /// Whether a file could not be written, rather than read.
+    pub fn is_of_a_write(&self) -> bool {
+        let LedgerFault::Sqlite(error) = self else { return false };
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        code != Some(rusqlite::ffi::SQLITE_IOERR_READ)
+    }
+
     /// The fault of the ledger at `path`.
     pub fn at(self, path: Option<&Path>) -> LedgerError {
         let path = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
