@@ -100,11 +100,12 @@ impl From<rusqlite::Error> for LedgerFault {
 }
 
 impl LedgerFault {
-    /// Whether a file could not be written, rather than read.
-    pub fn is_of_a_write(&self) -> bool {
-        let LedgerFault::Sqlite(error) = self else { return false };
-        let code = error.sqlite_error().map(|error| error.extended_code);
-        code != Some(rusqlite::ffi::SQLITE_IOERR_READ)
+    /// The fault of a ledger that is read, or of the one that is written meanwhile.
+    pub fn between(self, from: Option<&Path>, to: Option<&Path>) -> LedgerError {
+        let code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
+        let is_read = Some(rusqlite::ffi::SQLITE_IOERR_READ);
+        let is_write = matches!(&self, LedgerFault::Sqlite(error) if code(error) != is_read);
+        self.at(if is_write { to } else { from })
     }
 
     /// The fault of the ledger at `path`.

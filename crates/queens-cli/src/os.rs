@@ -16,7 +16,6 @@ mod unix {
 
     use futures_util::stream::{pending, select_all};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::io::Errno;
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use sd_notify::NotifyState;
     use tokio::signal::unix::{SignalKind as Kind, signal};
@@ -73,11 +72,6 @@ mod unix {
         if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
-    }
-
-    /// Whether this process, or the system, may have no more open files.
-    pub(crate) fn is_limit_of_files(error: &io::Error) -> bool {
-        matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
     }
 
     /// The parts of a path before, between and after `place`. The path need not be UTF-8.
@@ -139,11 +133,6 @@ mod windows {
 
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
-
-    /// Open files have no limit here.
-    pub(crate) fn is_limit_of_files(_: &std::io::Error) -> bool {
-        false
-    }
 
     /// The parts of a path before, between and after `place`. A path that is not Unicode is one part.
     pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {

@@ -169,12 +169,10 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
         }
         Err(_) => with_port(listen, PORT),
     };
-    let found = match tokio::net::lookup_host(address).await {
-        Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            return usage(format!("cannot listen on {listen}: {error}"));
-        }
-        found => found.map_err(|error| fault(error.to_string()))?,
-    };
+    let found = tokio::net::lookup_host(address).await.map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => Failure::Usage(format!("cannot listen on {listen}: {error}")),
+        _ => fault(error.to_string()).into(),
+    })?;
     // Clients use the address of IPv4 by default.
     let best = found.min_by_key(SocketAddr::is_ipv6);
     Ok(best.ok_or_else(|| fault("the name has no address".into()))?)

@@ -206,7 +206,8 @@ fn run(
     mut runtime: tokio::runtime::Builder,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
-    let runtime = runtime.enable_all().build().map_err(anyhow::Error::from)?;
+    // It opens files, and nothing else of it can fail.
+    let runtime = runtime.enable_all().build().map_err(|_| Failure::no_file())?;
     let result = runtime.block_on(command);
     // Tasks that still run need not be waited for: everything important is durable.
     runtime.shutdown_background();

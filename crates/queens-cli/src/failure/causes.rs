@@ -6,7 +6,6 @@ use service::ServiceError;
 use service::local::LocalError;
 
 use super::Failure;
-use crate::os;
 
 /// Implements `From` for errors. The sentence of the failure contains the error as `{0}`.
 macro_rules! failures {
@@ -39,12 +38,9 @@ failures! {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
-        if let Some(count::CountingError::Threads { .. }) = error.downcast_ref() {
-            return Failure::no_thread();
-        }
-        match error.downcast_ref().is_some_and(os::is_limit_of_files) {
-            true => Failure::no_file(),
-            false => Failure::Internal(format!(
+        match error.downcast_ref() {
+            Some(count::CountingError::Threads { .. }) => Failure::no_thread(),
+            _ => Failure::Internal(format!(
                 "internal fault: {error:#}; nothing that was accepted is lost, please report this"
             )),
         }
