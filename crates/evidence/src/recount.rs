@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use board::PlanIndex;
 use count::{CountError, Variant};
 use executor::{NamedKernel, fit};
-use farm::{CheckedCount, KernelName, Plan};
+use farm::{CheckedCount, IntervalSet, KernelName, Plan};
 
 use crate::check::Checked;
 use crate::draw::{Drawn, Unit};
@@ -36,7 +36,7 @@ pub struct Recounted {
     pub ranges: usize,
     /// Number of single tasks, whose counts are reported.
     pub reported: usize,
-    /// Number of tasks in all of them.
+    /// Number of tasks in all of them, each of which is one even if it was drawn from a range that was counted as a whole.
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,
@@ -75,12 +75,13 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     }
     drop(sender);
     let mut is_done = vec![false; work.units.len()];
-    let (mut ranges, mut reported, mut tasks, mut busy) = (0, 0, 0, Duration::ZERO);
+    let (mut ranges, mut reported, mut busy) = (0, 0, Duration::ZERO);
+    let mut tasks = IntervalSet::new();
     while let Some((number, counted, time)) = work.next(&results) {
         let unit = work.units[number];
         compare(unit, counted?, work.name())?;
         is_done[number] = true;
-        tasks += unit.range.len();
+        tasks.insert(unit.range);
         busy += time;
         *(if unit.is_task { &mut reported } else { &mut ranges }) += 1;
     }
@@ -97,6 +98,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let is_exact = is_whole && drawn.ranges.is_some();
     let verdict = Verdict::of(checked.header.counted, drawn, &alike, is_exact);
     let kernel = work.name();
+    let tasks = tasks.len();
     Ok(Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, verdict })
 }
 

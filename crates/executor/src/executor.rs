@@ -121,7 +121,7 @@ impl Executor {
             let (shared, deliver) = (shared.clone(), deliver.clone());
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             let count = move || count_until_closed(&shared, index, deliver);
-            builder.spawn(count).expect("the system can start a thread");
+            builder.spawn(count).expect("failed to spawn thread");
         }
         Executor { shared }
     }

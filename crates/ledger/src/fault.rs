@@ -100,6 +100,14 @@ impl From<rusqlite::Error> for LedgerFault {
 }
 
 impl LedgerFault {
+    /// The fault of a ledger that is read, or of the one that is written meanwhile.
+    pub fn between(self, from: Option<&Path>, to: Option<&Path>) -> LedgerError {
+        let code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
+        let is_read = Some(rusqlite::ffi::SQLITE_IOERR_READ);
+        let is_write = matches!(&self, LedgerFault::Sqlite(error) if code(error) != is_read);
+        self.at(if is_write { to } else { from })
+    }
+
     /// The fault of the ledger at `path`.
     pub fn at(self, path: Option<&Path>) -> LedgerError {
         let path = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);

@@ -148,7 +148,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
         let unknown = verdicts.iter().filter(|verdict| !part.trust.contains(verdict));
         let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
         let taken = ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.id, &wrong));
-        absorbed.push(taken.map_err(|fault| fault.at(part.path()))?);
+        absorbed.push(taken.map_err(|fault| fault.between(part.path(), ledger.path()))?);
     }
     let mut missing: IntervalSet = slice.ordinals(plan.tasks);
     let total = ledger.for_each_row(JOB, |row| drop(missing.remove(row.range)));

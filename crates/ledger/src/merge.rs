@@ -20,7 +20,7 @@ use super::{Evidence, Ledger, LedgerFault, Result};
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absorbed {
-    /// Ranges that were there before, in whatever rows, with the same counts.
+    /// Ranges that were there before by other counts, in whatever rows, with the same results.
     pub compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
     /// compared; or a party counted them of which another part knows that it was wrong.
@@ -122,12 +122,14 @@ impl Ledger {
         let Some(Overlap { rows, range }) = overlap else { return Ok(()) };
         let here = self.overlapping(job, range)?;
         let there = rows.iter().map(|theirs| &theirs.counted.row);
-        if let (Some(ours), Some(theirs)) = (farm::tiled(&here, range), farm::tiled(there, range)) {
+        let tiled = (farm::tiled(&here, range), farm::tiled(there.clone(), range));
+        if let (Some(ours), Some(theirs)) = tiled {
             if ours != theirs {
                 let (here, there) = (ours.count, theirs.count);
                 return Err(LedgerFault::Conflict { range, here, there });
             }
-            absorbed.compared += 1;
+            // The same row of the same lease is a copy, and no second count.
+            absorbed.compared += u64::from(!here.iter().eq(there));
             return Ok(());
         }
         for Theirs { mut counted, task_counts, second } in rows {

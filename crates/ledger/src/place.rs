@@ -25,10 +25,19 @@ pub(crate) struct Place {
 type Identity = (u64, u64);
 
 impl Place {
-    /// The place of a ledger that was opened.
+    /// The place of a ledger that was opened. The lock is found by the file's name, so that the file must have no other one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::File`], if the file has a hard link.
     pub(crate) fn of(path: &Path) -> Result<Place> {
-        let identity = identity(&std::fs::metadata(path)?);
-        Ok(Place { name: path.to_path_buf(), identity })
+        let file = std::fs::metadata(path)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::nlink(&file) > 1 {
+            let reason = "it has a hard link, by which another process could use it: remove the link, or use a copy";
+            return Err(std::io::Error::other(reason).into());
+        }
+        Ok(Place { name: path.to_path_buf(), identity: identity(&file) })
     }
 
     /// The name that the ledger was opened by.
@@ -210,6 +219,13 @@ mod tests {
         let ledger = open(&link).expect("it is a ledger");
         ledger.serve(&[]).expect("nothing has changed");
         drop(ledger);
+        let hard = folder.path().join("hard.db");
+        fs::hard_link(&path, &hard).expect("it can have a link");
+        for name in [&path, &hard] {
+            let fault = open(name).expect_err("it has two names").to_string();
+            assert!(fault.contains("it has a hard link"), "{fault}");
+        }
+        fs::remove_file(&hard).expect("it is there");
         let ledger = open(&link).expect("it is whole, in two files");
         fs::remove_file(&link).expect("it is there");
         fs::write(&link, "another").expect("it can be written");

@@ -66,7 +66,7 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
     std::thread::Builder::new()
         .name("ledger".into())
         .spawn(move || write(ledger, queue, &answers))
-        .expect("the system can start a thread");
+        .expect("failed to spawn thread");
     LedgerHandle { requests, events }
 }
 

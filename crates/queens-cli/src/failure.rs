@@ -87,6 +87,18 @@ impl Failure {
         ))
     }
 
+    /// The system refuses a thread.
+    pub(crate) fn no_thread() -> Failure {
+        let text = "the system refuses a thread: allow more processes (`ulimit -u`, `pids.max` of a container, TasksMax= of \
+                    systemd), or count with fewer --threads";
+        Failure::Plan(text.into())
+    }
+
+    /// The system refuses an open file.
+    pub(crate) fn no_file() -> Failure {
+        Failure::Plan("the system refuses an open file: allow more (`ulimit -n`)".into())
+    }
+
     /// The result cannot be written to `what`.
     pub(crate) fn output(what: impl Display, reason: impl Display) -> Failure {
         Failure::Unwritten(format!("cannot write to {what}: {reason}"))
@@ -124,6 +136,12 @@ impl Failure {
     /// The exit code, which docs/EXIT-CODES.md explains. Code 2 is also the one of wrong options.
     pub(crate) fn code(&self) -> u8 {
         self.parts().0
+    }
+
+    /// Ends the process.
+    pub(crate) fn exit(&self) -> ! {
+        self.report();
+        std::process::exit(self.code().into());
     }
 }
 

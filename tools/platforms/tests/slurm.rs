@@ -145,7 +145,9 @@ fn a_farm_grows_and_shrinks_by_itself() {
         command.args(arguments).env("QUEENS_JOIN_FILE", "join");
         command
     };
-    let serve = ["coordinator", "--tls", "--listen", "127.0.0.1:0", "--ledger", "farm.db"];
+    let serve =
+        "coordinator --tls --listen 127.0.0.1:0 --ledger farm.db --join-file join".split(' ');
+    let serve: Vec<&str> = serve.collect();
     let start_coordinator = || Process::start(&mut queens(&serve), cluster.path("coordinator.log"));
     let mut coordinator = start_coordinator();
     coordinator.wait_for_line("coordinator serves");

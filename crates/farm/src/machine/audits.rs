@@ -3,8 +3,8 @@
 use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::{
-    Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
-    RequestId, Row, SessionId, Verdict,
+    Asker, AuditPolicy, AuditScope, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal,
+    Report, RequestId, Row, SessionId, Verdict,
 };
 
 impl Farm {
@@ -25,9 +25,9 @@ impl Farm {
         if job.state == JobState::Suspended && policy.is_none() {
             return Err(Refusal::Suspended(id));
         }
-        // What was promised of strangers is not taken back; and who withdraws an audit promises nothing more.
-        let across = if policy.is_none() { job.across() } else { policy.across };
-        policy.across = across.max(job.across());
+        if policy.is_none() {
+            policy.across = AuditScope::default();
+        }
         job.policy = Some(policy);
         job.audits.asked += 1;
         if policy.is_none() {

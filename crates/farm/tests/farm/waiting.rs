@@ -79,5 +79,16 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
         assert_eq!(state == JobState::Done, is_audited_later);
         let why = waits_for(&stage, job).expect("it waits");
         assert!(why.starts_with(who) && why.contains("queens audit 1 --withdraw"), "{why}");
+        // A later audit is across whom it says, and none promises nothing.
+        for (share_ppm, wanted, across) in [
+            (AuditPolicy::ALL, AuditScope::Owners, AuditScope::Owners),
+            (AuditPolicy::ALL, AuditScope::Machines, AuditScope::Machines),
+            (0, AuditScope::Owners, AuditScope::Machines),
+        ] {
+            let later = AuditPolicy { share_ppm, across: wanted, ..AUDIT_ALL };
+            stage.act(change(RequestId(10), job, Change::Audit(later)));
+            let policy = stage.farm.job(job).expect("it exists").audit.expect("it has one");
+            assert_eq!(policy.across, across);
+        }
     }
 }

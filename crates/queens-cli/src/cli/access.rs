@@ -27,12 +27,12 @@ pub(super) struct AccessArgs {
     ///
     /// Workers and clients need it [default: the file `join` in the folder of keys beside the
     /// ledger].
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_JOIN_FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     join_file: Option<PathBuf>,
     /// Where one is written that only lets count
     ///
     /// It is for the workers of the farm's operator [default: none is made].
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_WORKER_JOIN_FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     worker_join_file: Option<PathBuf>,
     /// A folder for what Prometheus needs
     ///

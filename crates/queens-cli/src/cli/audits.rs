@@ -32,7 +32,8 @@ pub(super) struct AuditArgs {
     /// Who counts again: another machine, or owner
     ///
     /// A second count by another machine protects against broken hardware, one by another owner also
-    /// against lies [default: owner, as soon as two owners have a worker's credential].
+    /// against lies [default: owner, if the job's audit before was, or as soon as two owners have a
+    /// worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope())]
     across: Option<String>,
     /// With `rows`, count halves by searching

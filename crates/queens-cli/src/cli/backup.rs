@@ -33,7 +33,7 @@ pub(super) async fn backup(args: BackupArgs) -> Result<(), Failure> {
     };
     let draft = Draft::begin(to).map_err(cannot_write)?;
     match &args.from {
-        Some(from) => draft.copy_from(from).map_err(|fault| fault.at(Some(from)))?,
+        Some(from) => draft.copy_from(from).map_err(|fault| fault.between(Some(from), Some(to)))?,
         None => receive(&args, &draft).await?,
     }
     let (ScrubReport { jobs, ranges, .. }, bytes) = draft.finish().map_err(cannot_write)?;

@@ -1,5 +1,6 @@
 //! `queens coordinator`.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -156,11 +157,16 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
     let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) if listen.bytes().all(|sign| sign.is_ascii_digit()) => {
-            return Err(fault("it is neither a port, 0 to 65535, nor a host".into()).into());
+            return usage(format!(
+                "cannot listen on {listen}: it is neither a port, 0 to 65535, nor a host"
+            ));
         }
         Err(_) => with_port(listen, PORT),
     };
-    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(e.to_string()))?;
+    let found = tokio::net::lookup_host(address).await.map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => Failure::Usage(format!("cannot listen on {listen}: {error}")),
+        _ => fault(error.to_string()).into(),
+    })?;
     // Clients use the address of IPv4 by default.
     let best = found.min_by_key(SocketAddr::is_ipv6);
     Ok(best.ok_or_else(|| fault("the name has no address".into()))?)

@@ -206,7 +206,8 @@ fn run(
     mut runtime: tokio::runtime::Builder,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
-    let runtime = runtime.enable_all().build().map_err(anyhow::Error::from)?;
+    // It opens files, and nothing else of it can fail.
+    let runtime = runtime.enable_all().build().map_err(|_| Failure::no_file())?;
     let result = runtime.block_on(command);
     // Tasks that still run need not be waited for: everything important is durable.
     runtime.shutdown_background();
@@ -214,10 +215,17 @@ fn run(
 }
 
 /// Makes a panic on any thread end the whole process. After a broken invariant a count could become wrong,
-/// and everything accepted is in the ledger.
+/// and everything accepted is in the ledger. A limit of the system is no fault of this program: the standard library and Tokio
+/// panic then with these words, and so do the executor and the ledger.
 fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        let begins = |words| info.payload_as_str().is_some_and(|text| text.starts_with(words));
+        if begins("failed to spawn thread") || begins("OS can't spawn worker thread") {
+            Failure::no_thread().exit();
+        } else if begins("failed to create UnixStream") {
+            Failure::no_file().exit();
+        }
         report(info);
         stderr::print(format_args!(
             "queens: internal fault; nothing that was accepted is lost, please report this\n"

@@ -110,7 +110,7 @@ impl Verified<'_> {
     fn recount(&self) -> String {
         let Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, .. } = self.recounted;
         format!(
-            "recount   {ranges} whole range{} and {reported} single task{} of others, {tasks} task{} in all, {} of one \
+            "recount   {ranges} whole range{} and {reported} single task{}, {tasks} task{} in all, {} of one \
              thread, by {kernel}; seed {}{}",
             plural(*ranges as u64, "s"),
             plural(*reported as u64, "s"),
@@ -139,7 +139,7 @@ impl Verified<'_> {
         }
         if draws == 0 {
             return "nothing was counted again here: the total is as reliable as those who counted for the bundle; \
-                    give it more --seconds"
+                    give it a larger --sample, or more --seconds"
                 .into();
         }
         format!(

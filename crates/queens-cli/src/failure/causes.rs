@@ -33,8 +33,17 @@ failures! {
     executor::MissingDevice => Device, "{0}; `queens bench --list` shows what can count here";
     executor::DeviceError =>
         Device, "{0}; what it was counting was not counted: run the same command again, or with another --backend";
-    anyhow::Error =>
-        Internal, "internal fault: {0:#}; nothing that was accepted is lost, please report this";
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Failure {
+        match error.downcast_ref() {
+            Some(count::CountingError::Threads { .. }) => Failure::no_thread(),
+            _ => Failure::Internal(format!(
+                "internal fault: {error:#}; nothing that was accepted is lost, please report this"
+            )),
+        }
+    }
 }
 
 impl From<DeviceSelfTestError> for Failure {
@@ -52,7 +61,7 @@ impl From<LedgerError> for Failure {
         let (ledger, reason) = (path.display(), fault.to_string());
         match fault {
             LedgerFault::Locked => Failure::LedgerLocked(format!(
-                "the ledger {ledger} is locked by another process; stop that one, or use another file with --ledger"
+                "the ledger {ledger} is locked by another process; stop that one, or name another file"
             )),
             LedgerFault::Busy => Failure::LedgerLocked(format!(
                 "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \

@@ -39,6 +39,8 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("trust lab --reason=", "a value is required for '--reason"),
         ("token create --role viewer --owner x --login=", "a value is required for '--login"),
         ("token create --role viewer --owner x --days 1h", "give 1day or more"),
+        ("coordinator --listen 127.0.0.1:99999", "cannot listen on 127.0.0.1:99999: invalid port"),
+        ("coordinator --listen 99999", "cannot listen on 99999: it is neither a port"),
         ("check", "no queens are given: name them, as in a1 b5, or their file with --board"),
         ("submit 8 --name caf\u{e9}", "a name has 1 to 128 visible ASCII"),
     ] {
@@ -73,6 +75,10 @@ fn arguments_override_the_environment_group_by_group() {
         let refused = with(&args, &[(name, value)]);
         refused.refusal(5, &["no coordinator answers", "127.0.0.1:1"]);
     }
+    // These are a client's, and a coordinator would write over that farm's files.
+    let farms = [("QUEENS_JOIN_FILE", "x"), ("QUEENS_WORKER_JOIN_FILE", "x")];
+    let own = with("coordinator --listen 127.0.0.1:0 --ledger no/l.db", &farms);
+    own.refusal(10, &["there is no folder no"]);
     let insecure = "coordinator --insecure --listen 127.0.0.1:0 --ledger no/l.db";
     for tls in ["true", "false", "1", "0"] {
         let outcome = with(insecure, &[("QUEENS_TLS", tls), ("QUEENS_JOIN_FILE", "x")]);

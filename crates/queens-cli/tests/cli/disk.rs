@@ -23,6 +23,27 @@ fn a_count_resumes_after_its_ledger_could_not_grow() {
 }
 
 #[test]
+fn a_full_disk_is_blamed_on_the_file_that_is_written() {
+    let scratch = Scratch::new();
+    let [part, into] = ["part.db", "into.db"].map(|name| scratch.path(name).display().to_string());
+    let count = ["count", "11", "--method", "halves", "--ledger", &part];
+    run(&mut queens(&count)).total(11);
+    for args in [&["merge", &part, "--into", &into][..], &["backup", "--from", &part, &into]] {
+        let mut kib = 4;
+        loop {
+            let outcome = run(&mut in_files_of(kib, &queens(args)));
+            if outcome.code == Some(0) {
+                break;
+            }
+            assert!(!outcome.stderr.contains("part.db"), "{kib}: {}", outcome.stderr);
+            outcome.refusal(10, &["into.db"]);
+            kib += 4;
+        }
+        std::fs::remove_file(&into).expect("it was made");
+    }
+}
+
+#[test]
 fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
     let farm = Farm::new("", "--report-ms 0");
     let coordinator = Process::start(&mut in_files_of(160, &busy(&farm)), farm.new_log());

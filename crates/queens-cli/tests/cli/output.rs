@@ -1,7 +1,7 @@
 //! Tests that results go to standard output, and everything else to standard error.
 
 use std::fs::File;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -286,6 +286,27 @@ fn every_exit_code_is_in_the_help() {
     for code in (0..=19).chain([70, 75, 130, 141]) {
         assert!(help.contains(&format!("\n| {code} | ")), "{code}: {help}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_of_threads_or_files_is_named_and_is_no_fault() {
+    let scratch = Scratch::new();
+    let serve =
+        format!("coordinator --listen 127.0.0.1:0 --ledger {}", scratch.path("l.db").display());
+    let keep = format!("count 8 --ledger {}", scratch.path("c.db").display());
+    for args in ["count 8", "count 8 --by-column", &keep, &serve] {
+        // The stack of each new thread would be larger than any address space.
+        let args: Vec<&str> = args.split(' ').collect();
+        let refused = run(queens(&args).env("RUST_MIN_STACK", "1125899906842624"));
+        refused.refusal(3, &["the system refuses a thread", "`ulimit -u`"]);
+    }
+    let said = (3..10).map(|files| {
+        let count = format!("ulimit -n {files}; exec \"$0\" count 8");
+        run(Command::new("sh").args(["-c", &count, PROGRAM])).stderr
+    });
+    let said = said.collect::<String>();
+    assert!(said.contains("`ulimit -n`") && !said.contains("fault"), "{said}");
 }
 
 #[test]

@@ -90,6 +90,8 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let job = farm.job(1);
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
 
+    let nobody = ["trust", "nosuch/m9", "--revoke", "--reason", "x"];
+    farm.client(&nobody).refusal(4, &["no job and no credential is \"nosuch\"'s"]);
     // Other audits make no sense.
     farm.client(&["audit", "7"]).refusal(4, &["no job 7", "queens jobs"]);
     farm.submit(18, 3, 0);
@@ -229,6 +231,11 @@ fn the_evidence_of_a_farm_has_task_counts_of_halves() {
     assert_eq!((&exact["tasks_reported"], &exact["is_exact"]), (&tasks.into(), &true.into()));
     let sampled = run(&mut queens(&["verify", far, "--seconds", "2m"])).stderr;
     assert!(sampled.contains("for 2m 00s at most (--seconds), on "), "{sampled}");
+    let sampled = object(&run(&mut queens(&["verify", far, "--json", "--seed", "1"])).success());
+    let single = sampled["recounted_single_tasks"].as_u64();
+    assert!(single > Some(0) && sampled["recounted_tasks"].as_u64() <= Some(tasks), "{sampled}");
+    let nothing = run(&mut queens(&["verify", far, "--sample", "0"])).success();
+    assert!(nothing.contains("give it a larger --sample"), "{nothing}");
     // A verifier that cannot count says nothing against the bundle.
     let small = run(&mut queens(&["verify", far, "--memory", "1KiB"]));
     assert_eq!((small.code, small.stdout.as_str()), (Some(3), ""), "{}", small.stderr);

@@ -40,7 +40,12 @@ impl JobApi {
         let seed = rand::random::<u64>() >> 1;
         let ask = match asked {
             Asked::Submit(submissions) => self.submissions(identity, submissions, seed).await?,
-            Asked::Change(change) => change.with(seed, self.credentials.across())?,
+            Asked::Change(change) => {
+                // An audit that does not say its scope does not narrow that of the job.
+                let job = self.farm.job(JobId(change.job)).await?;
+                let scope = job.and_then(|job| job.audit).map(|audit| audit.across);
+                change.with(seed, scope.unwrap_or_default().max(self.credentials.across()))?
+            }
             Asked::Remove(job) => Wanted::Remove(JobId(job)),
             Asked::Trust(trust) => Wanted::try_from(trust)?,
             Asked::Grant(grant) => Wanted::try_from(grant)?,
@@ -109,8 +114,8 @@ impl JobApi {
                 self.require_own(identity, job).await
             }
             Wanted::Remove(job) => self.require_own(identity, *job).await,
-            Wanted::Trust { .. } => identity.require(Right::Decide),
-            Wanted::Grant(owner, _) => {
+            Wanted::Trust { trusted: true, .. } => identity.require(Right::Decide),
+            Wanted::Trust { party: Party { owner, .. }, .. } | Wanted::Grant(owner, _) => {
                 identity.require(Right::Decide)?;
                 self.require_known(owner).await
             }

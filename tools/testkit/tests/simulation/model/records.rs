@@ -68,11 +68,11 @@ impl Model {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                // Withdrawing an audit does not change the promise about other owners.
+                // Who withdraws an audit also withdraws the promise about other owners.
                 let (change, who) = asked(event, *job);
                 let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
-                let own = self.books[job].across();
-                let across = if wanted.share_ppm == 0 { own } else { wanted.across.max(own) };
+                let is_none = wanted.share_ppm == 0;
+                let across = if is_none { AuditScope::Machines } else { wanted.across };
                 let wanted = AuditPolicy { across, ..wanted };
                 assert_eq!((*policy, by), (wanted, who), "another thing was asked");
                 let book = self.book(*job);
