@@ -98,8 +98,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let is_exact = is_whole && drawn.ranges.is_some();
     let verdict = Verdict::of(checked.header.counted, drawn, &alike, is_exact);
     let kernel = work.name();
-    let tasks = tasks.len();
-    Ok(Recounted { ranges, reported, tasks, busy, kernel, is_cut_short, verdict })
+    Ok(Recounted { ranges, reported, tasks: tasks.len(), busy, kernel, is_cut_short, verdict })
 }
 
 /// What is counted again, without repetition, and the index of each draw's unit.

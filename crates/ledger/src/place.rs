@@ -25,11 +25,7 @@ pub(crate) struct Place {
 type Identity = (u64, u64);
 
 impl Place {
-    /// The place of a ledger that was opened. The lock is found by the file's name, so that the file must have no other one.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault::File`], if the file has a hard link.
+    /// The place of a ledger that was opened. A file with a hard link is refused, because the lock is beside one of its names.
     pub(crate) fn of(path: &Path) -> Result<Place> {
         let file = std::fs::metadata(path)?;
         #[cfg(unix)]

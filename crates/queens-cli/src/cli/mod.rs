@@ -127,10 +127,7 @@ enum Command {
 pub(crate) fn main() -> ExitCode {
     match started() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.report();
-            failure.code().into()
-        }
+        Err(failure) => failure.exit(),
     }
 }
 
