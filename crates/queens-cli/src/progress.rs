@@ -214,6 +214,14 @@ impl Lines {
     }
 }
 
+/// A bar of so many characters, of which this share is filled.
+pub(crate) fn bar(share: f64, cells: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64) as usize;
+    let filled = format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8]);
+    format!("{filled:<cells$}")
+}
+
 /// A number with three digits and a metric prefix.
 pub(crate) fn si(value: f64) -> String {
     const PREFIXES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];

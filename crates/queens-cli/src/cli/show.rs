@@ -1,12 +1,13 @@
 //! Jobs as text and as JSON.
 
+use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use farm::{AuditPolicy, JobSpec, JobState, JobView, Plan};
 use serde_json::{Value, json};
 
-use crate::progress::{clock, si};
+use crate::progress::{bar, clock, si};
 use crate::table::{Column, Table, dash};
 
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
@@ -148,7 +149,7 @@ const COLUMNS: [Column<JobView>; 18] = [
     ("NAME", false, |job| job.spec.origin.key.clone().unwrap_or_else(dash)),
     ("PRIORITY", true, |job| job.spec.priority.to_string()),
     ("PLAN", false, |job| job.spec.plan.to_string()),
-    ("DONE", true, |job| format!("{:.1}%", job.percent())),
+    ("DONE", true, done),
     ("TASKS/S", true, |job| rate(job.rate.tasks_per_second)),
     ("PLACEMENTS/S", true, |job| rate(job.rate.placements_per_second)),
     ("LEFT", true, |job| job.seconds_left().map_or_else(dash, clock)),
@@ -161,6 +162,15 @@ const COLUMNS: [Column<JobView>; 18] = [
     ("DISPUTED", true, |job| job.disputes.to_string()),
     ("TOTAL", false, |job| job.total.map_or_else(dash, |total| total.to_string())),
 ];
+
+/// How much of a job is done, with a bar on a terminal.
+fn done(job: &JobView) -> String {
+    let percent = format!("{:.1}%", job.percent());
+    match std::io::stdout().is_terminal() {
+        true => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
+        false => percent,
+    }
+}
 
 pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
     let mut columns = COLUMNS.to_vec();
