@@ -259,6 +259,11 @@ mod tests {
     }
 
     #[test]
+    fn a_bar_is_filled_by_eighths() {
+        assert_eq!([-1.0, 0.55, 2.0].map(|share| bar(share, 3)), ["   ", "█▋ ", "███"]);
+    }
+
+    #[test]
     fn times_have_two_units() {
         let texts = [6.9, 306.0, 14_700.0, 273_600.0].map(clock);
         assert_eq!(texts, ["6s", "5m 06s", "4h 05m", "3d 04h"]);
