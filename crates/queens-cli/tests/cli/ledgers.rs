@@ -31,10 +31,10 @@ fn the_ledger_of_a_farm_is_refused_while_it_serves_and_afterwards() {
     let args = ["submit", "8..9", "--join-file", &farm.key("join").display().to_string()];
     run(&mut queens(&args)).success();
 
-    count(&["8"], farm.ledger()).refusal(7, &["locked by another process", "--ledger"]);
+    count(&["8"], farm.ledger()).refusal(7, &["locked by another process", "name another file"]);
     fs::remove_file(farm.key("token")).expect("it was made");
     let second = run(farm.coordinator_at("127.0.0.1:0").arg("--new-keys"));
-    second.refusal(7, &["locked by another process", "--ledger"]);
+    second.refusal(7, &["locked by another process", "name another file"]);
     assert!(fs::read(farm.key("join")).expect("it is there") == join, "nobody is told another");
     assert!(!farm.key("token").exists(), "no key is made beside it");
 
