@@ -107,7 +107,11 @@ impl Times {
         let is_counting = self.begun_at_ms.is_some() && self.counted_at_ms.is_none();
         let is_other = !matches!(change, JobChange::Priority(_));
         if is_other && is_counting && pauses != (self.paused_ms < 0) {
-            self.paused_ms += if pauses { -now_ms } else { now_ms };
+            self.paused_ms = match pauses {
+                true => self.paused_ms - now_ms,
+                // A clock may have been set back.
+                false => (self.paused_ms + now_ms).max(0),
+            };
         }
         match change {
             JobChange::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),

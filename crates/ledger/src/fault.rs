@@ -26,6 +26,9 @@ pub enum LedgerFault {
     /// Another process holds the ledger.
     #[error("locked by another process")]
     Locked,
+    /// Its file has several names, and a lock is beside one of them alone.
+    #[error("its file has another name (a hard link)")]
+    Linked,
     /// Another program reads it, or has locked it, and does not come to an end.
     #[error("another program has read or locked it for a minute")]
     Busy,

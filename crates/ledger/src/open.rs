@@ -71,6 +71,10 @@ impl CheckedLedger {
         let lock = LedgerLock::of(path)?;
         place::warn_of_missing_log(path)?;
         let db = Connection::open(path)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::nlink(&std::fs::metadata(path)?) > 1 {
+            return Err(LedgerFault::Linked);
+        }
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
     }
 

@@ -95,8 +95,10 @@ impl Failure {
     }
 
     /// The system refuses an open file.
-    pub(crate) fn no_file() -> Failure {
-        Failure::Plan("the system refuses an open file: allow more (`ulimit -n`)".into())
+    pub(crate) fn no_file(reason: impl Display) -> Failure {
+        Failure::Plan(format!(
+            "the system refuses an open file ({reason}): allow more (`ulimit -n`)"
+        ))
     }
 
     /// The result cannot be written to `what`.

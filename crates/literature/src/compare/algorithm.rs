@@ -180,6 +180,7 @@ mod tests {
         assert_eq!(nodes("direct"), Some(2_056));
         assert_eq!(nodes("mirror"), Some(1_028));
         assert_eq!(nodes("forced"), Some(592 + 622));
+        assert_eq!(nodes("rooks"), Some(16_777_216));
         assert_eq!(nodes("halves"), None);
     }
 }

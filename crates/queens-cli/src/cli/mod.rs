@@ -204,7 +204,7 @@ fn run(
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
     // It opens files, and nothing else of it can fail.
-    let runtime = runtime.enable_all().build().map_err(|_| Failure::no_file())?;
+    let runtime = runtime.enable_all().build().map_err(Failure::no_file)?;
     let result = runtime.block_on(command);
     // Tasks that still run need not be waited for: everything important is durable.
     runtime.shutdown_background();
@@ -221,7 +221,7 @@ fn exit_on_panic() {
         if begins("failed to spawn thread") || begins("OS can't spawn worker thread") {
             Failure::no_thread().exit();
         } else if begins("failed to create UnixStream") {
-            Failure::no_file().exit();
+            Failure::no_file(info.payload_as_str().unwrap_or_default()).exit();
         }
         report(info);
         stderr::print(format_args!(

@@ -79,6 +79,10 @@ impl From<LedgerError> for Failure {
                 "cannot open the ledger {ledger} ({reason}); give the name of a file that can be read and written, or \
                  made"
             )),
+            LedgerFault::Linked => Failure::Unwritten(format!(
+                "the ledger {ledger} cannot be locked: {reason}; remove it (`find FOLDER -samefile {ledger}` tells where it \
+                 is), or use a copy (`queens backup --from {ledger} COPY`)"
+            )),
             LedgerFault::Gone(_) => Failure::Unwritten(format!(
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
                  again: workers keep what was not acknowledged"

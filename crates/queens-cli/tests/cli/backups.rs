@@ -87,7 +87,7 @@ fn a_scrub_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
 fn a_farm_resumes_from_an_older_copy_with_a_warning() {
     let farm = Farm::new("", "--report-ms 50");
     let coordinator = farm.start_coordinator();
-    farm.submit(15, 5, 0);
+    farm.submit(16, 5, 0);
     coordinator.stop();
     let copy = farm.ledger().with_extension("copy");
     fs::copy(farm.ledger(), &copy).expect("it is closed");
@@ -103,7 +103,7 @@ fn a_farm_resumes_from_an_older_copy_with_a_warning() {
     fs::rename(copy, farm.ledger()).expect("it is there");
 
     let coordinator = farm.start_coordinator();
-    farm.client(&["watch", "1"]).total(15);
+    farm.client(&["watch", "1"]).total(16);
     assert!(farm.snapshot().jobs[&1].is_tiled());
     let said = coordinator.said();
     let warning = "an older copy of the ledger is served: the worker holds a lease of its epoch 3";

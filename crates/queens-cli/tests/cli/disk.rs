@@ -29,16 +29,17 @@ fn a_full_disk_is_blamed_on_the_file_that_is_written() {
     let count = ["count", "11", "--method", "halves", "--ledger", &part];
     run(&mut queens(&count)).total(11);
     for args in [&["merge", &part, "--into", &into][..], &["backup", "--from", &part, &into]] {
-        let mut kib = 4;
-        loop {
+        let mut is_done = false;
+        for kib in (4..=1024).step_by(4) {
             let outcome = run(&mut in_files_of(kib, &queens(args)));
-            if outcome.code == Some(0) {
+            is_done = outcome.code == Some(0);
+            if is_done {
                 break;
             }
             assert!(!outcome.stderr.contains("part.db"), "{kib}: {}", outcome.stderr);
             outcome.refusal(10, &["into.db"]);
-            kib += 4;
         }
+        assert!(is_done, "{args:?}");
         std::fs::remove_file(&into).expect("it was made");
     }
 }

@@ -37,14 +37,14 @@ fn a_worker_without_a_coordinator_gives_up() {
 
 #[test]
 fn a_worker_returns_its_tasks_before_its_time_limit_or_the_end_of_its_slurm_job() {
-    // Given leases as long as the job, and two workers with four seconds each
+    // Given leases as long as the job, and two workers with eight seconds each
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(ENDLESS, 5, 0);
     let begun = Instant::now();
-    let by_option = farm.start_worker_with("--time-limit 4s");
+    let by_option = farm.start_worker_with("--time-limit 8s");
     let (mut of_slurm, log) = farm.worker(&["--coordinator", &farm.url()]);
-    of_slurm.env("SLURM_JOB_END_TIME", (ledger::unix_ms() / 1_000 + 4).to_string());
+    of_slurm.env("SLURM_JOB_END_TIME", (ledger::unix_ms() / 1_000 + 8).to_string());
 
     // When they have left
     for mut worker in [by_option, Process::start(&mut of_slurm, log)] {
@@ -107,5 +107,5 @@ fn a_second_signal_ends_a_worker_at_once() {
     worker.signal("TERM");
 
     assert_eq!(worker.wait().code(), Some(130), "{}", worker.said());
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }

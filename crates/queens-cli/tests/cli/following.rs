@@ -9,8 +9,8 @@ use crate::support::ledger::Snapshot;
 use crate::support::process::{Outcome, Process, queens, run, wait_until};
 use crate::support::{Farm, Port, Scratch, write_private};
 
-/// A board that takes about a second to count.
-const LONG: u32 = 15;
+/// A board that takes some seconds to count.
+const LONG: u32 = 16;
 
 #[test]
 fn workers_follow_a_coordinator_to_another_port_without_loss() {

@@ -12,7 +12,7 @@ use crate::support::process::{Process, queens};
 pub(super) fn of_a_shell(command: &str, term: &str) -> Command {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]);
-    script.env("TERM", term).env("SHELL", "/bin/sh");
+    script.env("TERM", term).env("SHELL", "/bin/sh").env("QUEENS_BACKEND", "portable");
     script
 }
 

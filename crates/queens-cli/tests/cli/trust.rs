@@ -90,8 +90,6 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let job = farm.job(1);
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
 
-    let nobody = ["trust", "nosuch/m9", "--revoke", "--reason", "x"];
-    farm.client(&nobody).refusal(4, &["no job and no credential is \"nosuch\"'s"]);
     // Other audits make no sense.
     farm.client(&["audit", "7"]).refusal(4, &["no job 7", "queens jobs"]);
     farm.submit(18, 3, 0);

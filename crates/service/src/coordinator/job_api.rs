@@ -114,8 +114,8 @@ impl JobApi {
                 self.require_own(identity, job).await
             }
             Wanted::Remove(job) => self.require_own(identity, *job).await,
-            Wanted::Trust { trusted: true, .. } => identity.require(Right::Decide),
-            Wanted::Trust { party: Party { owner, .. }, .. } | Wanted::Grant(owner, _) => {
+            Wanted::Trust { .. } => identity.require(Right::Decide),
+            Wanted::Grant(owner, _) => {
                 identity.require(Right::Decide)?;
                 self.require_known(owner).await
             }

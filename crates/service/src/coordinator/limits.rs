@@ -4,7 +4,7 @@
 //! |---|---|
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
-//! | a connection without a credential | time and bytes until one is shown; how many others come until then |
+//! | a connection without a credential | time until one is shown; how many others come until then |
 //! | an owner | requests a second; what is beyond them waits |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
