@@ -214,7 +214,7 @@ mod tests {
         fs::hard_link(&path, &hard).expect("it can have a link");
         for name in [&path, &hard] {
             assert!(matches!(open(name), Err(LedgerFault::Linked)), "it has two names");
-            Evidence::locked(name).expect("it can be read");
+            crate::Evidence::locked(name).expect("it can be read");
         }
         fs::remove_file(&hard).expect("it is there");
         let ledger = open(&link).expect("it is whole, in two files");

@@ -117,23 +117,18 @@ impl JobApi {
             Wanted::Trust { .. } => identity.require(Right::Decide),
             Wanted::Grant(owner, _) => {
                 identity.require(Right::Decide)?;
-                self.require_known(owner).await
+                // A slip of the keyboard would go unnoticed.
+                let owners = self.farm.look(|farm| farm.owners()).await?;
+                if self.credentials.know(owner) || owners.iter().any(|known| known.owner == *owner)
+                {
+                    return Ok(());
+                }
+                Err(Status::not_found(format!(
+                    "no job and no credential is {owner:?}'s; `queens owners` and `queens token list` name those that \
+                     there are"
+                )))
             }
         }
-    }
-
-    /// Refuses a name that no owner of jobs or credentials has, because a slip of the keyboard would go unnoticed.
-    async fn require_known(&self, owner: &str) -> Result<(), Status> {
-        if self.credentials.know(owner) {
-            return Ok(());
-        }
-        let owners = self.farm.look(|farm| farm.owners()).await?;
-        if owners.iter().any(|known| known.owner == owner) {
-            return Ok(());
-        }
-        Err(Status::not_found(format!(
-            "no job and no credential is {owner:?}'s; `queens owners` and `queens token list` name those that there are"
-        )))
     }
 
     async fn require_own(&self, identity: &Identity, job: JobId) -> Result<(), Status> {
