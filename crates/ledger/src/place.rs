@@ -27,8 +27,8 @@ type Identity = (u64, u64);
 impl Place {
     /// The place of a ledger that was opened.
     pub(crate) fn of(path: &Path) -> Result<Place> {
-        let file = std::fs::metadata(path)?;
-        Ok(Place { name: path.to_path_buf(), identity: identity(&file) })
+        let identity = identity(&std::fs::metadata(path)?);
+        Ok(Place { name: path.to_path_buf(), identity })
     }
 
     /// The name that the ledger was opened by.
