@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::{Pin, ServiceError, Token, secret_file};
+use crate::{Pin, ServiceError, Token, files};
 
 /// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and the secret that it wants.
 /// The text contains the secret. The debug output does not.
@@ -38,7 +38,7 @@ impl JoinString {
 
     /// Reads it from the file `path`; `None` if there is no such file.
     pub fn read(path: &Path) -> Result<Option<JoinString>, ServiceError> {
-        let Some(text) = secret_file::read(path)? else { return Ok(None) };
+        let Some(text) = files::read(path)? else { return Ok(None) };
         let join = String::from_utf8_lossy(&text).parse().map_err(|error: JoinStringError| {
             ServiceError::secret_file(path, format!("it holds no join string: {error}"))
         })?;
@@ -47,7 +47,7 @@ impl JoinString {
 
     /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new.
     pub fn write(&self, path: &Path) -> Result<(), ServiceError> {
-        secret_file::replace(path, format!("{self}\n").as_bytes())
+        files::replace(path, format!("{self}\n").as_bytes())
     }
 }
 
@@ -56,7 +56,7 @@ impl FromStr for JoinString {
 
     fn from_str(text: &str) -> Result<JoinString, JoinStringError> {
         let fault = |reason: &str| JoinStringError(format!("{reason}; copy all of it"));
-        let parts = secret_file::bare(text).strip_prefix(Self::SCHEME).and_then(|rest| {
+        let parts = files::bare(text).strip_prefix(Self::SCHEME).and_then(|rest| {
             // A secret may contain any of the separators.
             let (rest, pin) = rest.rsplit_once('#')?;
             let (secret, address) = rest.rsplit_once('@')?;

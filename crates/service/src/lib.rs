@@ -9,18 +9,18 @@
 pub mod coordinator;
 mod endpoint;
 mod error;
+mod files;
 mod join_string;
 pub mod local;
 mod os;
-mod secret_file;
 pub mod tls;
 mod token;
 pub mod worker;
 
 pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
+pub use files::{KeyFolder, write_file};
 pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
-pub use secret_file::{KeyFolder, write_file};
 pub use tls::Pin;
 pub use token::Token;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::ServiceError;
-use crate::secret_file;
+use crate::files;
 
 /// A secret that workers and clients show to the coordinator.
 #[derive(Clone)]
@@ -12,8 +12,8 @@ pub struct Token(String);
 impl Token {
     /// Reads the token from the file `path`.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
-        let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
-        Token::new(secret_file::bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
+        let text = files::read(path)?.ok_or_else(|| files::missing(path))?;
+        Token::new(files::bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
             let reason = "it must hold one line of at least 16 printable characters";
             ServiceError::secret_file(path, reason)
         })
@@ -22,13 +22,13 @@ impl Token {
     /// Reads the token from the file `path`. If there is no such file, makes a new token that only its owner
     /// can read.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
-        secret_file::read_or_make(path, || Token::random().line())?;
+        files::read_or_make(path, || Token::random().line())?;
         Token::read(path)
     }
 
     /// Writes it to the file `path` and replaces the file that is there.
     pub(crate) fn replace(&self, path: &Path) -> Result<(), ServiceError> {
-        secret_file::replace(path, &self.line())
+        files::replace(path, &self.line())
     }
 
     fn line(&self) -> Vec<u8> {

@@ -8,7 +8,7 @@ use ledger::{Ledger, LedgerFault, LedgerView, Role};
 use super::credentials::{ADMIN_OWNER, new_credential, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
-use crate::{KeyFolder, Token, os, secret_file};
+use crate::{KeyFolder, Token, files, os};
 
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
@@ -60,7 +60,7 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
         );
     }
     let path = keys.with_folder(LEASES)?;
-    let bytes = secret_file::read_or_make(&path, || rand::random::<[u8; 32]>().to_vec())?;
+    let bytes = files::read_or_make(&path, || rand::random::<[u8; 32]>().to_vec())?;
     let bytes = bytes.try_into().map_err(|_| {
         let reason = "it must hold 32 bytes; remove it, and workers count anew what they hold";
         ServiceError::secret_file(&path, reason)
@@ -111,7 +111,7 @@ pub fn write_monitor_folder(
 ) -> Result<(), ServiceError> {
     os::make_folder(folder).map_err(|error| ServiceError::secret_file(folder, error))?;
     if let Some(authority) = authority {
-        secret_file::replace(&folder.join("authority.pem"), authority.as_bytes())?;
+        files::replace(&folder.join("authority.pem"), authority.as_bytes())?;
     }
-    secret_file::replace(&folder.join("token"), token.secret().as_bytes())
+    files::replace(&folder.join("token"), token.secret().as_bytes())
 }

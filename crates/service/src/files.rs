@@ -1,4 +1,4 @@
-//! Files with secrets, and others that are written in the same way. Only their owner and their group may read a secret, and
+//! Files that are written whole: secrets, and others. Only their owner and their group may read a secret, and
 //! a reader never finds half of a file.
 //!
 //! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the name is a link, the
