@@ -55,7 +55,7 @@ fn a_count_without_a_ledger_ends_at_once() {
     let scratch = Scratch::new();
     let boards: [&[&str]; 3] = [&ENDLESS, &["count", "21"], &["count", "20", "--method", "forced"]];
     for args in boards {
-        let mut command = queens(args);
+        let mut command = queens_at_a_terminal(args);
         let mut count = Process::start(command.args(["--log", "info"]), scratch.new_file("log"));
         std::thread::sleep(Duration::from_millis(500));
         assert!(count.is_running(), "{args:?}: {}", count.said());
@@ -158,7 +158,7 @@ mod signals {
     #[test]
     fn a_second_signal_ends_a_count_with_a_ledger_at_once() {
         let scratch = Scratch::new();
-        let mut endless = queens(&ENDLESS);
+        let mut endless = queens_at_a_terminal(&ENDLESS);
         endless.args(["--log", "service=debug", "--ledger"]).arg(scratch.path("ledger.db"));
         let mut count = Process::start(&mut endless, scratch.new_file("log"));
         // Before the lease, the tasks would be returned, and the count would end.
