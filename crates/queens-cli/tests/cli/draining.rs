@@ -1,10 +1,9 @@
 //! Tests of workers that leave by themselves or at a signal.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::Farm;
-use crate::support::process::{Process, program, queens, queens_at_a_terminal, run, wait_until};
+use crate::support::process::{Process, behind, queens, queens_at_a_terminal, run, wait_until};
 
 /// A board that takes much longer to count than any worker here runs.
 const ENDLESS: u32 = 18;
@@ -61,9 +60,8 @@ fn a_worker_returns_its_tasks_before_its_time_limit_or_the_end_of_its_slurm_job(
 #[test]
 fn a_worker_that_ignores_hangups_outlives_its_terminal() {
     let farm = Farm::new("", "");
-    let mut command = Command::new("nohup");
-    command.arg(program()).args(["worker", "--coordinator", &farm.url()]);
-    let mut worker = Process::start(&mut command, farm.new_log());
+    let worker = queens(&["worker", "--coordinator", &farm.url()]);
+    let mut worker = Process::start(&mut behind(&["nohup"], &worker), farm.new_log());
     worker.wait_for_line("no coordinator");
     worker.signal("HUP");
     std::thread::sleep(Duration::from_millis(300));

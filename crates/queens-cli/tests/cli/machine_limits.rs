@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::process::{queens, run};
+use crate::support::process::{behind, queens, run};
 
 const MIB: u64 = 1 << 20;
 /// A plan whose memory is not estimated from a sample.
@@ -19,9 +19,6 @@ fn planned(command: &mut Command) -> Value {
 #[test]
 fn a_slurm_job_takes_its_processors_and_half_of_its_memory() {
     let mut command = queens(&PLAN);
-    for name in ["SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_PER_TASK"] {
-        command.env_remove(name);
-    }
     command.env("SLURM_MEM_PER_NODE", "400").env("SLURM_CPUS_ON_NODE", "1");
     let plan = planned(&mut command);
     assert_eq!([&plan["memory_bytes"], &plan["threads"]], [200 * MIB, 1]);
@@ -33,11 +30,8 @@ fn a_process_with_one_processor_has_one_thread() {
     let allowed = fs::read_to_string("/proc/self/status").expect("Linux has it");
     let allowed = allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let first = allowed.and_then(|list| list.trim().split(['-', ',']).next());
-    let mut bound = Command::new("taskset");
-    bound
-        .args(["--cpu-list", first.expect("it is there"), env!("CARGO_BIN_EXE_queens")])
-        .args(PLAN);
-    assert_eq!(planned(&mut bound)["threads"], 1);
+    let bound = ["taskset", "--cpu-list", first.expect("it is there")];
+    assert_eq!(planned(&mut behind(&bound, &queens(&PLAN)))["threads"], 1);
 }
 
 /// A control group of this machine that contains another one. Both are removed with this value.

@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use crate::support::Farm;
-use crate::support::process::{Process, queens};
+use crate::support::process::{Process, queens, without_settings};
 
 /// A shell command on a terminal. The shell is always the same, because some shells replace
 /// themselves by a single command, which decides who owns the terminal.
 pub(super) fn of_a_shell(command: &str, term: &str) -> Command {
-    let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", command, "/dev/null"]);
-    script.env("TERM", term).env("SHELL", "/bin/sh").env("QUEENS_BACKEND", "portable");
+    let arguments = ["--quiet", "--return", "--command", command, "/dev/null"];
+    let mut script = without_settings(Command::new("script"), &arguments);
+    script.env("TERM", term).env("SHELL", "/bin/sh");
     script
 }
 

@@ -26,8 +26,8 @@ pub(crate) fn program() -> PathBuf {
 }
 
 /// The program with these arguments. It counts with the portable backend, so that every processor
-/// takes about the same time. It sees no environment variable of the caller that could set an
-/// option.
+/// takes about the same time. It sees no environment variable of the caller that could change what
+/// it does.
 pub(crate) fn queens(arguments: &[&str]) -> Command {
     without_settings(Command::new(program()), arguments)
 }
@@ -43,10 +43,15 @@ pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
 }
 
 pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Command {
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {
-        command.env_remove(name);
-    });
+    const SCHEDULERS: [&str; 7] = ["SLURM", "PBS_", "LSB_", "SGE_", "JOB_", "HQ_", "CONDOR_"];
+    const COLOURS: [&str; 3] = ["NO_COLOR", "CLICOLOR", "CI"];
+    for (name, _) in std::env::vars_os() {
+        let upper = name.to_string_lossy().to_uppercase();
+        let mut others = SCHEDULERS.iter().chain(&COLOURS).chain(&["QUEENS_"]);
+        if others.any(|start| upper.starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
     command.args(arguments).env("QUEENS_BACKEND", "portable").stdin(Stdio::null());
     os::make_reachable(&mut command);
     command

@@ -69,22 +69,14 @@ impl Cluster {
 
     /// A command that uses the cluster, in the folder of the jobs and with the program in its path.
     pub(crate) fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("QUEENS_") {
-                command.env_remove(name);
-            }
-        }
+        let mut command = process::without_settings(Command::new(program), &[]);
         let queens = process::program();
         let queens = queens.parent().expect("it is in a folder");
         let path = std::env::var("PATH").expect("there is a path");
         command
             .current_dir(self.path(""))
             .env("SLURM_CONF", self.lab_folder().join("slurm.conf"))
-            .env("PATH", format!("{}:{path}", queens.display()))
-            // All processors take about the same time with this backend, so a test can observe the
-            // middle of a count.
-            .env("QUEENS_BACKEND", "portable");
+            .env("PATH", format!("{}:{path}", queens.display()));
         command
     }
 
