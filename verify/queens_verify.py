@@ -111,7 +111,7 @@ class Bundle:
         self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
         self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
         self.in_force, self.authors, self.known_authors = None, [], set()
-        self.last, self.end, self.covered, self.counted, self.unsettled = None, 0, 0, 0, 0
+        self.last, self.end, self.covered, self.counted, self.disputed = None, 0, 0, 0, 0
         for number, line in enumerate(file, 2):
             try:
                 self.line(content(line), len(line) - 1)
@@ -176,7 +176,6 @@ class Bundle:
         demand(any(begin <= first and past <= end for begin, end in self.part), "the range is not of this part of the plan")
         self.last, self.end = line, past
         self.covered, self.counted = self.covered + past - first, self.counted + count
-        self.unsettled += line["audit"] == "wanted"
         # A range is drawn from as a whole, or by its tasks if their counts are told.
         units = [(first, past, count, sum_of_digests)]
         if counts is not None:
@@ -204,7 +203,7 @@ class Bundle:
         demand(are_apart, "those who counted do not check each other")
 
     def dispute(self, line):
-        self.unsettled += line["state"] == "open"
+        self.disputed += line["state"] == "open"
 
     def close(self):
         head, state = self.head, self.head["state"]
@@ -214,7 +213,7 @@ class Bundle:
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         if state == "done":
             part, known = sum(end - begin for begin, end in self.part), int(PUBLISHED[head["n"]])
-            demand(self.covered == part and self.unsettled == 0, "it is not done: tasks, second counts or decisions are missing")
+            demand(self.covered == part and self.disputed == 0, "it is not done: tasks or decisions are missing")
             demand(head["shards"] > 1 or self.counted == known, f"the total is {self.counted}, and the published one is {known}")
 
 # --- What is counted again ---

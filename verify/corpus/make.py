@@ -130,6 +130,7 @@ FOLDERS = {
         "audited-across-machines": bundle(*audited("machines", "b")),
         # An owner's name needs every kind of escape.
         "audited-across-owners": bundle(*audited("owners", 'é"\\\n\x1b')),
+        "audit-not-finished": changed(read("rows-8"), lambda head, lines: lines[1]["range"].update(audit="wanted")),
         "part-2-of-3": bundle(*part()),
         "compressed": gzip.compress(bundle(*part()), mtime=0),
     },

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use blake3::Hash;
-use farm::{AuditPolicy, CountedRange, EvidenceRecord, JobState, RestoredJob, Row};
+use farm::{AuditPolicy, CountedRange, EvidenceRecord, RestoredJob, Row};
 
 use super::canonical::{Decimal, encode};
 use super::format::{Line, Lines, RowText, StatedAuthor, StatedPolicy, VERSION};
@@ -54,8 +54,6 @@ pub fn summary<E>(
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Header, E> {
     let plan = &job.spec.plan;
-    // A job that is done but waits for second counts is running.
-    let is_open = job.state == JobState::Done && job.audits_wanted > 0;
     let mut header = Header {
         queens_bundle: VERSION,
         program: format!("queens {}", env!("CARGO_PKG_VERSION")),
@@ -68,7 +66,7 @@ pub fn summary<E>(
         fingerprint: plan.fingerprint().to_string(),
         shard: job.spec.slice.index(),
         shards: job.spec.slice.of(),
-        state: if is_open { JobState::Running } else { job.state },
+        state: job.state,
         covered: 0,
         counted: job.total,
         lines: Lines::default(),

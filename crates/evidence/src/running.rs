@@ -66,7 +66,6 @@ pub(super) struct Running {
     end: u64,
     pub(super) covered: u64,
     pub(super) total: u128,
-    wanted: u64,
     open_disputes: u64,
 }
 
@@ -88,7 +87,6 @@ impl Running {
             end: 0,
             covered: 0,
             total: 0,
-            wanted: 0,
             open_disputes: 0,
         }
     }
@@ -142,7 +140,7 @@ impl Running {
                 self.settle(None)?;
                 let row = row.read(self.content.authors.len())?;
                 self.content.busy = self.content.busy.saturating_add(row.busy);
-                self.range(&row, audit)?;
+                self.range(&row)?;
                 self.draw(&row, counts.as_deref())?;
                 self.last = Some((row, audit));
             }
@@ -165,7 +163,7 @@ impl Running {
         Ok(())
     }
 
-    fn range(&mut self, row: &StatedRow, audit: Check) -> Result<()> {
+    fn range(&mut self, row: &StatedRow) -> Result<()> {
         let (range, count) = (row.range, row.result.count);
         let last = std::mem::replace(&mut self.end, range.end());
         ensure!(
@@ -187,7 +185,6 @@ impl Running {
         self.covered += range.len();
         let total = self.total.checked_add(count);
         self.total = total.context("the sum exceeds 2^128 - 1")?;
-        self.wanted += u64::from(audit == Check::Wanted);
         self.content.counted_by.entry(row.by).or_default().add(row);
         Ok(())
     }
@@ -235,9 +232,8 @@ impl Running {
             self.slice.len()
         );
         ensure!(
-            self.open_disputes == 0 && self.wanted == 0,
-            "its state is done, but {} ranges wait for a second count and {} counts are disputed",
-            self.wanted,
+            self.open_disputes == 0,
+            "its state is done, but {} counts are disputed",
             self.open_disputes
         );
         Ok(())

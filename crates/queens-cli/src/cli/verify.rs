@@ -135,8 +135,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.bundle.display()
         ))),
         state => Err(Failure::Incomplete(format!(
-            "the bundle {} holds as far as it goes, but its job is {state} and has no total, or ranges of it wait \
-             for a second count; export it again when `queens jobs` says that it is done and that none waits",
+            "the bundle {} holds as far as it goes, but its job is {state} and has no total; export it again when \
+             `queens jobs` says that it is done",
             args.bundle.display()
         ))),
     }

@@ -81,6 +81,11 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     assert!(watched.stderr.contains("job 1 is done, "), "{}", watched.stderr);
     assert_eq!(watched.success(), total);
     farm.client(&["cancel", "1"]).refusal(4, &["job 1 is done"]);
+    let scratch = Scratch::new();
+    let bundle = scratch.path("bundle").display().to_string();
+    farm.client(&["export", "1", &bundle]).success();
+    let verified = run(&mut queens(&["verify", &bundle, "--sample", "1"])).success();
+    assert!(verified.starts_with(&format!("total     {total}")), "{verified}");
 
     // An audit of no ranges withdraws nothing, and names the command that does.
     farm.client(&["audit", "1", "--fraction", "0%"]).refusal(2, &["of nothing", "--withdraw"]);
