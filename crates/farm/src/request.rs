@@ -48,7 +48,12 @@ pub enum Change {
     /// Serve it earlier or later than others: jobs of higher priority are served first.
     Priority(i32),
     /// Count accepted ranges again, those to come included.
-    Audit(AuditPolicy),
+    Audit {
+        /// Which ones. One that chooses nothing leaves the scope of the job as it is.
+        policy: AuditPolicy,
+        /// Whether its scope holds even if that of the job was wider.
+        narrows: bool,
+    },
 }
 
 /// What a client is answered, once it is durable.

@@ -214,7 +214,10 @@ impl v1::Change {
             Wanted::Pause(v1::Pause {}) => Change::Pause,
             Wanted::Resume(v1::Resume {}) => Change::Resume,
             Wanted::Priority(priority) => Change::Priority(priority),
-            Wanted::Audit(policy) => Change::Audit(policy.with(seed, usual)?),
+            Wanted::Audit(policy) => {
+                let narrows = policy.across.is_some();
+                Change::Audit { policy: policy.with(seed, usual)?, narrows }
+            }
         };
         Ok(Request::Change(JobId(self.job), change))
     }

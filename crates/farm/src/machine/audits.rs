@@ -3,8 +3,8 @@
 use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::{
-    Asker, AuditPolicy, AuditScope, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal,
-    Report, RequestId, Row, SessionId, Verdict,
+    Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
+    RequestId, Row, SessionId, Verdict,
 };
 
 impl Farm {
@@ -16,6 +16,7 @@ impl Farm {
         by: String,
         id: JobId,
         mut policy: AuditPolicy,
+        narrows: bool,
     ) -> Result<(), Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
         if job.state == JobState::Cancelled {
@@ -25,9 +26,12 @@ impl Farm {
         if job.state == JobState::Suspended && policy.is_none() {
             return Err(Refusal::Suspended(id));
         }
-        if policy.is_none() {
-            policy.across = AuditScope::default();
-        }
+        policy.across = match narrows {
+            // Open disputes are decided between those between whom they began.
+            _ if policy.is_none() => job.across(),
+            true => policy.across,
+            false => policy.across.max(job.across()),
+        };
         job.policy = Some(policy);
         job.audits.asked += 1;
         if policy.is_none() {

@@ -140,7 +140,9 @@ impl Farm {
         change: Change,
     ) -> Result<(), Refusal> {
         let change = match change {
-            Change::Audit(policy) => return self.audit(request, by, id, policy),
+            Change::Audit { policy, narrows } => {
+                return self.audit(request, by, id, policy, narrows);
+            }
             Change::Cancel => self.stand(id, JobState::Cancelled)?,
             Change::Pause => self.stand(id, JobState::Paused)?,
             Change::Resume => {

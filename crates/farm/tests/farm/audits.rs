@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, proven,
-    range, recount, report, report_of, work,
+    AUDIT_ALL, Stage, asked_again, audit, audits, change, checked_count, hello, kernel, plan,
+    proven, range, recount, report, report_of, work,
 };
 
 /// A job of 4 tasks under a full audit. w1 has counted all of it.
@@ -20,7 +20,7 @@ fn counted() -> (Stage, JobId) {
 }
 
 fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refusal> {
-    stage.ask(change(RequestId(70), job, Change::Audit(policy)))
+    stage.ask(change(RequestId(70), job, audit(policy)))
 }
 
 fn confirmations(stage: &Stage) -> usize {
@@ -194,7 +194,7 @@ fn a_withdrawal_ends_recounts_that_are_being_ordered() {
     let leased = stage.last_lease(two);
     stage.slow_disk = true;
     let nothing = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
-    stage.act(change(RequestId(71), job, Change::Audit(nothing)));
+    stage.act(change(RequestId(71), job, audit(nothing)));
     recount(&mut stage, two, leased, "search");
     stage.flush();
     stage.flush();

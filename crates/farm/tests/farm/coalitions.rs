@@ -7,8 +7,8 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, asked, asked_again, audits, checked_count, hello, kernel, plan, proven,
-    range, report, spec,
+    AUDIT_ALL, Stage, asked, asked_again, audit, audits, change, checked_count, hello, kernel,
+    plan, proven, range, report, spec,
 };
 
 /// A job of 4 tasks, all of which are counted again.
@@ -96,7 +96,9 @@ fn machines_of_one_owner_only_open_a_dispute_with_another_owner() {
         assert!(said.ends_with(asked), "{said}");
         assert!(said.contains("by rack7/w1, mallory/w2, mallory/w3;"), "{said}");
 
-        // When a second owner agrees with the first
+        // When a second owner agrees with the first, even after the audit was withdrawn
+        let nothing = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
+        case.stage.act(change(RequestId(9), case.job, audit(nothing)));
         case.says("rack8", "w8", 0);
 
         // Then the dispute is settled, and the liars are distrusted.

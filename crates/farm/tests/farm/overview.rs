@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::disputes::disputed;
-use crate::stage::{AUDIT_ALL, Stage, audits, change, work};
+use crate::stage::{AUDIT_ALL, Stage, audit, audits, change, work};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -123,7 +123,7 @@ fn an_ended_job_has_its_duration_and_its_speed_without_pauses_and_audits() {
         (view.state, ended_at_ms)
     };
     assert_eq!(took(&stage), (JobState::Done, Some(900_000)));
-    let again = Change::Audit(AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL });
+    let again = audit(AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL });
     stage.ask(change(RequestId(9), job, again)).expect("it is done");
     stage.tick(950_000);
     assert_eq!((took(&stage).0, audits(&stage, job).0 > 0), (JobState::Done, true));

@@ -2,7 +2,7 @@
 
 use farm::{Change, Event, JobId, JobState, Party, Refusal, Request, RequestId};
 
-use crate::stage::{AUDIT_ALL, Stage, asked, audits, change, plan, submission_by, work};
+use crate::stage::{AUDIT_ALL, Stage, asked, audit, audits, change, plan, submission_by, work};
 
 const REQUEST: RequestId = RequestId(9);
 
@@ -39,7 +39,7 @@ fn removing_an_audited_job_revokes_its_recounts() {
     let job = stage.submit(12, 0);
     let worker = stage.join("w1", 100);
     work(&mut stage, worker);
-    stage.act(change(RequestId(1), job, Change::Audit(AUDIT_ALL)));
+    stage.act(change(RequestId(1), job, audit(AUDIT_ALL)));
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (2, 0)));
 
     assert_eq!(stage.ask(remove(job)), Ok(job));

@@ -282,6 +282,10 @@ pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
     asked(request, Request::Change(job, change))
 }
 
+pub fn audit(policy: AuditPolicy) -> Change {
+    Change::Audit { policy, narrows: true }
+}
+
 /// The answer to a client: the number of a job, or the refusal.
 pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     match effect {

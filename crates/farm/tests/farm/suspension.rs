@@ -5,7 +5,9 @@ use farm::{
     Plan, Refusal, Report, RequestId, SessionId, TaskCounts, Verdict,
 };
 
-use crate::stage::{AUDIT_ALL, Stage, change, checked_count, kernel, plan, report_of, spec, work};
+use crate::stage::{
+    AUDIT_ALL, Stage, audit, change, checked_count, kernel, plan, report_of, spec, work,
+};
 
 /// Known facts about four tasks: none counts more than 10, and together they count 5.
 fn known() -> Known {
@@ -88,11 +90,11 @@ fn an_impossible_count_is_invalid_and_changes_nothing() {
 fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
     let (mut stage, job) = suspended();
     let withdrawn = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
-    let asked = change(RequestId(69), job, Change::Audit(withdrawn));
+    let asked = change(RequestId(69), job, audit(withdrawn));
     assert_eq!(stage.ask(asked), Err(Refusal::Suspended(job)), "there is nothing to withdraw");
 
     let request = RequestId(70);
-    let asked = change(request, job, Change::Audit(AUDIT_ALL));
+    let asked = change(request, job, audit(AUDIT_ALL));
     assert_eq!(stage.ask(asked), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Running);
     for worker in ["w2", "w3"] {
@@ -109,7 +111,7 @@ fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
 #[test]
 fn an_audit_that_confirms_a_wrong_total_suspends_again() {
     let (mut stage, job) = suspended();
-    let audited = change(RequestId(70), job, Change::Audit(AUDIT_ALL));
+    let audited = change(RequestId(70), job, audit(AUDIT_ALL));
     stage.ask(audited).expect("it may be audited");
     let two = stage.join("w2", 4);
 

@@ -2,7 +2,7 @@
 
 use farm::{AuditPolicy, AuditScope, Change, Event, JobId, JobState, RequestId, WorkerMessage};
 
-use crate::stage::{AUDIT_ALL, Stage, change, plan, submission_by};
+use crate::stage::{AUDIT_ALL, Stage, audit, change, plan, submission_by};
 
 fn waits_for(stage: &Stage, job: JobId) -> Option<String> {
     stage.farm.job(job).expect("it exists").waits_for
@@ -73,20 +73,23 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
             stage.finish(worker, &lease, 1_000);
         }
         if is_audited_later {
-            stage.act(change(RequestId(9), job, Change::Audit(policy)));
+            stage.act(change(RequestId(9), job, audit(policy)));
         }
         let state = stage.farm.job(job).expect("it exists").state;
         assert_eq!(state == JobState::Done, is_audited_later);
         let why = waits_for(&stage, job).expect("it waits");
         assert!(why.starts_with(who) && why.contains("queens audit 1 --withdraw"), "{why}");
-        // A later audit is across whom it says, and none promises nothing.
-        for (share_ppm, wanted, across) in [
-            (AuditPolicy::ALL, AuditScope::Owners, AuditScope::Owners),
-            (AuditPolicy::ALL, AuditScope::Machines, AuditScope::Machines),
-            (0, AuditScope::Owners, AuditScope::Machines),
+        // A later audit is across whom it says. One that does not say narrows nothing, nor does a withdrawal.
+        let (machines, owners) = (AuditScope::Machines, AuditScope::Owners);
+        for (share_ppm, wanted, narrows, across) in [
+            (AuditPolicy::ALL, owners, true, owners),
+            (AuditPolicy::ALL, machines, false, owners),
+            (0, machines, true, owners),
+            (AuditPolicy::ALL, machines, true, machines),
+            (0, owners, false, machines),
         ] {
-            let later = AuditPolicy { share_ppm, across: wanted, ..AUDIT_ALL };
-            stage.act(change(RequestId(10), job, Change::Audit(later)));
+            let policy = AuditPolicy { share_ppm, across: wanted, ..AUDIT_ALL };
+            stage.act(change(RequestId(10), job, Change::Audit { policy, narrows }));
             let policy = stage.farm.job(job).expect("it exists").audit.expect("it has one");
             assert_eq!(policy.across, across);
         }

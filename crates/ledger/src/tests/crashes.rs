@@ -229,7 +229,7 @@ fn play(
     history.go_on(ranges().map(|right| count(JOB, 2, right)).collect());
     history.go_on(vec![recount(3, first)]);
     history.go_on(vec![recount(2, first)]);
-    let audit = Change::Audit(everything(1, false));
+    let audit = Change::Audit { policy: everything(1, false), narrows: true };
     history.go_on(vec![asked(Request::Change(JOB, audit))]);
     history.go_on(ranges().map(|right| recount(3, right)).collect());
     // If the job was done before anybody objected, it is only now that a third is asked.

@@ -40,12 +40,7 @@ impl JobApi {
         let seed = rand::random::<u64>() >> 1;
         let ask = match asked {
             Asked::Submit(submissions) => self.submissions(identity, submissions, seed).await?,
-            Asked::Change(change) => {
-                // An audit that does not say its scope does not narrow that of the job.
-                let job = self.farm.job(JobId(change.job)).await?;
-                let scope = job.and_then(|job| job.audit).map(|audit| audit.across);
-                change.with(seed, scope.unwrap_or_default().max(self.credentials.across()))?
-            }
+            Asked::Change(change) => change.with(seed, self.credentials.across())?,
             Asked::Remove(job) => Wanted::Remove(JobId(job)),
             Asked::Trust(trust) => Wanted::try_from(trust)?,
             Asked::Grant(grant) => Wanted::try_from(grant)?,
@@ -306,7 +301,7 @@ fn log(ask: &Wanted, answer: &Answer, by: &str) {
                 tracing::info!(job = %id, by, %plan, tasks = plan.tasks, "job submitted");
             }
         }
-        (Wanted::Change(job, Change::Audit(policy)), _) => {
+        (Wanted::Change(job, Change::Audit { policy, .. }), _) => {
             tracing::info!(%job, by, share_ppm = policy.share_ppm, "audit ordered");
         }
         (Wanted::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),

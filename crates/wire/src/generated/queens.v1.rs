@@ -727,8 +727,8 @@ pub struct AuditPolicy {
     pub by_search: bool,
     /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of credentials, against owners that
     /// lie, unless they collude. If it is absent: owners as soon as two of them have a worker's credential that is valid or if
-    /// the job's audit before was across owners, and machines otherwise. Whatever it is, no owner alone decides a dispute about
-    /// another one's count.
+    /// the job's audit before was across owners, and machines otherwise. An audit that chooses nothing leaves it as it is.
+    /// Whatever it is, no owner alone decides a dispute about another one's count.
     #[prost(string, optional, tag = "3")]
     pub across: ::core::option::Option<::prost::alloc::string::String>,
 }

@@ -47,7 +47,7 @@ impl World {
             if self.scenario.audited && self.random.per_mille(200) {
                 let (at, policy) =
                     (self.soon(1, 60_000), policy(&mut self.random, self.scenario.across));
-                self.ask(at, ClientRequest::Change(nth, Change::Audit(policy)));
+                self.ask(at, ClientRequest::Change(nth, Change::Audit { policy, narrows: true }));
             }
         }
     }
@@ -71,13 +71,13 @@ impl World {
         let is_stuck = running.iter().all(|view| is_stuck(view));
         let running: Vec<_> = running.iter().map(|view| view.id).collect();
         for id in held {
-            let everything = AuditPolicy {
+            let policy = AuditPolicy {
                 share_ppm: AuditPolicy::ALL,
                 seed: 3,
                 by_search: false,
                 across: self.scenario.across,
             };
-            self.ask_about(id, at - 4_500, Change::Audit(everything));
+            self.ask_about(id, at - 4_500, Change::Audit { policy, narrows: true });
         }
         if !is_stuck {
             return;

@@ -389,7 +389,8 @@ fn requests(
     if audited {
         for _ in 0..random.below(4) {
             let between = some(random, across);
-            let (nth, audit) = (random.below(4), Change::Audit(policy(random, between)));
+            let (nth, policy) = (random.below(4), policy(random, between));
+            let audit = Change::Audit { policy, narrows: nth % 2 == 0 };
             let wanted = ClientRequest::Change(nth, audit);
             requests.push((random.below(chaos_ms), wanted));
         }

@@ -127,7 +127,7 @@ impl Model {
         let (wanted, named) = self.requests.remove(&request).expect("one answer to a question");
         let withdraws = matches!(
             &wanted,
-            ClientRequest::Change(_, Change::Audit(policy)) if policy.is_none()
+            ClientRequest::Change(_, Change::Audit { policy, .. }) if policy.is_none()
         );
         let state = match wanted {
             ClientRequest::Submit(submission) => {
@@ -138,7 +138,7 @@ impl Model {
                 assert_eq!(durable, submission.plan, "the job is not durable");
                 return;
             }
-            ClientRequest::Change(_, Change::Audit(_)) => "audited",
+            ClientRequest::Change(_, Change::Audit { .. }) => "audited",
             ClientRequest::Change(_, Change::Priority(_)) => "prioritised",
             ClientRequest::Change(_, Change::Pause) => JobState::Paused.name(),
             ClientRequest::Change(_, Change::Resume) => JobState::Running.name(),

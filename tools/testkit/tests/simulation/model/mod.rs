@@ -232,7 +232,7 @@ impl Model {
                         *job != held.job
                     }
                     // It ends only recounts, and only if it withdraws them.
-                    Event::Asked(_, _, Request::Change(job, Change::Audit(policy))) => {
+                    Event::Asked(_, _, Request::Change(job, Change::Audit { policy, .. })) => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
                     // It ends only the recounts of its job, and only if the ledger wants none.

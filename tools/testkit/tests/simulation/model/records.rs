@@ -58,7 +58,7 @@ impl Model {
                     Change::Pause => *change == JobChange::State(JobState::Paused),
                     Change::Resume => *change == JobChange::State(JobState::Running),
                     Change::Priority(priority) => *change == JobChange::Priority(priority),
-                    Change::Audit(_) => false,
+                    Change::Audit { .. } => false,
                 };
                 assert!(is_it, "{asked:?} was asked: {command:?}");
                 match *change {
@@ -68,14 +68,19 @@ impl Model {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                // Who withdraws an audit also withdraws the promise about other owners.
                 let (change, who) = asked(event, *job);
-                let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
-                let is_none = wanted.share_ppm == 0;
-                let across = if is_none { AuditScope::Machines } else { wanted.across };
+                let Change::Audit { policy: wanted, narrows } = change else {
+                    panic!("another thing: {change:?}")
+                };
+                let book = self.book(*job);
+                let across = match (wanted.share_ppm, narrows) {
+                    // Who withdraws an audit decides nothing about open disputes.
+                    (0, _) => book.across(),
+                    (_, true) => wanted.across,
+                    (_, false) => wanted.across.max(book.across()),
+                };
                 let wanted = AuditPolicy { across, ..wanted };
                 assert_eq!((*policy, by), (wanted, who), "another thing was asked");
-                let book = self.book(*job);
                 book.policy = Some(*policy);
                 book.asked += 1;
             }
