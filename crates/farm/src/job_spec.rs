@@ -82,17 +82,18 @@ pub struct Times {
     pub submitted_at_ms: Option<i64>,
     /// When the first of its ranges was leased: until then it has waited for workers.
     pub begun_at_ms: Option<i64>,
-    /// When all its tasks were accepted for the first time: what follows are audits.
+    /// Since when all its tasks are accepted: what follows are audits.
     pub counted_at_ms: Option<i64>,
-    /// For how long it was paused between these two. While it is, the time at which that began is subtracted, so that
-    /// this is negative.
+    /// Since when it is paused, if some of its tasks are not accepted.
+    pub paused_at_ms: Option<i64>,
+    /// For how long it was paused between these two, or had all its tasks until some were taken back.
     pub paused_ms: i64,
     /// When it was done or cancelled.
     pub ended_at_ms: Option<i64>,
 }
 
 impl Times {
-    /// How long it was counted: from its first lease until all its tasks were first accepted, or until its end if they never
+    /// How long it was counted: from its first lease until all its tasks were accepted, or until its end if they never
     /// were. Pauses and audits are not in it. `None` before that, and if nothing of it was leased.
     #[must_use]
     pub fn counting(self) -> Option<Duration> {
@@ -103,24 +104,27 @@ impl Times {
 
     /// Notes that the job was changed at this time.
     pub fn note(&mut self, change: JobChange, now_ms: i64) {
-        let pauses = change == JobChange::State(JobState::Paused);
         let is_counting = self.begun_at_ms.is_some() && self.counted_at_ms.is_none();
-        let is_other = !matches!(change, JobChange::Priority(_));
-        if is_other && is_counting && pauses != (self.paused_ms < 0) {
-            self.paused_ms = match pauses {
-                true => self.paused_ms - now_ms,
-                // A clock may have been set back.
-                false => (self.paused_ms + now_ms).max(0),
-            };
-        }
+        let rested_since = match change {
+            JobChange::Priority(_) => None,
+            JobChange::State(JobState::Paused) if is_counting => {
+                self.paused_at_ms.get_or_insert(now_ms);
+                None
+            }
+            JobChange::TakenBack => self.counted_at_ms.take(),
+            _ => self.paused_at_ms.take(),
+        };
+        // A clock may have been set back.
+        let rested_ms = rested_since.map_or(0, |since| now_ms.saturating_sub(since).max(0));
+        self.paused_ms = self.paused_ms.saturating_add(rested_ms);
         match change {
             JobChange::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
             JobChange::Counted => _ = self.counted_at_ms.get_or_insert(now_ms),
-            JobChange::State(state) if state.is_over() => {
-                _ = self.ended_at_ms.get_or_insert(now_ms)
+            JobChange::State(state) => {
+                let is_over = state.is_over();
+                self.ended_at_ms = is_over.then(|| self.ended_at_ms.unwrap_or(now_ms));
             }
-            JobChange::State(_) => self.ended_at_ms = None,
-            JobChange::Priority(_) => {}
+            JobChange::TakenBack | JobChange::Priority(_) => {}
         }
     }
 }
@@ -132,6 +136,8 @@ pub enum JobChange {
     Begun,
     /// All its tasks are accepted.
     Counted,
+    /// Some of its tasks are accepted no longer.
+    TakenBack,
     /// It stands elsewhere now.
     State(JobState),
     /// It is served earlier or later than others.

@@ -48,6 +48,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
             submitted_at_ms: row.get("submitted_at")?,
             begun_at_ms: row.get("begun_at")?,
             counted_at_ms: row.get("counted_at")?,
+            paused_at_ms: row.get("paused_at")?,
             paused_ms: row.get("paused_ms")?,
             ended_at_ms: row.get("ended_at")?,
         },

@@ -24,8 +24,9 @@ CREATE TABLE jobs (
     reason       TEXT,               -- why it is suspended, while it is
     submitted_at INTEGER NOT NULL,
     begun_at     INTEGER,            -- when its first range was leased
-    counted_at   INTEGER,            -- when all its tasks were accepted for the first time
-    paused_ms    INTEGER NOT NULL DEFAULT 0, -- between these two; while it is paused, less the time since when
+    counted_at   INTEGER,            -- since when all its tasks are accepted
+    paused_at    INTEGER,            -- since when it is paused, if some of its tasks are not accepted
+    paused_ms    INTEGER NOT NULL DEFAULT 0, -- between these two, or while it had all tasks before some were taken back
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
     key          TEXT                -- the owner's name for it, if it has one
@@ -79,7 +80,8 @@ CREATE INDEX audit_policies_by_job ON audit_policies (job);
 -- How jobs were changed: for people, and nothing is decided by it.
 CREATE TABLE changes (
     job        INTEGER NOT NULL REFERENCES jobs (id),
-    state      TEXT,                 -- the new one, or `begun` when the first range is leased, `counted` when all are accepted, or
+    state      TEXT,                 -- the new one, or `begun` when the first range is leased, `counted` when all are accepted,
+                                     -- `taken_back` when some are no longer, or
     priority   INTEGER,              -- the new one
     asked_by   TEXT NOT NULL,        -- the owner who did; empty if it followed from the counts
     changed_at INTEGER NOT NULL

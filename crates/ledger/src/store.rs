@@ -156,7 +156,7 @@ impl Store for SqlStore<'_> {
         }
         self.change(
             "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, begun_at = ?, counted_at = ?, \
-             paused_ms = ?, ended_at = ? WHERE id = ?",
+             paused_at = ?, paused_ms = ?, ended_at = ? WHERE id = ?",
             (
                 job.state.name(),
                 job.spec.priority,
@@ -164,6 +164,7 @@ impl Store for SqlStore<'_> {
                 &job.reason,
                 times.begun_at_ms,
                 times.counted_at_ms,
+                times.paused_at_ms,
                 times.paused_ms,
                 times.ended_at_ms,
                 job.id.0,
@@ -173,6 +174,7 @@ impl Store for SqlStore<'_> {
             Some(JobChange::State(state)) => (Some(state.name()), None),
             Some(JobChange::Begun) => (Some("begun"), None),
             Some(JobChange::Counted) => (Some("counted"), None),
+            Some(JobChange::TakenBack) => (Some("taken_back"), None),
             Some(JobChange::Priority(priority)) => (None, Some(priority)),
             None => return Ok(()),
         };

@@ -141,6 +141,7 @@ const INCIDENTS: &str = "
         SELECT 3, changed_at, CASE state
             WHEN 'begun' THEN 'its first tasks were leased'
             WHEN 'counted' THEN 'all its tasks were counted'
+            WHEN 'taken_back' THEN 'counts of it were taken back'
             WHEN 'running' THEN iif(asked_by = '', 'it runs again', 'resumed')
             WHEN 'suspended' THEN 'suspended: its total contradicts what is known of it'
             ELSE coalesce(state, 'given the priority ' || priority)

@@ -176,6 +176,7 @@ mod tests {
         submitted_at_ms: None,
         begun_at_ms: None,
         counted_at_ms: None,
+        paused_at_ms: None,
         paused_ms: 0,
         ended_at_ms: None,
     };

@@ -215,17 +215,16 @@ impl Farm {
             return;
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        if !live || job.finishing.is_some() || !job.is_covered() {
+        if !live || job.finishing.is_some() || !job.is_covered() || self.settling > 0 {
             return;
         }
-        let is_complete = job.is_complete() && self.settling == 0;
         if job.times.counted_at_ms.is_none() {
             self.note_change(id, JobChange::Counted);
         }
-        if !is_complete {
+        let job = existing(&mut self.jobs, id);
+        if !job.is_complete() {
             return;
         }
-        let job = existing(&mut self.jobs, id);
         let (tasks, total) = (job.tasks, job.total);
         let reason = job.known.contradiction(total);
         let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };

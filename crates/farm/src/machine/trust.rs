@@ -1,9 +1,9 @@
 //! Who is trusted, and what becomes of the counts of those who are not any more.
 
-use super::Farm;
+use super::{Farm, existing};
 use crate::{
-    Answer, Asker, Dismissal, Effect, JobState, LedgerCommand, Party, RequestId, SessionId, Vote,
-    Withdrawn,
+    Answer, Asker, Dismissal, Effect, JobChange, JobState, LedgerCommand, Party, RequestId,
+    SessionId, Vote, Withdrawn,
 };
 
 impl Farm {
@@ -78,6 +78,9 @@ impl Farm {
         let is_suspended = self.jobs[id].state == JobState::Suspended;
         if !ranges.is_empty() || is_suspended && *audits_wanted > 0 {
             self.reopen(*id);
+        }
+        if !ranges.is_empty() {
+            existing(&mut self.jobs, *id).times.note(JobChange::TakenBack, self.unix_ms);
         }
         self.requeue(*id);
         self.find_audits(*id);

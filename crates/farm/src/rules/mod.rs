@@ -314,7 +314,7 @@ fn change_job<S: Store>(
             (job.total, job.reason) = (None, None);
             std::mem::replace(&mut job.state, state) != state
         }
-        JobChange::Begun => true,
+        JobChange::Begun | JobChange::TakenBack => true,
         JobChange::Counted => job.times.counted_at_ms.is_none(),
         JobChange::Priority(priority) => {
             std::mem::replace(&mut job.spec.priority, priority) != priority

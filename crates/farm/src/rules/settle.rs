@@ -14,11 +14,13 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
+use super::{
+    Done, NOBODY, Select, Store, accept, across, change_job, first_rows, reopen, stored_job,
+};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    Distrusted, Ground, IntervalSet, JobId, JobState, Party, Principal, Provenance, Range, Report,
-    Withdrawn,
+    Distrusted, Ground, IntervalSet, JobChange, JobId, JobState, Party, Principal, Provenance,
+    Range, Report, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -180,6 +182,9 @@ fn withdraw<S: Store>(
     let is_done = stored_job(store, job)?.state == JobState::Done;
     if !ranges.is_empty() || audits_wanted > 0 && !is_done {
         reopen(store, job)?;
+    }
+    if !ranges.is_empty() {
+        change_job(store, job, JobChange::TakenBack, NOBODY, |_| ())?;
     }
     let audits_agreed = store.count(job, Check::Agreed)?;
     Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })

@@ -1,6 +1,8 @@
 //! Tests of workers that report, hold or lose ranges that they were not leased, and of principals
 //! that an operator distrusts.
 
+use std::time::Duration;
+
 use farm::{
     AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, Party, Request,
     RequestId, SessionId, Verdict,
@@ -80,6 +82,24 @@ fn distrust_by_hand_dismisses_and_invalidates_counts() {
     let two = stage.join("w2", 10);
     work(&mut stage, two);
     assert_eq!(stage.state(done), (JobState::Done, 3));
+}
+
+#[test]
+fn a_job_whose_counts_are_taken_back_took_the_time_of_both_countings() {
+    let mut stage = Stage::new();
+    let job = stage.submit(1, 0);
+    for (worker, us) in [("w1", 2_000_000), ("w2", 3_000_000)] {
+        let session = stage.join(worker, 1);
+        let lease = stage.last_lease(session);
+        stage.finish(session, &lease, us);
+        assert_eq!(stage.state(job), (JobState::Done, 1));
+        stage.tick(90_000);
+        if worker == "w1" {
+            decide(&mut stage, provenance(worker).principal.party(AuditScope::Machines), false);
+        }
+    }
+    let took = stage.farm.job(job).expect("it exists").times.counting();
+    assert_eq!(took, Some(Duration::from_secs(5)));
 }
 
 #[test]

@@ -943,11 +943,13 @@ pub struct Job {
     /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
     #[prost(int64, optional, tag = "31")]
     pub begun_at_ms: ::core::option::Option<i64>,
-    /// When all its tasks were accepted for the first time, and for how long it was paused before: it was counted between the
-    /// two times without the pauses. While it is paused, the time at which that began is subtracted.
+    /// Since when all its tasks are accepted; since when it is paused before that; and for how long it was paused, or had all
+    /// its tasks until some were taken back. It was counted from its beginning until then, without the pauses.
     #[prost(int64, optional, tag = "39")]
     pub counted_at_ms: ::core::option::Option<i64>,
-    #[prost(sint64, tag = "40")]
+    #[prost(int64, optional, tag = "41")]
+    pub paused_at_ms: ::core::option::Option<i64>,
+    #[prost(int64, tag = "40")]
     pub paused_ms: i64,
     /// How fast its workers count it now, or how fast it was while it was counted; 0 if that cannot be
     /// told. Placements are those before symmetry.

@@ -195,7 +195,9 @@ impl Ledger {
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
             LedgerCommand::Change {
-                job, change: JobChange::Begun | JobChange::Counted, ..
+                job,
+                change: JobChange::Begun | JobChange::Counted | JobChange::TakenBack,
+                ..
             } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
@@ -305,6 +307,7 @@ impl Ledger {
                     JobChange::State(state) => state.name(),
                     JobChange::Begun => "begun",
                     JobChange::Counted => "counted",
+                    JobChange::TakenBack => "taken back",
                     JobChange::Priority(_) => "prioritised",
                 };
                 *self.states.entry((*job, name)).or_default() += 1;

@@ -64,7 +64,7 @@ impl Model {
                 match *change {
                     JobChange::State(state) => self.book(*job).state = state,
                     JobChange::Priority(priority) => self.book(*job).priority = priority,
-                    JobChange::Begun | JobChange::Counted => {}
+                    JobChange::Begun | JobChange::Counted | JobChange::TakenBack => {}
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
