@@ -223,21 +223,27 @@ impl v1::Change {
     }
 }
 
-/// The longest reason for a change of trust, in bytes.
-const MAX_REASON: usize = 1_024;
-
 impl TryFrom<v1::Trust> for Request {
     type Error = WireError;
 
     fn try_from(v1::Trust { party, trusted, reason }: v1::Trust) -> Result<Self, WireError> {
-        if reason.len() > MAX_REASON || reason.chars().any(char::is_control) {
-            return Err(WireError::Malformed(format!(
-                "a reason is one line of at most {MAX_REASON} bytes"
-            )));
-        }
         let party = Party::try_from(party.ok_or(WireError::Missing("party"))?)?;
-        Ok(Request::Trust { party, trusted, reason })
+        Ok(Request::Trust { party, trusted, reason: self::reason(&reason)? })
     }
+}
+
+/// The reason for a change of trust.
+///
+/// # Errors
+///
+/// [`WireError::Malformed`] if the text is blank, too long or more than a line.
+pub fn reason(text: &str) -> Result<String, WireError> {
+    const MOST: usize = 1_024;
+    if text.trim().is_empty() || text.len() > MOST || text.chars().any(char::is_control) {
+        let rule = format!("a reason is one line of at most {MOST} bytes, and not blank");
+        return Err(WireError::Malformed(rule));
+    }
+    Ok(text.into())
 }
 
 impl TryFrom<v1::Grant> for Request {

@@ -2,7 +2,6 @@
 
 use bytesize::ByteSize;
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
 use count::Variant;
 use farm::Party;
 use serde_json::json;
@@ -25,7 +24,7 @@ pub(super) struct TrustArgs {
     #[arg(long)]
     revoke: bool,
     /// The reason, for later readers of the ledger
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", value_parser = wire::reason)]
     reason: String,
     #[command(flatten)]
     client: ClientArgs,

@@ -778,7 +778,7 @@ pub struct Trust {
     pub party: ::core::option::Option<Party>,
     #[prost(bool, tag = "2")]
     pub trusted: bool,
-    /// Why, for people; one line of at most 1,024 bytes. It is written into the ledger.
+    /// Why, for people; one line of at most 1,024 bytes, and not blank. It is written into the ledger.
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
 }
