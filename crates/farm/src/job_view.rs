@@ -76,6 +76,11 @@ impl JobView {
         self.state == JobState::Running && self.workers == 0 && self.waits_for.is_some()
     }
 
+    /// Its state in a word, which is `waits` if it runs and nobody counts it.
+    pub fn state_name(&self) -> &'static str {
+        if self.is_waiting() { "waits" } else { self.state.name() }
+    }
+
     /// Number of tasks of its part of the plan.
     pub fn tasks(&self) -> u64 {
         self.spec.slice.ordinals(self.spec.plan.tasks).len()

@@ -262,12 +262,12 @@ pub(crate) fn audits(job: &JobView) -> String {
     }
 }
 
-/// The state of a job; one that nobody counts waits.
+/// The state of a job, and whether it is audited after its end.
 pub(crate) fn state(job: &JobView) -> Markup {
-    let name = if job.is_waiting() { "waits" } else { job.state.name() };
+    let name = job.state_name();
     html! {
         span class=(format!("state {name}")) { (name) }
-        @if job.state == JobState::Done && job.audits_wanted > 0 { " " span.state.waits { "audit" } }
+        @if job.audited().is_some() { " " span.state.waits { "audit" } }
     }
 }
 

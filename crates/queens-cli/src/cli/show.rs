@@ -23,7 +23,7 @@ pub(super) fn json(job: &JobView) -> Value {
         "shards": is_part.then(|| slice.of()),
         "shard_tasks": is_part.then(|| job.tasks()),
         "priority": priority,
-        "state": job.state.name(),
+        "state": job.state_name(),
         "waits_for": job.waits_for,
         "total": job.total.map(|total| total.to_string()),
         "counted": job.counted.to_string(),
@@ -83,13 +83,10 @@ pub(super) fn known(rate: f64) -> Option<f64> {
     (rate > 0.0).then_some(rate)
 }
 
-/// The state of a job, whether it is audited after its end, and whether no worker counts it.
+/// The state of a job, and whether it is audited after its end.
 pub(super) fn state(job: &JobView) -> String {
-    match (job.state, job.audits_wanted) {
-        (JobState::Done, 1..) => "done, audited".into(),
-        _ if job.is_waiting() => "waits".into(),
-        (state, _) => state.to_string(),
-    }
+    let audited = if job.audited().is_some() { ", audited" } else { "" };
+    format!("{}{audited}", job.state_name())
 }
 
 fn audits(job: &JobView) -> Option<String> {

@@ -227,7 +227,7 @@ fn an_operator_decides_whom_to_trust() {
     decide(&["--revoke", &machine], "distrusted");
 
     assert_eq!(worker.wait().code(), Some(14));
-    assert_eq!(guarded.job()["state"], "running", "nobody else has confirmed its counts");
+    assert_eq!(guarded.job()["state"], "waits", "nobody else has confirmed its counts");
     let listed = guarded.client("admin", &["workers"]).success();
     assert!(listed.contains(&format!("distrusted: {machine}")), "{listed}");
     let options = format!("--machine {}", known["machine"].as_str().expect("it is text"));
@@ -259,7 +259,7 @@ fn a_trusted_worker_decides_between_two_owners() {
     wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
     std::thread::sleep(SHORT);
     let job = guarded.job();
-    assert_eq!((&job["state"], &job["audits_agreed"]), (&"running".into(), &0.into()));
+    assert_eq!((&job["state"], &job["audits_agreed"]), (&"waits".into(), &0.into()));
     assert_eq!(job["audit_across"], "owners", "nobody has asked otherwise");
     second.stop();
     let _liars = ["m1", "m2"].map(|name| {

@@ -31,7 +31,7 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
         refused.refusal(6, &["job 1 is \"lab\"'s", "\"guest\"'s", "an admin"]);
     }
     let job = guarded.job();
-    assert_eq!((&job["state"], &job["audit_share"]), (&"running".into(), &Value::Null));
+    assert_eq!((&job["state"], &job["audit_share"]), (&"waits".into(), &Value::Null));
     guarded.client(&guest, &["cancel", "7"]).refusal(4, &["no job 7"]);
 
     // Another credential of the job's owner suffices, and so does an admin's.
