@@ -105,26 +105,23 @@ impl Times {
     /// Notes that the job was changed at this time.
     pub fn note(&mut self, change: JobChange, now_ms: i64) {
         let is_counting = self.begun_at_ms.is_some() && self.counted_at_ms.is_none();
-        let rested_since = match change {
-            JobChange::Priority(_) => None,
-            JobChange::State(JobState::Paused) if is_counting => {
-                self.paused_at_ms.get_or_insert(now_ms);
-                None
-            }
-            JobChange::TakenBack => self.counted_at_ms.take(),
-            _ => self.paused_at_ms.take(),
-        };
         // A clock may have been set back.
-        let rested_ms = rested_since.map_or(0, |since| now_ms.saturating_sub(since).max(0));
-        self.paused_ms = self.paused_ms.saturating_add(rested_ms);
+        let rested = |since: Option<i64>| since.map_or(0, |since| (now_ms - since).max(0));
         match change {
             JobChange::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
-            JobChange::Counted => _ = self.counted_at_ms.get_or_insert(now_ms),
-            JobChange::State(state) => {
-                let is_over = state.is_over();
-                self.ended_at_ms = is_over.then(|| self.ended_at_ms.unwrap_or(now_ms));
+            JobChange::Counted => {
+                self.paused_ms += rested(self.paused_at_ms.take());
+                self.counted_at_ms.get_or_insert(now_ms);
             }
-            JobChange::TakenBack | JobChange::Priority(_) => {}
+            JobChange::TakenBack => self.paused_ms += rested(self.counted_at_ms.take()),
+            JobChange::State(JobState::Paused) if is_counting => {
+                self.paused_at_ms.get_or_insert(now_ms);
+            }
+            JobChange::State(state) => {
+                self.paused_ms += rested(self.paused_at_ms.take());
+                self.ended_at_ms = state.is_over().then(|| self.ended_at_ms.unwrap_or(now_ms));
+            }
+            JobChange::Priority(_) => {}
         }
     }
 }

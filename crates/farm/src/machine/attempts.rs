@@ -15,7 +15,7 @@ const MOST_REMEMBERED: usize = 1_024;
 /// A process that was lost while it counted and has not come back.
 #[derive(Debug)]
 pub(super) struct Loss {
-    process: Process,
+    pub(super) process: Process,
     principal: Principal,
     /// The jobs of which it held something.
     jobs: BTreeSet<JobId>,
@@ -58,11 +58,6 @@ impl Farm {
                 self.effects.extend(failed.map(|ordinal| Effect::TaskFailed { job, ordinal }));
             }
         }
-    }
-
-    /// A process that comes back was not lost.
-    pub(super) fn came_back(&mut self, process: &Process) {
-        self.losses.retain(|loss| loss.process != *process);
     }
 
     /// A job that is resumed tries its failed tasks again, also on machines that lost many processes with it.

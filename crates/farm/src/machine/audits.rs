@@ -119,19 +119,11 @@ impl Farm {
         let is_over = job.end().is_some() || job.is_being_suspended();
         let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
-        let reported = Effect::Contradicted(report.clone(), provenance.clone());
-        self.effects.push(reported);
+        self.effects.push(Effect::Contradicted(report.clone(), provenance.clone()));
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }
-        let job = existing(&mut self.jobs, report.job);
         job.audits.asked += 1;
         self.command(Asker::Session(session), LedgerCommand::Doubt(report, provenance));
-    }
-
-    pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report) {
-        self.ack(session, &report, Verdict::Superseded);
-        self.find_audits(report.job);
-        self.finish_if_covered(report.job);
     }
 }

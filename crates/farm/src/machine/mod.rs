@@ -33,7 +33,7 @@ use crate::share::Account;
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
     JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
-    RequestId, SessionId, Stats, WorkerMessage, WorkerView,
+    RequestId, SessionId, Stats, Verdict, WorkerMessage, WorkerView,
 };
 
 /// The state of a farm. See the crate's documentation.
@@ -314,7 +314,9 @@ impl Farm {
                 self.dispute_written(session, report)
             }
             (Session(session), Doubt(report, _), AuditNoted { .. }) => {
-                self.doubt_noted(session, report);
+                self.ack(session, &report, Verdict::Superseded);
+                self.find_audits(report.job);
+                self.finish_if_covered(report.job);
             }
             (Session(session), Settle { report, .. }, Settled(withdrawn)) => {
                 self.settled(session, report, &withdrawn);

@@ -14,7 +14,8 @@ impl Farm {
             self.effects.push(Effect::Dismiss(id, Dismissal::Unproven));
             return;
         }
-        self.came_back(&session.process);
+        // A process that comes back was not lost.
+        self.losses.retain(|loss| loss.process != session.process);
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {

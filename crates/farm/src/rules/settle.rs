@@ -14,9 +14,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{
-    Done, NOBODY, Select, Store, accept, across, change_job, first_rows, reopen, stored_job,
-};
+use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     Distrusted, Ground, IntervalSet, JobChange, JobId, JobState, Party, Principal, Provenance,
@@ -184,7 +182,7 @@ fn withdraw<S: Store>(
         reopen(store, job)?;
     }
     if !ranges.is_empty() {
-        change_job(store, job, JobChange::TakenBack, NOBODY, |_| ())?;
+        super::change_job(store, job, JobChange::TakenBack, super::NOBODY, |_| ())?;
     }
     let audits_agreed = store.count(job, Check::Agreed)?;
     Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })

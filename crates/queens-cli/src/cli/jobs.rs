@@ -308,11 +308,8 @@ async fn each(
     let mut client = Client::connect(&args.client.coordinator).await?;
     for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job)).await?;
-        if args.client.json {
-            output::mention(show::json(&job))
-        } else {
-            output::mention(line(&job))
-        }
+        let json = args.client.json;
+        output::mention(if json { show::json(&job).to_string() } else { line(&job) })
     })
     .await
 }

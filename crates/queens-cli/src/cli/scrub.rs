@@ -25,33 +25,27 @@ pub(super) fn scrub(args: &ScrubArgs) -> Result<(), Failure> {
     let mut failure = None;
     for path in &args.ledgers {
         let file = path.display().to_string();
-        let report = match ledger::scrub(path) {
-            Ok(report) => report,
+        let (object, line) = match ledger::scrub(path) {
+            Ok(ScrubReport { jobs, ranges, audits, disputes }) => (
+                json!({
+                    "file": file, "jobs": jobs, "ranges": ranges, "audits": audits, "disputes": disputes,
+                    "damage": null,
+                }),
+                format!(
+                    "{file}: {jobs} job{}, {ranges} accepted range{}, {audits} second counts, {disputes} counts in disputes: \
+                     sound",
+                    plural(jobs, "s"),
+                    plural(ranges, "s"),
+                ),
+            ),
             Err(LedgerFault::Content(damage)) => {
-                if args.json {
-                    output::print(json!({ "file": file, "damage": damage }))?;
-                } else {
-                    output::print(format_args!("{file}: {damage}"))?;
-                }
+                let said = (json!({ "file": file, "damage": damage }), format!("{file}: {damage}"));
                 failure.get_or_insert(LedgerFault::Content(damage).at(Some(path)).into());
-                continue;
+                said
             }
             Err(fault) => return Err(fault.at(Some(path)).into()),
         };
-        let ScrubReport { jobs, ranges, audits, disputes } = report;
-        if args.json {
-            output::print(json!({
-                "file": file, "jobs": jobs, "ranges": ranges, "audits": audits, "disputes": disputes,
-                "damage": null,
-            }))?;
-        } else {
-            output::print(format_args!(
-                "{file}: {jobs} job{}, {ranges} accepted range{}, {audits} second counts, {disputes} counts in disputes: \
-                 sound",
-                plural(jobs, "s"),
-                plural(ranges, "s"),
-            ))?;
-        }
+        output::print(if args.json { object.to_string() } else { line })?;
     }
     failure.map_or(Ok(()), Err)
 }

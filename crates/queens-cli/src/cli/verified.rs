@@ -219,9 +219,9 @@ impl Verified<'_> {
 
     /// The answer to what the job asks, if the bundle has all of it.
     fn total(&self) -> Option<u128> {
-        let Checked { plan, header, .. } = self.checked;
-        let answer = || known::question(plan.problem).answer(header.counted);
-        self.checked.is_total().then(answer).flatten()
+        let Checked { plan, header, slice, .. } = self.checked;
+        let is_total = header.state == JobState::Done && slice.is_all();
+        is_total.then(|| known::question(plan.problem).answer(header.counted)).flatten()
     }
 
     fn percent(&self, count: u128) -> String {
