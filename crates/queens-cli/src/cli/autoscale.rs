@@ -273,8 +273,7 @@ pub(super) async fn autoscale(args: AutoscaleArgs) -> Result<(), Failure> {
     let stop = asked_to_stop();
     tokio::pin!(stop);
     loop {
-        let looked = look(&args, &mut client, &queue, &mut history).await;
-        match looked {
+        match look(&args, &mut client, &queue, &mut history).await {
             Ok(()) if args.dry_run => return Ok(()),
             Ok(()) => {}
             Err(failure) if is_first || history.failures >= MOST_FAILURES => return Err(failure),

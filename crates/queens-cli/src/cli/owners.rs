@@ -60,12 +60,11 @@ pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
     }
     let leased_us: f64 = owners.iter().map(|owner| owner.leased_us as f64).sum();
     let is_wanted = |known: &v1::Owner| owner.as_ref().is_none_or(|owner| known.owner == *owner);
-    let wanted = owners.into_iter().filter(is_wanted);
     let with_share = |owner: v1::Owner| Shared {
         leased_share: (leased_us > 0.0).then(|| owner.leased_us as f64 / leased_us),
         owner,
     };
-    let owners: Vec<Shared> = wanted.map(with_share).collect();
+    let owners: Vec<Shared> = owners.into_iter().filter(is_wanted).map(with_share).collect();
     if json {
         return owners.iter().try_for_each(|owner| output::print(object(owner)));
     }

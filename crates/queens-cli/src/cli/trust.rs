@@ -31,10 +31,8 @@ pub(super) struct TrustArgs {
 }
 
 fn party(text: &str) -> anyhow::Result<Party> {
-    let (owner, machine) = match text.split_once('/') {
-        Some((owner, machine)) => (owner, Some(machine)),
-        None => (text, None),
-    };
+    let of_machine = text.split_once('/').map(|(owner, machine)| (owner, Some(machine)));
+    let (owner, machine) = of_machine.unwrap_or((text, None));
     anyhow::ensure!(
         name(owner).is_ok() && machine.is_none_or(|machine| name(machine).is_ok()),
         "name an owner, or a machine as OWNER/MACHINE; `queens workers` lists them"

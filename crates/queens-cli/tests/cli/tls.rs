@@ -263,9 +263,12 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
     assert_eq!(total, format!("{}\n", vectors::total(10)), "the other worker has come back");
     assert!(coordinator.is_running());
 
-    // A restarted coordinator has the new token.
+    // A restarted coordinator has the new token, which is as old as before.
+    let tokens = || with(&join, &["token", "list", "--json"]).success();
+    let before = tokens();
     coordinator.stop();
     let _coordinator = farm.start_coordinator();
+    assert_eq!(tokens(), before);
     with(&join, &["jobs"]).success();
     run(&mut queens(&["jobs", "--join", &old])).refusal(6, &["refuses this token"]);
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -67,6 +67,15 @@ impl OwnFiles {
         }
         Ok(token)
     }
+
+    /// The credential that stands for the coordinator's own token. It is as old as the file.
+    fn credential(&self, token: &Token) -> Credential {
+        let own = new_credential([], token, ADMIN_OWNER, Role::Admin);
+        let written = std::fs::metadata(&self.token).and_then(|file| file.modified()).ok();
+        let since_1970 = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let created_at_ms = since_1970.map_or(own.created_at_ms, |it| it.as_millis() as i64);
+        Credential { id: OWN, created_at_ms, ..own }
+    }
 }
 
 /// A credential that does not expire, with a number that none of `known` has.
@@ -87,17 +96,12 @@ pub(super) fn new_credential<'a>(
     }
 }
 
-/// The credential that stands for the coordinator's own token.
-fn own_credential(token: &Token) -> Credential {
-    Credential { id: OWN, ..new_credential([], token, ADMIN_OWNER, Role::Admin) }
-}
-
 impl Credentials {
     /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody who can connect is an admin.
     #[must_use]
     pub fn new(own: Option<(Token, OwnFiles)>, mut known: Vec<Credential>) -> Credentials {
         let own = own.map(|(token, files)| {
-            known.push(own_credential(&token));
+            known.push(files.credential(&token));
             Arc::new(files)
         });
         let known = known.into_iter().map(|credential| (credential.hash, credential)).collect();
@@ -158,7 +162,7 @@ impl Credentials {
             let revoked = Credential { revoked_at_ms, ..credential.clone() };
             match self.own.as_ref().filter(|_| id == OWN) {
                 Some(files) => {
-                    let renewed = own_credential(&files.renew()?);
+                    let renewed = files.credential(&files.renew()?);
                     known.insert(renewed.hash, renewed);
                     known.remove(&revoked.hash);
                 }
