@@ -302,11 +302,7 @@ fn one_name(path: &Path) -> std::io::Result<PathBuf> {
     if path.exists() {
         return path.canonicalize();
     }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default()))
+    Ok(place::folder_of(path).canonicalize()?.join(path.file_name().unwrap_or_default()))
 }
 
 impl LedgerLock {

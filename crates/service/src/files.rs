@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use ledger::folder_of;
 use tempfile::NamedTempFile;
 
 use crate::ServiceError;
@@ -136,7 +137,7 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
     if !is_secret {
         os::let_others_read(&mut builder);
     }
-    let file = builder.prefix(".queens-").tempfile_in(os::folder_of(&place));
+    let file = builder.prefix(".queens-").tempfile_in(folder_of(&place));
     // The text of the error would name the temporary file.
     let mut file = file.map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its folder is not there"),
@@ -161,7 +162,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut place = path.to_path_buf();
     for _ in 0..MOST {
         match fs::read_link(&place) {
-            Ok(named) => place = os::folder_of(&place).join(named),
+            Ok(named) => place = folder_of(&place).join(named),
             Err(_) => return Ok(place),
         }
     }
