@@ -42,12 +42,6 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Whether the bundle has a total: it covers the whole plan, and nothing is missing.
-    #[must_use]
-    pub fn is_total(&self) -> bool {
-        self.header.state == JobState::Done && self.slice.is_all()
-    }
-
     /// The kernels that counted, according to the bundle.
     #[must_use]
     pub fn kernels(&self) -> BTreeSet<KernelName> {

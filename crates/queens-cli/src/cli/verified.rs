@@ -219,9 +219,9 @@ impl Verified<'_> {
 
     /// The answer to what the job asks, if the bundle has all of it.
     fn total(&self) -> Option<u128> {
-        let Checked { plan, header, .. } = self.checked;
+        let Checked { plan, header, slice, .. } = self.checked;
         let answer = || known::question(plan.problem).answer(header.counted);
-        self.checked.is_total().then(answer).flatten()
+        (header.state == JobState::Done && slice.is_all()).then(answer).flatten()
     }
 
     fn percent(&self, count: u128) -> String {
