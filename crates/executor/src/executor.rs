@@ -126,11 +126,6 @@ impl Executor {
         Executor { shared }
     }
 
-    /// The backend of the threads.
-    pub fn backend(&self) -> Backend {
-        self.shared.backend
-    }
-
     /// Adds tasks of a lease. The first of them has the ordinal `start`.
     ///
     /// # Errors
