@@ -62,10 +62,7 @@ impl Slice {
     pub fn ordinals(self, tasks: u64) -> IntervalSet {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
         let blocks = if self.is_all() { 1 } else { (of * Slice::BLOCKS).min(tasks) };
-        let start = |block: u64| {
-            let start = u128::from(tasks) * u128::from(block) / u128::from(blocks.max(1));
-            u64::try_from(start).expect("it is at most `tasks`")
-        };
+        let start = |block| Range::bound(tasks, block, blocks);
         let own = (index..blocks).step_by(self.of as usize);
         own.filter_map(|block| Range::new(start(block), start(block + 1))).collect()
     }
