@@ -49,11 +49,7 @@ impl NamedKernel {
     }
 
     /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`: all together, and each of
-    /// them if the plan reports that.
-    ///
-    /// # Errors
-    ///
-    /// [`CountError`], if a task cannot be counted, or if the sum passes 64 bits.
+    /// them if the plan reports that. It fails if a task cannot be counted, or if the sum passes 64 bits.
     pub fn count(
         &mut self,
         plan: Fingerprint,

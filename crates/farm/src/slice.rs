@@ -29,11 +29,7 @@ impl Slice {
     /// Blocks that a slice has, of plans with enough tasks.
     const BLOCKS: u64 = 64;
 
-    /// Part number `index`, from 1 on, of `of`.
-    ///
-    /// # Errors
-    ///
-    /// [`NoSlice`].
+    /// Part number `index`, from 1 on, of `of`, which are [`Slice::MOST`] at most.
     pub fn new(index: u32, of: u32) -> Result<Slice, NoSlice> {
         let is_one = (1..=of).contains(&index) && of <= Slice::MOST;
         is_one.then_some(Slice { index, of }).ok_or(NoSlice)

@@ -141,11 +141,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// A figure with its value here.
-    ///
-    /// # Errors
-    ///
-    /// The command fails, or does not print such a value.
+    /// A figure with its value here. It fails if the command does, or does not print such a value.
     pub fn line(&mut self, figure: &'static Figure) -> anyhow::Result<Line> {
         let command = figure.run.as_str();
         if !self.by_command.contains_key(command) {

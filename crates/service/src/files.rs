@@ -107,11 +107,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
 }
 
 /// Writes `contents` to the file at `path`, all of it or nothing, like a secret, but anybody may read it: a new file has the
-/// mode of any new file, and one that was there keeps its own.
-///
-/// # Errors
-///
-/// The system's, which names no file.
+/// mode of any new file, and one that was there keeps its own. The error names no file.
 pub fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_pipe_or_device(path) {
         return fs::write(path, contents);
