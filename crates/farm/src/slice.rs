@@ -36,25 +36,21 @@ impl Slice {
     }
 
     /// Its number, from 1 on.
-    #[must_use]
     pub fn index(self) -> u32 {
         self.index
     }
 
     /// How many there are.
-    #[must_use]
     pub fn of(self) -> u32 {
         self.of
     }
 
     /// Whether that is everything.
-    #[must_use]
     pub fn is_all(self) -> bool {
         self.of == 1
     }
 
     /// Its ordinals, of a plan with `tasks` tasks. All slices together have each ordinal once.
-    #[must_use]
     pub fn ordinals(self, tasks: u64) -> IntervalSet {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
         let blocks = if self.is_all() { 1 } else { (of * Slice::BLOCKS).min(tasks) };

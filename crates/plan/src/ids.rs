@@ -30,7 +30,6 @@ id! {
 
 impl LeaseId {
     /// The epoch in which it was leased: how often its ledger had been opened.
-    #[must_use]
     pub fn epoch(self) -> u64 {
         self.0 >> 40
     }

@@ -25,13 +25,11 @@ impl KeyFolder {
     pub const OWN_TOKEN: &str = "token";
 
     /// The folder for the ledger at `ledger`. It is made when the first secret is.
-    #[must_use]
     pub fn beside(ledger: &Path) -> KeyFolder {
         KeyFolder(ledger::with_suffix(ledger, "-keys"))
     }
 
     /// The path of the secret `name`.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -8,7 +8,6 @@ use farm::Principal;
 
 /// The machine that this process runs on, by the number that Linux draws at each start: containers of one host have
 /// different names, but this in common. [`Principal::UNKNOWN`] where there is no such number.
-#[must_use]
 pub fn machine() -> String {
     let drawn = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = drawn.chars().filter(char::is_ascii_hexdigit).take(12).collect();

@@ -70,7 +70,6 @@ static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
 });
 
 /// All figures, in the order of the file.
-#[must_use]
 pub fn figures() -> &'static [Figure] {
     &SOURCES.figure
 }
@@ -81,7 +80,6 @@ impl Figure {
     /// # Panics
     ///
     /// Panics if the file does not describe the source. A test excludes this.
-    #[must_use]
     pub fn source(&self) -> &'static Source {
         let mut sources = SOURCES.source.iter();
         sources.find(|source| source.name == self.source).expect("each source is described")

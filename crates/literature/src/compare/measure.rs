@@ -50,7 +50,6 @@ pub struct Contest<'a> {
 impl Contest<'_> {
     /// A contest in which an algorithm is left out for larger boards once it takes longer than
     /// `seconds`. Each may use `memory` bytes. With `all`, boards of any size are counted.
-    #[must_use]
     pub fn new(algorithms: &[Algorithm], seconds: f64, all: bool, memory: u64) -> Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }

@@ -94,7 +94,6 @@ fn own_credential(token: &Token) -> Credential {
 
 impl Credentials {
     /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody who can connect is an admin.
-    #[must_use]
     pub fn new(own: Option<(Token, OwnFiles)>, mut known: Vec<Credential>) -> Credentials {
         let own = own.map(|(token, files)| {
             known.push(own_credential(&token));
