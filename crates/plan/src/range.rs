@@ -48,10 +48,7 @@ impl Range {
         Range { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The first `tasks` of them, or all if there are no more.
-    ///
-    /// # Panics
-    /// If `tasks` is 0.
+    /// The first `tasks` of them, at least 1, or all if there are no more.
     pub fn first(self, tasks: u64) -> Range {
         assert!(tasks > 0, "a range is never empty");
         Range { start: self.start, end: self.start + tasks.min(self.len()) }

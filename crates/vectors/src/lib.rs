@@ -69,8 +69,6 @@ macro_rules! sequences {
     ($($(#[$about:meta])* $sequence:ident, $known:ident;)*) => {$(
         $(#[$about])*
         ///
-        /// # Panics
-        ///
         /// Panics if no count is known for `n`.
         pub fn $sequence(n: u32) -> u128 {
             COUNTS.$sequence.at(n)

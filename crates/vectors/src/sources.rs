@@ -75,11 +75,7 @@ pub fn figures() -> &'static [Figure] {
 }
 
 impl Figure {
-    /// The publication that prints it.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the file does not describe the source. A test excludes this.
+    /// The publication that prints it. A test makes sure that the file describes each of them.
     pub fn source(&self) -> &'static Source {
         let mut sources = SOURCES.source.iter();
         sources.find(|source| source.name == self.source).expect("each source is described")

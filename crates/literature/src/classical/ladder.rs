@@ -13,11 +13,7 @@
 use super::Searched;
 
 /// Counts the placements of `n` queens among all choices of N squares. N = 7 takes a second, N = 8
-/// a minute.
-///
-/// # Panics
-///
-/// Panics if the number of squares exceeds 2^32.
+/// a minute. Panics if the number of squares exceeds 2^32.
 pub fn combinations(n: u32) -> Searched {
     let squares = n.checked_mul(n).expect("a board this large could not be looked at");
     let mut searched = Searched::default();
