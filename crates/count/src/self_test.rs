@@ -62,7 +62,6 @@ pub fn self_test(
     Ok(())
 }
 
-/// The backends and methods that have passed.
 fn passed() -> MutexGuard<'static, Vec<(Backend, Method)>> {
     static PASSED: Mutex<Vec<(Backend, Method)>> = Mutex::new(Vec::new());
     PASSED.lock().unwrap_or_else(PoisonError::into_inner)

@@ -7,7 +7,6 @@ use board::halves::Split;
 use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
-/// Whether a record is a task of this problem and of this kind.
 pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool {
     let n = problem.n();
     let Prefix { left, down, right } = record;

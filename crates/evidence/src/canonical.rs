@@ -14,11 +14,7 @@ pub(super) fn encode(line: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(line).expect("a line is JSON")
 }
 
-/// The content of a line.
-///
-/// # Errors
-///
-/// The line is malformed, or is not spelled as [`encode`] spells it.
+/// The content of a line, which has to be spelled as [`encode`] spells it.
 pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T> {
     let line = serde_json::from_slice(bytes)?;
     let written = encode(&line);

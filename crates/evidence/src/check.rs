@@ -43,7 +43,6 @@ pub struct Checked {
 
 impl Checked {
     /// The kernels that counted, according to the bundle.
-    #[must_use]
     pub fn kernels(&self) -> BTreeSet<KernelName> {
         self.content.authors.iter().map(|author| author.kernel).collect()
     }

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::canonical::{Decimal, encode, text};
 
-/// The version of the format.
 pub(super) const VERSION: u32 = 1;
 
 /// Any line but the first.

@@ -24,11 +24,7 @@ enum Output {
 }
 
 impl NewFile {
-    /// Begins a file, which is compressed by gzip if the name ends in `.gz`.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`], or another reason why the file cannot be written.
+    /// Begins a file, which is compressed by gzip if the name ends in `.gz`, and which must not be there yet.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
         if path.symlink_metadata().is_ok() {
             let text = "it is there already, and a bundle replaces no file: choose another name";

@@ -49,11 +49,7 @@ pub struct Recounted {
 }
 
 /// Counts again what the draws have hit, in the order of the draws, and then all ranges if there
-/// are few.
-///
-/// # Errors
-///
-/// The count of a range or a task differs, or this machine cannot count the plan.
+/// are few. It fails if the count of a range or a task differs, or if this machine cannot count the plan.
 pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let Checked { plan, drawn, .. } = checked;
     let fit = fit(*plan, effort.threads, effort.memory)?;

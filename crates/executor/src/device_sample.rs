@@ -29,15 +29,7 @@ pub struct DeviceSample {
 
 impl DeviceSample {
     /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about `time`, and as long
-    /// again for the single kernels. It takes at most `memory` bytes of the device.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`], if the device fails.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `n` is not one of [`Counter::BOARDS`].
+    /// again for the single kernels. It takes at most `memory` bytes of the device. N must be one of [`Counter::BOARDS`].
     pub fn new(device: &Device, n: u32, memory: u64, time: Duration) -> Result<Self, Error> {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");

@@ -48,7 +48,6 @@ pub(crate) struct Feeder {
 impl Devices {
     /// These devices, each with at most so many bytes of its memory, or with nine tenths of it. If
     /// they are required, they count boards of every size, and a failure of one ends counting.
-    #[must_use]
     pub fn new(devices: Vec<Device>, memory: Option<u64>, are_required: bool) -> Devices {
         let used = |device: Device| {
             let memory = memory.unwrap_or(device.memory / 10 * 9);
@@ -58,7 +57,6 @@ impl Devices {
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.devices.is_empty()
     }
@@ -89,7 +87,6 @@ impl Devices {
     }
 
     /// Whether one of them counts tasks of this plan.
-    #[must_use]
     pub fn count(&self, plan: Plan) -> bool {
         self.devices.iter().any(|used| self.count_by(used, plan))
     }

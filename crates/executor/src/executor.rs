@@ -126,16 +126,7 @@ impl Executor {
         Executor { shared }
     }
 
-    /// The backend of the threads.
-    pub fn backend(&self) -> Backend {
-        self.shared.backend
-    }
-
-    /// Adds tasks of a lease. The first of them has the ordinal `start`.
-    ///
-    /// # Errors
-    ///
-    /// [`TooLittleMemory`], if not even one thread may count them.
+    /// Adds tasks of a lease, if at least one thread may count them. The first of them has the ordinal `start`.
     pub fn push(&self, lease: Lease, start: u64, tasks: Vec<Task>) -> Result<(), TooLittleMemory> {
         let bytes = fit(lease.plan, self.shared.threads, self.shared.memory)?.bytes;
         self.shared.change(|state| state.queue.push(lease, start, tasks, bytes));

@@ -15,11 +15,7 @@ pub struct NamedKernel {
 
 impl NamedKernel {
     /// A kernel for tasks of `plan` that takes at most `memory` bytes. It uses `backend`; for a recount it
-    /// uses a variant that differs from the one that counted the tasks before.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the processor lacks the backend.
+    /// uses a variant that differs from the one that counted the tasks before. Panics if the processor lacks the backend.
     pub fn new(memory: u64, backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
         let variant = match &recount {
             None => Variant::Straight(backend),
@@ -30,11 +26,7 @@ impl NamedKernel {
         NamedKernel::of(memory, variant, plan)
     }
 
-    /// The kernel of this variant for tasks of `plan`.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the processor lacks the variant, or if the variant does not suit the plan's method.
+    /// The kernel of this variant for tasks of `plan`. Panics if the processor lacks it, or if it does not suit the method.
     pub fn of(memory: u64, variant: Variant, plan: Plan) -> NamedKernel {
         let Plan { problem, method, .. } = plan;
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
@@ -49,11 +41,7 @@ impl NamedKernel {
     }
 
     /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`: all together, and each of
-    /// them if the plan reports that.
-    ///
-    /// # Errors
-    ///
-    /// [`CountError`], if a task cannot be counted, or if the sum passes 64 bits.
+    /// them if the plan reports that. It fails if a task cannot be counted, or if the sum passes 64 bits.
     pub fn count(
         &mut self,
         plan: Fingerprint,

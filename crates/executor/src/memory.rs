@@ -30,11 +30,7 @@ pub struct Fit {
 }
 
 /// Divides `memory` bytes among the threads that count `plan`. It takes as many threads as fit, up to
-/// `threads`, and gives each an equal share, though no more than a thread can use.
-///
-/// # Errors
-///
-/// [`TooLittleMemory`], if not even one thread fits.
+/// `threads`, and gives each an equal share, though no more than a thread can use. It fails if not even one thread fits.
 pub fn fit(plan: Plan, threads: NonZero<usize>, memory: u64) -> Result<Fit, TooLittleMemory> {
     let need = count::memory_needed(plan.problem, plan.method);
     let wanted = u32::try_from(threads.get()).unwrap_or(u32::MAX);

@@ -47,7 +47,6 @@ pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devic
 }
 
 /// The host's name, as far as it can be the name of a machine or a part of a worker's.
-#[must_use]
 pub fn host_name() -> String {
     let visible = |c: char| if c.is_ascii_graphic() { c } else { '-' };
     System::host_name().unwrap_or_default().chars().take(64).map(visible).collect()

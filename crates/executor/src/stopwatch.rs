@@ -11,13 +11,11 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     /// Begins to measure.
-    #[must_use]
     pub fn start() -> Stopwatch {
         Stopwatch { begun: Instant::now(), thread_time: clock::thread_time() }
     }
 
     /// The processor time since the start. It is at most a tick of the system too long, and never longer than on the wall.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         let busy = clock::thread_time() - self.thread_time;
         self.begun.elapsed().min(busy + clock::TICK)

@@ -112,13 +112,11 @@ pub enum LedgerCommand {
 
 impl LedgerCommand {
     /// Whether it only asks.
-    #[must_use]
     pub fn is_look_up(&self) -> bool {
         matches!(self, LedgerCommand::Compare(..) | LedgerCommand::FindAudits { .. })
     }
 
     /// The job that it is about; `None` if it may be about all.
-    #[must_use]
     pub fn job(&self) -> Option<JobId> {
         match self {
             LedgerCommand::CreateJob { job, .. }

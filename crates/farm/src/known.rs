@@ -47,7 +47,6 @@ pub enum Question {
 
 impl Question {
     /// The answer, by the sum over the whole plan; `None` if there is none, or if no board has such a sum.
-    #[must_use]
     pub fn answer(self, counted: u128) -> Option<u128> {
         match self {
             Question::Placements => Some(counted),
@@ -87,7 +86,6 @@ pub enum Fact {
 
 impl Known {
     /// Nothing is known: every count may be true.
-    #[must_use]
     pub fn nothing() -> Known {
         Known {
             thread_memory: 0,

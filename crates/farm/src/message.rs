@@ -67,13 +67,11 @@ pub struct Holding {
 
 impl Holding {
     /// All of a lease.
-    #[must_use]
     pub fn of_lease(&Lease { id: lease, job, fingerprint, range, token, .. }: &Lease) -> Holding {
         Holding { lease, job, fingerprint, range, token }
     }
 
     /// The reported part of a lease.
-    #[must_use]
     pub fn of_report(&Report { lease, job, fingerprint, range, token, .. }: &Report) -> Holding {
         Holding { lease, job, fingerprint, range, token }
     }
@@ -115,7 +113,6 @@ pub struct Ack {
 
 impl Ack {
     /// The answer to a report.
-    #[must_use]
     pub fn of(report: &Report, verdict: Verdict) -> Ack {
         let Report { job, fingerprint, range, .. } = *report;
         Ack { job, fingerprint, range, verdict }

@@ -13,13 +13,11 @@ macro_rules! named {
             pub const ALL: [$name; [$($text),+].len()] = [$($name::$variant),+];
 
             /// Its name in messages, ledgers and metrics.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)+ }
             }
 
             /// The variant that has this name.
-            #[must_use]
             pub fn named(name: &str) -> Option<$name> {
                 $name::ALL.into_iter().find(|one| one.name() == name)
             }

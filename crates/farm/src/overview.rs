@@ -122,10 +122,7 @@ impl PlanMap {
     /// A map of `tasks` tasks of which `wanted` belong to the job.
     pub(crate) fn new(tasks: u64, wanted: &IntervalSet) -> PlanMap {
         let cells = tasks.min(PlanMap::CELLS);
-        let start = |cell: u64| {
-            let start = u128::from(cell) * u128::from(tasks) / u128::from(cells);
-            u64::try_from(start).expect("it is at most `tasks`")
-        };
+        let start = |cell| Range::bound(tasks, cell, cells);
         let empty = |cell| Cell {
             range: Range::new(start(cell), start(cell + 1))
                 .expect("there are no more cells than tasks"),

@@ -34,20 +34,17 @@ impl Pace {
     const LONGEST_MS: u64 = 600_000;
 
     /// That of a farm of so many workers.
-    #[must_use]
     pub fn of(workers: usize) -> Pace {
         let report_ms = (workers as u64).saturating_mul(Self::PER_WORKER_MS);
         Pace { report_ms: report_ms.min(Self::LONGEST_MS) }
     }
 
     /// That of so many milliseconds; `None` if no farm has it.
-    #[must_use]
     pub fn from_ms(report_ms: u64) -> Option<Pace> {
         (report_ms <= Self::LONGEST_MS).then_some(Pace { report_ms })
     }
 
     /// At least so many milliseconds between two reports of a lease.
-    #[must_use]
     pub fn report_ms(self) -> u64 {
         self.report_ms
     }

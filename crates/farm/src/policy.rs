@@ -20,7 +20,6 @@ impl AuditPolicy {
     pub const ALL: u32 = 1_000_000;
 
     /// Whether it chooses nothing, so that it withdraws the audits before it.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         self.share_ppm == 0
     }
@@ -34,7 +33,6 @@ impl AuditPolicy {
     }
 
     /// Whether a range of the plan is one of them: by the hash of seed, plan and range.
-    #[must_use]
     pub fn chooses(&self, plan: Fingerprint, range: Range) -> bool {
         let text = format!("queens audit; seed {}; plan {plan}; range {range}", self.seed);
         let hash = blake3::hash(text.as_bytes());

@@ -60,14 +60,12 @@ pub struct Provenance {
 
 impl Provenance {
     /// Version and commit of the worker's program.
-    #[must_use]
     pub fn program(&self) -> &str {
         program_of(&self.build)
     }
 }
 
 /// Version and commit of a build, which are its first two parts: tables have no room for all seven.
-#[must_use]
 pub fn program_of(build: &str) -> &str {
     build.match_indices('/').nth(1).map_or(build, |(end, _)| &build[..end])
 }
@@ -96,7 +94,6 @@ pub struct Party {
 
 impl Principal {
     /// Who is taken for one with this principal.
-    #[must_use]
     pub fn party(&self, across: AuditScope) -> Party {
         let machine = (across == AuditScope::Machines).then(|| self.machine.clone());
         Party { owner: self.owner.clone(), machine }
@@ -108,7 +105,6 @@ impl Principal {
     pub const BOOT: &str = "boot-";
 
     /// How its machine is identified.
-    #[must_use]
     pub fn identified_by(&self) -> IdentifiedBy {
         match self.machine.as_str() {
             Principal::UNKNOWN => IdentifiedBy::Nothing,
@@ -118,7 +114,6 @@ impl Principal {
     }
 
     /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
-    #[must_use]
     pub fn is_apart_from(&self, other: &Principal, across: AuditScope) -> bool {
         let are_two = || {
             let both = [self.identified_by(), other.identified_by()];
@@ -132,7 +127,6 @@ impl Principal {
 
 impl Party {
     /// Whether some machine belongs to both.
-    #[must_use]
     pub fn overlaps(&self, other: &Party) -> bool {
         let is_whole = self.machine.is_none() || other.machine.is_none();
         self.owner == other.owner && (is_whole || self.machine == other.machine)
@@ -141,13 +135,11 @@ impl Party {
     /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A machine that miscounts
     /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
     /// owner that is distrusted as a whole has confirmed nothing.
-    #[must_use]
     pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
         self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
     }
 
     /// Whether it answers for what `principal` counts.
-    #[must_use]
     pub fn includes(&self, principal: &Principal) -> bool {
         let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == principal.machine);
         self.owner == principal.owner && is_machine
@@ -191,7 +183,6 @@ impl Distrusted {
     }
 
     /// Whether this principal is distrusted.
-    #[must_use]
     pub fn includes(&self, principal: &Principal) -> bool {
         let is_in = |across| self.0.contains(&principal.party(across));
         is_in(AuditScope::Machines) || is_in(AuditScope::Owners)
@@ -200,7 +191,6 @@ impl Distrusted {
 
 /// Whether a count by one principal and kernel says something new about one by another. Nobody can check itself,
 /// and a loop cannot check itself either.
-#[must_use]
 pub(crate) fn is_second_opinion(
     (principal, kernel): (&Principal, KernelName),
     (other_principal, other_kernel): (&Principal, KernelName),

@@ -71,7 +71,6 @@ pub enum Answer {
 
 impl Answer {
     /// The job, if it is about one alone.
-    #[must_use]
     pub fn job(self) -> Option<JobView> {
         match self {
             Answer::Job(job) => Some(*job),

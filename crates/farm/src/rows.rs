@@ -32,7 +32,6 @@ pub struct Row {
 
 impl Row {
     /// The row of a report.
-    #[must_use]
     pub fn new(report: &Report, provenance: &Provenance) -> Row {
         let Report { range, checked_count, kernel, lease, busy_us, .. } = *report;
         Row { range, checked_count, kernel, provenance: provenance.clone(), lease, busy_us }

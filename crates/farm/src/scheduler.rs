@@ -92,11 +92,7 @@ impl StratumScheduler {
     /// What is free from the stratum's first free ordinal on, for a lease of so many tasks.
     fn free(&self, turn: u64, pool: &IntervalSet, tasks: u64) -> Option<Range> {
         let stratum = (turn % STRATA).reverse_bits() >> (u64::BITS - STRATA.ilog2());
-        let bound = |stratum: u64| {
-            let bound = u128::from(self.tasks) * u128::from(stratum) / u128::from(STRATA);
-            u64::try_from(bound).expect("it is at most `tasks`")
-        };
-        let (start, end) = (bound(stratum), bound(stratum + 1));
+        let [start, end] = [0, 1].map(|past| Range::bound(self.tasks, stratum + past, STRATA));
         let free = pool.within(Range::new(start, self.tasks)?).next()?;
         let before = Range::new(start.saturating_sub(tasks), start);
         let before = before.and_then(|before| pool.within(before).last());

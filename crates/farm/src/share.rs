@@ -23,7 +23,6 @@ impl Hours {
     pub const US: u64 = 3_600_000_000;
 
     /// Those of one count, which this kernel made.
-    #[must_use]
     pub fn of(kernel: KernelName, busy_us: u64) -> Hours {
         match kernel.is_of_device() {
             true => Hours { processor_us: 0, gpu_us: busy_us },
@@ -32,19 +31,16 @@ impl Hours {
     }
 
     /// Hours of processors.
-    #[must_use]
     pub fn processor(self) -> f64 {
         self.processor_us as f64 / Hours::US as f64
     }
 
     /// Hours of graphics processors.
-    #[must_use]
     pub fn gpu(self) -> f64 {
         self.gpu_us as f64 / Hours::US as f64
     }
 
     /// Both together, microseconds.
-    #[must_use]
     pub fn sum_us(self) -> u64 {
         self.processor_us.saturating_add(self.gpu_us)
     }
@@ -108,7 +104,6 @@ pub struct OwnerView {
 impl OwnerView {
     /// The part of all that is leased that is leased of its jobs, from 0 to 1; `None` while nothing
     /// is.
-    #[must_use]
     pub fn share_of(&self, all: &[OwnerView]) -> Option<f64> {
         let sum: f64 = all.iter().map(|owner| owner.leased_us as f64).sum();
         (sum > 0.0).then(|| self.leased_us as f64 / sum)

@@ -29,43 +29,32 @@ impl Slice {
     /// Blocks that a slice has, of plans with enough tasks.
     const BLOCKS: u64 = 64;
 
-    /// Part number `index`, from 1 on, of `of`.
-    ///
-    /// # Errors
-    ///
-    /// [`NoSlice`].
+    /// Part number `index`, from 1 on, of `of`, which are [`Slice::MOST`] at most.
     pub fn new(index: u32, of: u32) -> Result<Slice, NoSlice> {
         let is_one = (1..=of).contains(&index) && of <= Slice::MOST;
         is_one.then_some(Slice { index, of }).ok_or(NoSlice)
     }
 
     /// Its number, from 1 on.
-    #[must_use]
     pub fn index(self) -> u32 {
         self.index
     }
 
     /// How many there are.
-    #[must_use]
     pub fn of(self) -> u32 {
         self.of
     }
 
     /// Whether that is everything.
-    #[must_use]
     pub fn is_all(self) -> bool {
         self.of == 1
     }
 
     /// Its ordinals, of a plan with `tasks` tasks. All slices together have each ordinal once.
-    #[must_use]
     pub fn ordinals(self, tasks: u64) -> IntervalSet {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
         let blocks = if self.is_all() { 1 } else { (of * Slice::BLOCKS).min(tasks) };
-        let start = |block: u64| {
-            let start = u128::from(tasks) * u128::from(block) / u128::from(blocks.max(1));
-            u64::try_from(start).expect("it is at most `tasks`")
-        };
+        let start = |block| Range::bound(tasks, block, blocks);
         let own = (index..blocks).step_by(self.of as usize);
         own.filter_map(|block| Range::new(start(block), start(block + 1))).collect()
     }

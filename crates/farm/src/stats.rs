@@ -24,7 +24,6 @@ pub struct Stats {
 
 impl Stats {
     /// The reports that were answered in this way.
-    #[must_use]
     pub fn reports(&self, verdict: Verdict) -> u64 {
         self.reports[verdict as usize]
     }

@@ -18,13 +18,11 @@ pub struct LeaseKey([u8; 32]);
 
 impl LeaseKey {
     /// The key with these bytes, which nobody else may know.
-    #[must_use]
     pub const fn new(bytes: [u8; 32]) -> LeaseKey {
         LeaseKey(bytes)
     }
 
     /// Signs a lease to this owner. What its token says of the range and of its kind holds for the whole lease.
-    #[must_use]
     pub fn sign(&self, lease: &Holding, owner: &str) -> LeaseToken {
         LeaseToken { mac: self.mac(lease, owner), ..lease.token }
     }

@@ -9,7 +9,6 @@ use board::{most_per_task, symmetry};
 use farm::{Fact, Known, Plan, Problem, Question, Slice};
 
 /// The known facts about a slice of a plan, without the memory that it takes.
-#[must_use]
 pub fn of(plan: &Plan, slice: Slice) -> Known {
     Known {
         most_per_task: most_per_task(plan.problem, plan.method).unwrap_or(u128::MAX),
@@ -20,7 +19,6 @@ pub fn of(plan: &Plan, slice: Slice) -> Known {
 }
 
 /// The question about a problem that the sum over a plan answers.
-#[must_use]
 pub fn question(problem: Problem) -> Question {
     let n = problem.n();
     if !problem.counts_orbits() {
@@ -40,7 +38,6 @@ pub fn question(problem: Problem) -> Question {
 
 /// Everything that is known about the number of placements of a problem, before symmetry is
 /// applied.
-#[must_use]
 pub fn facts(problem: Problem) -> Vec<Fact> {
     let n = problem.n();
     let published = |known: Option<vectors::Known>| {

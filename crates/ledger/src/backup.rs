@@ -86,10 +86,6 @@ impl Draft {
     }
 
     /// The file, to be written to.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn open(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(&self.file.0)
     }

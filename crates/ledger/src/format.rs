@@ -36,10 +36,6 @@ const ATTEMPTS: i32 = 1_200;
 
 /// Opens the file `path`, which may come from a stranger, and which has to be there, to read it. It
 /// waits for programs that have locked the file.
-///
-/// # Errors
-///
-/// SQLite's.
 pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     distrust(&db)?;
@@ -75,11 +71,7 @@ pub(super) fn create(db: &Connection) -> Result<()> {
     Ok(db.pragma_update(None, "user_version", FORMAT)?)
 }
 
-/// Refuses databases that are not ledgers of this format.
-///
-/// # Errors
-///
-/// [`LedgerFault::Content`] if it is another kind of database, [`LedgerFault::Version`] if it has another format.
+/// Refuses other kinds of databases ([`LedgerFault::Content`]) and other formats ([`LedgerFault::Version`]).
 pub(super) fn check(db: &Connection) -> Result<()> {
     let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if number("application_id")? != APPLICATION_ID {

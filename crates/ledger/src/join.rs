@@ -40,17 +40,13 @@ pub struct Joined {
     pub missing: IntervalSet,
 }
 
-/// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
+/// Joins the ledgers in `parts`, at least one, into a new ledger `into`. If `into` exists already, it is the first part
 /// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes.
 ///
 /// # Errors
 ///
 /// [`LedgerError`], if a ledger cannot be read or written, holds another plan than the first one, or
 /// has ranges that wait for another machine.
-///
-/// # Panics
-///
-/// Panics if there is no ledger to join.
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerError> {
     // Before the lock, of which a file is left.
     place::check_name(into).map_err(|fault| fault.at(Some(into)))?;

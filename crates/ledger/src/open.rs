@@ -32,7 +32,7 @@ pub struct CheckedLedger {
     is_new: bool,
 }
 
-/// An open ledger. Only this process holds it.
+/// An open ledger. Only this process holds it. All fails with a [`LedgerFault`] if it cannot be read or written.
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) db: Connection,
@@ -106,10 +106,6 @@ impl CheckedLedger {
     }
 
     /// Makes the ledger ready for writing, and records this epoch in it: all or nothing of that.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if it cannot be written.
     pub fn begin(self) -> Result<Ledger> {
         let CheckedLedger { mut ledger, is_new } = self;
         ledger.db.busy_handler(Some(format::wait_for_others))?;
@@ -175,19 +171,11 @@ impl Ledger {
     }
 
     /// The files in its folder of keys with which it was served.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if they cannot be read.
     pub fn keys(&self) -> Result<Vec<String>> {
         SqlStore(&self.db).keys()
     }
 
     /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if it cannot be written.
     pub fn note_keys(&self, names: &[&str]) -> Result<()> {
         self.in_one_go(|| {
             for name in names {
@@ -203,10 +191,6 @@ impl Ledger {
     }
 
     /// Adds a credential, before a writer has the ledger.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if it cannot be written.
     pub fn add_credential(&self, credential: &Credential) -> Result<()> {
         self.in_one_go(|| credentials::write(&self.db, credential))
     }
@@ -287,11 +271,7 @@ fn record_epoch(db: &Connection) -> Result<u32> {
     )?)
 }
 
-/// The size of the ledger at `path`, with what SQLite keeps beside it.
-///
-/// # Errors
-///
-/// The system's, if there is no such file.
+/// The size of the ledger at `path`, which has to be there, with what SQLite keeps beside it.
 pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
     let journal = std::fs::metadata(place::log(path)).map_or(0, |file| file.len());
     Ok(std::fs::metadata(path)?.len() + journal)
@@ -302,11 +282,7 @@ fn one_name(path: &Path) -> std::io::Result<PathBuf> {
     if path.exists() {
         return path.canonicalize();
     }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default()))
+    Ok(place::folder_of(path).canonicalize()?.join(path.file_name().unwrap_or_default()))
 }
 
 impl LedgerLock {

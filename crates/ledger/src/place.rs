@@ -36,11 +36,7 @@ impl Place {
         &self.name
     }
 
-    /// Whether the name still means the file that was opened.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault::Gone`], if not.
+    /// [`LedgerFault::Gone`] if the name does not mean the file any more that was opened.
     pub(crate) fn look(&self) -> Result<()> {
         match std::fs::metadata(&self.name) {
             Ok(file) if identity(&file) == self.identity => Ok(()),
@@ -57,11 +53,7 @@ impl Place {
 const LONGEST_NAME: usize = 255;
 
 /// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, what SQLite would take for a
-/// database in memory or a URI, and a file in a folder that does not exist.
-///
-/// # Errors
-///
-/// [`LedgerFault::File`].
+/// database in memory or a URI, and a file in a folder that does not exist. The refusal is a [`LedgerFault::File`].
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
@@ -90,10 +82,6 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
 
 /// Warns of a ledger that names its log and lacks it, before SQLite opens it: it may be a copy that was made while the ledger
 /// was in use. It is also what another program leaves that has moved the log into the file, and what Litestream restores.
-///
-/// # Errors
-///
-/// The system's, if the file cannot be read.
 pub(crate) fn warn_of_missing_log(path: &Path) -> std::io::Result<()> {
     let mut header = [0; 20];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
@@ -135,12 +123,16 @@ pub(crate) fn is_named(file: &File, name: &Path) -> bool {
     named.is_ok_and(|named| identity_of(file).is_ok_and(|open| open == named))
 }
 
+/// The folder in which a file is.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
 /// Waits until the names in the folder of `path` are on disk.
 pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
     // Other systems cannot open a folder.
     if cfg!(unix) {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        File::open(folder_of(path))?.sync_all()?;
     }
     Ok(())
 }

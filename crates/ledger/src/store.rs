@@ -73,7 +73,6 @@ impl SqlStore<'_> {
         self.change(query, (check as i64, job.0, range.start(), range.end()))
     }
 
-    /// Adds a change of trust.
     pub(super) fn note_trust(&self, change: &TrustChange) -> Result<()> {
         let TrustChange { party, trusted, proof, reason, at_ms } = change;
         self.change(

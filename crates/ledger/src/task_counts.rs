@@ -6,10 +6,7 @@ use farm::{Range, TaskCounts};
 
 use super::Result;
 
-/// Bytes of one count, the lowest first.
-const EACH: usize = 8;
-
-/// The value of the column.
+/// The value of the column: eight bytes for each count, the lowest first.
 pub(super) fn bytes(counts: &TaskCounts) -> Option<Vec<u8>> {
     let bytes = || counts.as_slice().iter().flat_map(|count| count.to_le_bytes()).collect();
     (!counts.are_omitted()).then(bytes)
@@ -24,7 +21,7 @@ pub(super) fn read(
     let Some(bytes) = columns.get_ref(at)?.as_blob_or_null().map_err(rusqlite::Error::from)? else {
         return Ok(Some(TaskCounts::default()));
     };
-    let (counts, rest) = bytes.as_chunks::<EACH>();
+    let (counts, rest) = bytes.as_chunks::<8>();
     let counts: Vec<u64> = counts.iter().map(|&count| u64::from_le_bytes(count)).collect();
     let are_all = rest.is_empty() && counts.len() as u64 == range.len();
     Ok(are_all.then(|| TaskCounts::new(&counts)))

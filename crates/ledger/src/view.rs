@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::store::SqlStore;
 use super::{Result, format};
 
-/// A ledger that is only read.
+/// A ledger that is only read. All fails with a [`LedgerFault`](crate::LedgerFault) if it cannot be read.
 #[derive(Debug)]
 pub struct LedgerView {
     pub(super) db: Connection,
@@ -23,29 +23,17 @@ impl LedgerView {
     pub const INCIDENTS: u32 = 50;
 
     /// The ledger in `path`, which has to be there.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn open(path: &Path) -> Result<LedgerView> {
         Ok(LedgerView { db: format::reader(path)? })
     }
 
     /// The files in the folder of keys beside it with which it was served.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn keys(&self) -> Result<Vec<String>> {
         SqlStore(&self.db).keys()
     }
 
     /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off: with the range, the name
     /// of the worker that counted it, and whether two parties counted it alike.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn ranges(
         &self,
         job: JobId,
@@ -67,10 +55,6 @@ impl LedgerView {
     }
 
     /// What happened to a job, the latest first.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
         let incidents =
             SqlStore(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
@@ -83,10 +67,6 @@ impl LedgerView {
     }
 
     /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`](crate::LedgerFault), if it cannot be read.
     pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>> {
         let (key, names): (_, [Option<&str>; 3]) = match of {
             CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),

@@ -38,7 +38,6 @@ pub struct ForcedCount {
 }
 
 /// Counts the placements of `n` queens, N from 0 to 32.
-#[must_use]
 pub fn count(n: u32, looking: Looking) -> ForcedCount {
     let (mut columns, all) = ([0; 32], full_mask(n));
     columns[..n as usize].fill(all);

@@ -37,13 +37,11 @@ pub const HEAD: &str =
 
 impl Line {
     /// Whether the program or the machine is wrong.
-    #[must_use]
     pub fn is_fault(&self) -> bool {
         self.verdict == Verdict::Differs && self.figure.within.is_none()
     }
 
     /// A line of the table, followed by a line with the reason if there is one.
-    #[must_use]
     pub fn row(&self) -> String {
         let Line { figure, ours, verdict } = self;
         let says = said(figure);
@@ -55,7 +53,6 @@ impl Line {
     }
 
     /// A JSON object. Values are strings, because some are placements and some exceed 2^53.
-    #[must_use]
     pub fn json(&self) -> Value {
         let Line { figure, ours, verdict } = self;
         let Source { author, year, place, .. } = figure.source();
@@ -87,13 +84,11 @@ fn said(figure: &Figure) -> String {
 }
 
 /// The part of a figure's name before the slash.
-#[must_use]
 pub fn subject(figure: &Figure) -> &str {
     figure.name.split('/').next().unwrap_or_default()
 }
 
 /// The number of figures with each verdict.
-#[must_use]
 pub fn summary(lines: &[Line]) -> String {
     let having = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count();
     let explained = having(|line| line.verdict == Verdict::Explained);
@@ -141,11 +136,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// A figure with its value here.
-    ///
-    /// # Errors
-    ///
-    /// The command fails, or does not print such a value.
+    /// A figure with its value here. It fails if the command does, or does not print such a value.
     pub fn line(&mut self, figure: &'static Figure) -> anyhow::Result<Line> {
         let command = figure.run.as_str();
         if !self.by_command.contains_key(command) {

@@ -21,7 +21,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Whether they may change this job.
     pub(crate) fn may_change(&self, job: &JobView) -> bool {
         let Origin { owner, .. } = &job.spec.origin;
         self.decides || self.submits && *owner == self.owner

@@ -163,7 +163,6 @@ pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
 }
 
-/// The buttons for a job in its state.
 fn buttons(job: &JobView) -> Markup {
     let button = |action: &str, text: &str| {
         html! {

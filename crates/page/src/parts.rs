@@ -70,7 +70,6 @@ pub(crate) fn share(part: f64, all: f64) -> Markup {
     html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }
 }
 
-/// A bar of which `part` of `whole` is filled.
 pub(crate) fn bar(part: f64, whole: f64) -> Markup {
     let percent = if whole > 0.0 { (100.0 * part / whole).clamp(0.0, 100.0) } else { 0.0 };
     html! {

@@ -55,7 +55,6 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-/// A number of hours.
 pub(crate) fn hours(hours: f64) -> String {
     format!("{hours:.2}")
 }

@@ -12,7 +12,6 @@ use crate::parts::{Page, Part, share, stats};
 use crate::snapshot::Snapshot;
 use crate::text::{grouped, plural, rate, time};
 
-/// Workers on one page.
 const ON_A_PAGE: usize = 100;
 /// A worker that holds work and has reported nothing for so long is silent. Leases last ten seconds.
 const SILENT: Duration = Duration::from_secs(60);

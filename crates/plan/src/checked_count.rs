@@ -51,7 +51,6 @@ impl CheckedCount {
     }
 
     /// What is compared with other counts of the range.
-    #[must_use]
     pub fn result(self) -> CountResult {
         CountResult { count: self.count.into(), digest: self.digest }
     }
@@ -68,7 +67,6 @@ pub struct Digest(pub u128);
 
 impl Digest {
     /// The digest of one task.
-    #[must_use]
     pub fn of(plan: Fingerprint, ordinal: u64, count: u64) -> Digest {
         let mut text = [0; 48];
         text[..32].copy_from_slice(&plan.0);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
@@ -13,30 +13,23 @@ macro_rules! id {
                 self.0.fmt(f)
             }
         }
-    };
+    )*};
 }
 
 id! {
     /// A submitted plan. Counts from 1 within a ledger and is never used again.
     JobId
-}
-id! {
     /// One connection of one worker. Never used again while the coordinator lives.
     SessionId
-}
-id! {
     /// One leasing of one range: (coordinator's epoch << 40) + a counter, so it rises with every
     /// leasing, across restarts too. A late result has another number than a current one.
     LeaseId
-}
-id! {
     /// A client's question that waits for its answer.
     RequestId
 }
 
 impl LeaseId {
     /// The epoch in which it was leased: how often its ledger had been opened.
-    #[must_use]
     pub fn epoch(self) -> u64 {
         self.0 >> 40
     }

@@ -28,19 +28,16 @@ impl KernelName {
     ];
 
     /// The kernel of this name; `None` if this version of the program has no such kernel.
-    #[must_use]
     pub fn new(name: &str) -> Option<KernelName> {
         KernelName::ALL.into_iter().find(|kernel| kernel.0 == name)
     }
 
     /// Whether a graphics processor counted.
-    #[must_use]
     pub fn is_of_device(self) -> bool {
         self.0 == "gpu"
     }
 
     /// The name; empty if several kernels counted.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         self.0
     }

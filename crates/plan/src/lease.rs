@@ -57,13 +57,11 @@ impl LeaseToken {
     pub const LEN: usize = 33;
 
     /// Whether it is that of a recount.
-    #[must_use]
     pub fn is_recount(&self) -> bool {
         self.kind == LeaseKind::Recount
     }
 
     /// The token as it is sent: start, end, kind and mac, numbers lowest byte first.
-    #[must_use]
     pub fn to_bytes(&self) -> [u8; LeaseToken::LEN] {
         let mut bytes = [0; LeaseToken::LEN];
         bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
@@ -74,7 +72,6 @@ impl LeaseToken {
     }
 
     /// The token that was sent as these bytes, if it was one.
-    #[must_use]
     pub fn from_bytes(bytes: [u8; LeaseToken::LEN]) -> Option<LeaseToken> {
         let number = |at: usize| {
             u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))

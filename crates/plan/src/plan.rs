@@ -35,7 +35,6 @@ impl Plan {
 
     /// Whether the count of each task is reported beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the
     /// other methods are many and short.
-    #[must_use]
     pub fn reports_tasks(&self) -> bool {
         self.method == Method::Halves
     }

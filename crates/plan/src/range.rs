@@ -15,6 +15,12 @@ impl Range {
         (start < end).then_some(Range { start, end })
     }
 
+    /// Where part number `part`, from 0 on, of `of` equal parts of `tasks` ordinals begins.
+    pub fn bound(tasks: u64, part: u64, of: u64) -> u64 {
+        let bound = u128::from(tasks) * u128::from(part) / u128::from(of);
+        u64::try_from(bound).expect("there is no part past the last")
+    }
+
     /// The first ordinal.
     pub fn start(self) -> u64 {
         self.start
@@ -42,10 +48,7 @@ impl Range {
         Range { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The first `tasks` of them, or all if there are no more.
-    ///
-    /// # Panics
-    /// If `tasks` is 0.
+    /// The first `tasks` of them, at least 1, or all if there are no more.
     pub fn first(self, tasks: u64) -> Range {
         assert!(tasks > 0, "a range is never empty");
         Range { start: self.start, end: self.start + tasks.min(self.len()) }

@@ -29,7 +29,6 @@ pub struct Report {
 
 impl Report {
     /// The report that this kernel counted so much in a part of a lease.
-    #[must_use]
     pub fn new(
         lease: &Lease,
         range: Range,

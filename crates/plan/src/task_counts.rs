@@ -18,19 +18,16 @@ impl TaskCounts {
     pub const MOST: usize = 4096;
 
     /// These counts.
-    #[must_use]
     pub fn new(counts: &[u64]) -> TaskCounts {
         TaskCounts(counts.into())
     }
 
     /// Whether only the sum is reported.
-    #[must_use]
     pub fn are_omitted(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The counts.
-    #[must_use]
     pub fn as_slice(&self) -> &[u64] {
         &self.0
     }

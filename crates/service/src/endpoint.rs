@@ -41,7 +41,6 @@ pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 impl Endpoint {
     /// The coordinator that serves plain text at `url`, which may lack its `http://` and then its port. `token_file` is
     /// the file with the secret that it wants.
-    #[must_use]
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
         let name = if url.contains("://") {
             url.into()
@@ -58,7 +57,6 @@ impl Endpoint {
     }
 
     /// The coordinator that the join string in the file `path` names. The file is read for every connection.
-    #[must_use]
     pub fn join_file(path: PathBuf) -> Endpoint {
         let name = format!("the address in {}", path.display());
         Endpoint { name, place: Place::File(path) }
@@ -136,7 +134,6 @@ impl Endpoint {
 pub const PORT: u16 = 7410;
 
 /// The address, with this port if it has none. An IPv6 address gets the brackets that it needs before a port.
-#[must_use]
 pub fn with_port(address: &str, port: u16) -> String {
     if address.parse::<Ipv6Addr>().is_ok() {
         return format!("[{address}]:{port}");

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use ledger::folder_of;
 use tempfile::NamedTempFile;
 
 use crate::ServiceError;
@@ -24,13 +25,11 @@ impl KeyFolder {
     pub const OWN_TOKEN: &str = "token";
 
     /// The folder for the ledger at `ledger`. It is made when the first secret is.
-    #[must_use]
     pub fn beside(ledger: &Path) -> KeyFolder {
         KeyFolder(ledger::with_suffix(ledger, "-keys"))
     }
 
     /// The path of the secret `name`.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -106,11 +105,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
 }
 
 /// Writes `contents` to the file at `path`, all of it or nothing, like a secret, but anybody may read it: a new file has the
-/// mode of any new file, and one that was there keeps its own.
-///
-/// # Errors
-///
-/// The system's, which names no file.
+/// mode of any new file, and one that was there keeps its own. The error names no file.
 pub fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_pipe_or_device(path) {
         return fs::write(path, contents);
@@ -136,7 +131,7 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
     if !is_secret {
         os::let_others_read(&mut builder);
     }
-    let file = builder.prefix(".queens-").tempfile_in(os::folder_of(&place));
+    let file = builder.prefix(".queens-").tempfile_in(folder_of(&place));
     // The text of the error would name the temporary file.
     let mut file = file.map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its folder is not there"),
@@ -161,7 +156,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut place = path.to_path_buf();
     for _ in 0..MOST {
         match fs::read_link(&place) {
-            Ok(named) => place = os::folder_of(&place).join(named),
+            Ok(named) => place = folder_of(&place).join(named),
             Err(_) => return Ok(place),
         }
     }

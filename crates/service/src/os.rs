@@ -8,7 +8,6 @@ use farm::Principal;
 
 /// The machine that this process runs on, by the number that Linux draws at each start: containers of one host have
 /// different names, but this in common. [`Principal::UNKNOWN`] where there is no such number.
-#[must_use]
 pub fn machine() -> String {
     let drawn = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = drawn.chars().filter(char::is_ascii_hexdigit).take(12).collect();
@@ -16,11 +15,6 @@ pub fn machine() -> String {
         12 => format!("{}{digits}", Principal::BOOT),
         _ => Principal::UNKNOWN.into(),
     }
-}
-
-/// The folder in which a file is.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
 /// The bytes that this process may still write to the file system of a folder.

@@ -76,19 +76,16 @@ impl Authority {
     }
 
     /// The hash by which workers and clients know this authority.
-    #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.certificate)
     }
 
     /// Its certificate as PEM, for programs that know authorities by their certificates. It is no secret.
-    #[must_use]
     pub fn certificate_pem(&self) -> String {
         pem("CERTIFICATE", &self.certificate)
     }
 
     /// The server's end of handshakes, which shows the certificate.
-    #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.config.clone())
     }
@@ -123,7 +120,6 @@ pub struct Pin([u8; SHA256_OUTPUT_LEN]);
 
 impl Pin {
     /// The hash of a certificate.
-    #[must_use]
     pub fn of(certificate_der: &[u8]) -> Pin {
         let hash = digest(&SHA256, certificate_der);
         Pin(hash.as_ref().try_into().expect("SHA-256 has 32 bytes"))

@@ -36,26 +36,22 @@ impl Token {
     }
 
     /// The token with this secret, which has at least 16 printable characters.
-    #[must_use]
     pub fn new(secret: &str) -> Option<Token> {
         let is_token = secret.len() >= 16 && secret.chars().all(|c| c.is_ascii_graphic());
         is_token.then(|| Token(secret.into()))
     }
 
     /// A new token.
-    #[must_use]
     pub fn random() -> Token {
         Token(blake3::Hash::from_bytes(rand::random()).to_hex().to_string())
     }
 
     /// BLAKE3 of the token, by which a coordinator knows it.
-    #[must_use]
     pub fn hash(&self) -> blake3::Hash {
         blake3::hash(self.0.as_bytes())
     }
 
     /// The token itself.
-    #[must_use]
     pub fn secret(&self) -> &str {
         &self.0
     }

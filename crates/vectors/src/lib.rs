@@ -69,10 +69,7 @@ macro_rules! sequences {
     ($($(#[$about:meta])* $sequence:ident, $known:ident;)*) => {$(
         $(#[$about])*
         ///
-        /// # Panics
-        ///
         /// Panics if no count is known for `n`.
-        #[must_use]
         pub fn $sequence(n: u32) -> u128 {
             COUNTS.$sequence.at(n)
         }
@@ -80,7 +77,6 @@ macro_rules! sequences {
         $(#[$about])*
         ///
         /// `None`, if no count is known for `n`.
-        #[must_use]
         pub fn $known(n: u32) -> Option<Known> {
             COUNTS.$sequence.known(n)
         }
@@ -104,14 +100,12 @@ sequences! {
 
 /// The number of orbits, under the symmetries of the square, of the ways to fill the two outer
 /// rings of a board of size `n` (16 to 27).
-#[must_use]
 pub fn ring_two_tasks(n: u32) -> u64 {
     COUNTS.ring_two_tasks.at(n) as u64
 }
 
 /// The number of ways to place queens in the first `rows` rows of a board of size `n`, without
 /// removing symmetry. `None` if no closed form is known.
-#[must_use]
 pub fn prefixes(n: u32, rows: u32) -> Option<u128> {
     let known = COUNTS.prefixes.iter().find(|it| it.rows == rows && it.from_n <= n)?;
     let terms = known.polynomial.iter();

@@ -22,22 +22,16 @@ pub const MAX_TEXT: usize = 128;
 /// Whether `text` may be the name of a worker, its build or its backend. It has at most
 /// [`MAX_TEXT`] visible ASCII characters and no spaces, and may be empty. Such a text is safe in
 /// logs, terminals and tables.
-#[must_use]
 pub fn is_text(text: &str) -> bool {
     text.len() <= MAX_TEXT && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The rule of [`name`], as a sentence without its end.
-#[must_use]
 pub fn rule_of_names() -> String {
     format!("a name has 1 to {MAX_TEXT} visible ASCII characters and no space")
 }
 
-/// Checks the name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty.
-///
-/// # Errors
-///
-/// [`WireError::Malformed`] with the name of the field.
+/// Checks the name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty. The error names the `field`.
 pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
     if text.is_empty() || !is_text(&text) {
         return Err(WireError::text(field));

@@ -183,11 +183,8 @@ fn recount(v1::Recount { unlike, by_search }: v1::Recount) -> Result<Recount, Wi
 }
 
 impl v1::AuditPolicy {
-    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it names one.
-    ///
-    /// # Errors
-    ///
-    /// The share is more than 1, or the scope is unknown.
+    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it names one. It fails if the share
+    /// is more than 1, or the scope is unknown.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
         let v1::AuditPolicy { share_ppm, by_search, across } = self;
         if share_ppm > AuditPolicy::ALL {
@@ -202,11 +199,8 @@ impl v1::AuditPolicy {
 }
 
 impl v1::Change {
-    /// The request to the farm. The seed and the `usual` scope are for an audit.
-    ///
-    /// # Errors
-    ///
-    /// [`WireError`] if there is no change, or if a field of an audit is out of bounds.
+    /// The request to the farm. The seed and the `usual` scope are for an audit. It fails if there is no change, or if a field
+    /// of an audit is out of bounds.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
@@ -401,11 +395,7 @@ impl TryFrom<v1::Job> for JobView {
     }
 }
 
-/// The name of a job, if it has one.
-///
-/// # Errors
-///
-/// [`WireError::Malformed`] if the text cannot be a name.
+/// The name of a job, if it has one, and if the text can be a name.
 pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
     key.map(|key| name("key", key)).transpose()
 }

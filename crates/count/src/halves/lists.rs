@@ -175,12 +175,8 @@ impl Lists {
 
     /// Lists the half-boards that are `wanted`, as far as there is room, beginning with the choice
     /// `from` of columns for the upper quarter. Returns the first choice with half-boards that are
-    /// not listed, if there is one.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is too little room for a chunk and the choices of columns that are paired at
-    /// a time.
+    /// not listed, if there is one. Panics if there is too little room for a chunk and the choices of columns that are
+    /// paired at a time.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,

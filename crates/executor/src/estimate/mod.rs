@@ -84,10 +84,6 @@ pub struct Estimated {
 impl Effort {
     /// Counts a sample of the plan whose tasks `index` enumerates, and takes no longer than it says. Returns `None` if
     /// the time is over before there is anything to say: a single task may take days.
-    ///
-    /// # Errors
-    ///
-    /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
         let index = Arc::new(index);

@@ -99,10 +99,8 @@ fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
 impl Farm {
     /// Takes in one event and returns what is to be done about it, in order.
     ///
-    /// `now` may stand still; if it goes back, it is taken to stand still.
-    ///
-    /// # Panics
-    /// If an invariant is broken: going on could falsify a count.
+    /// `now` may stand still; if it goes back, it is taken to stand still. Panics if an invariant is broken: going on could
+    /// falsify a count.
     pub fn step(&mut self, now: Millis, event: Event) -> Vec<Effect> {
         self.now = self.now.max(now);
         match event {

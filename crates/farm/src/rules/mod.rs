@@ -46,11 +46,8 @@ const MOST_COMPARED: usize = 64;
 /// The author of a change that follows from what was counted.
 const NOBODY: &str = "";
 
-/// Does what a command asks for. Nothing of it may stay in the store if it fails.
-///
-/// # Errors
-///
-/// A [`Contradiction`] if the command and the rows do not fit together, or what the store says.
+/// Does what a command asks for. Nothing of it may stay in the store if it fails: if the store does, or with a
+/// [`Contradiction`] if the command and the rows do not fit together.
 pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, LedgerAnswer> {
     match command {
         LedgerCommand::CreateJob { job, spec, audit } => {
@@ -120,11 +117,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range, with the counts of its single tasks if they are reported.
-///
-/// # Errors
-///
-/// A [`Contradiction`] if it overlaps another one.
+/// Adds an accepted range, with the counts of its single tasks if they are reported. A [`Contradiction`] if it overlaps
+/// another one.
 pub fn accept<S: Store>(
     store: &mut S,
     job: JobId,
@@ -238,11 +232,8 @@ fn check_complete<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) 
     Ok(())
 }
 
-/// Walks the accepted ranges of a job and returns the sum of their counts.
-///
-/// # Errors
-///
-/// A [`Contradiction`] if rows overlap, or if the sum passes 128 bits.
+/// Walks the accepted ranges of a job and returns the sum of their counts. A [`Contradiction`] if rows overlap, or if the sum
+/// passes 128 bits.
 pub fn for_each_row<S: Store>(
     store: &mut S,
     job: JobId,

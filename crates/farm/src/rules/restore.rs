@@ -8,11 +8,7 @@ use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
 use crate::{Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob, Spent, Vote};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
-/// number of the last job are the opener's to set.
-///
-/// # Errors
-///
-/// A [`Contradiction`] if rows, totals and states do not fit together.
+/// number of the last job are the opener's to set. A [`Contradiction`] if rows, totals and states do not fit together.
 pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
     let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
     for (owner, taken) in all.values() {

@@ -8,7 +8,6 @@
 use super::Searched;
 
 /// Counts the placements of `n` queens for any N. N = 13 takes half a second.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;
     let mut searched = Searched::default();

@@ -6,7 +6,6 @@
 use super::Searched;
 
 /// Counts the placements of `n` queens for any N. N = 13 takes a second.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let mut searched = Searched::default();
     place(n, &mut Vec::new(), &mut searched);

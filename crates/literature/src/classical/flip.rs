@@ -20,7 +20,6 @@ type LastRow = [(u32, u64); 2];
 ///
 /// A placement and its image have different columns in the first row, unless N = 1. So it is enough
 /// to count placements whose last queen is to the right of the first one.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let all = full_mask(n);
     search(n, 0..n, |column| {
@@ -37,7 +36,6 @@ pub fn count(n: u32) -> Searched {
 /// placement has one image in which a is the nearest to the left edge of the four columns a, b and
 /// their mirror images: a is in the left half, and b is between a and N - 1 - a. At b = N - 1 - a
 /// both axes have the same effect on (a, b), which then has two images instead of four.
-#[must_use]
 pub fn count_with_mirror(n: u32) -> Searched {
     search(n, 0..n / 2, |column| {
         let (queen, image): (u32, u32) = (1 << column, 1 << (n - 1 - column));

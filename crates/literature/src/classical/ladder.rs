@@ -13,12 +13,7 @@
 use super::Searched;
 
 /// Counts the placements of `n` queens among all choices of N squares. N = 7 takes a second, N = 8
-/// a minute.
-///
-/// # Panics
-///
-/// Panics if the number of squares exceeds 2^32.
-#[must_use]
+/// a minute. Panics if the number of squares exceeds 2^32.
 pub fn combinations(n: u32) -> Searched {
     let squares = n.checked_mul(n).expect("a board this large could not be looked at");
     let mut searched = Searched::default();
@@ -36,7 +31,6 @@ pub fn combinations(n: u32) -> Searched {
 
 /// Counts the placements of `n` queens among all boards with a queen in each row. N = 8 takes a
 /// tenth of a second, N = 9 some seconds.
-#[must_use]
 pub fn rooks(n: u32) -> Searched {
     let mut searched = Searched::default();
     let mut columns = vec![0; n as usize];
@@ -51,7 +45,6 @@ pub fn rooks(n: u32) -> Searched {
 
 /// Counts the placements of `n` queens among all permutations of the columns. N = 10 takes a tenth
 /// of a second, N = 12 ten seconds.
-#[must_use]
 pub fn permutations(n: u32) -> Searched {
     let mut searched = Searched::default();
     let mut columns: Vec<u32> = (0..n).collect();

@@ -10,7 +10,6 @@ use super::Searched;
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
 /// Only free squares are tried, so each try is a node.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let mut nodes = 0;
     let total = place(full_mask(n), 0, 0, 0, &mut nodes);

@@ -13,7 +13,6 @@ use super::{Searched, masks};
 /// placements whose first queen is in the left half. If the first queen is in the middle of an odd
 /// board, the second queen cannot be there, and it is enough to count placements whose second queen
 /// is in the left half.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let all = full_mask(n);
     if n <= 1 {

@@ -10,7 +10,6 @@ use super::Searched;
 use super::arrays::Taken;
 
 /// Counts the placements of `n` queens for any N. N = 14 takes two seconds.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;
     let mut searched = Searched::default();

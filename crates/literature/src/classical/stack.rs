@@ -6,7 +6,6 @@ use super::Searched;
 use super::arrays::Taken;
 
 /// Counts the placements of `n` queens for any N. N = 13 takes half a second.
-#[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;
     let mut taken = Taken::none(n);

@@ -87,7 +87,6 @@ pub struct Found {
 
 impl Found {
     /// Number of partial placements for each placement, if both are known and there is one.
-    #[must_use]
     pub fn nodes_per_solution(&self) -> Option<f64> {
         self.nodes.filter(|_| self.total > 0).map(|nodes| nodes as f64 / self.total as f64)
     }

@@ -50,16 +50,11 @@ pub struct Contest<'a> {
 impl Contest<'_> {
     /// A contest in which an algorithm is left out for larger boards once it takes longer than
     /// `seconds`. Each may use `memory` bytes. With `all`, boards of any size are counted.
-    #[must_use]
     pub fn new(algorithms: &[Algorithm], seconds: f64, all: bool, memory: u64) -> Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
 
     /// Counts a board with each algorithm in turn. Boards must come in ascending order.
-    ///
-    /// # Errors
-    ///
-    /// An algorithm fails.
     pub fn board(&mut self, n: u32) -> anyhow::Result<Vec<Line>> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
@@ -107,11 +102,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Meas
     }
 }
 
-/// The total that all algorithms found that counted a board. `None` if none did.
-///
-/// # Errors
-///
-/// [`Disagreement`] if two of them find different totals.
+/// The total that all algorithms found that counted a board, or that two of them differ. `None` if none did.
 pub fn agreed(lines: &[Line]) -> Result<Option<u128>, Disagreement> {
     let mut totals = lines.iter().filter_map(|line| {
         line.outcome.ok().map(|measured| (line.n, line.algorithm, measured.found.total))

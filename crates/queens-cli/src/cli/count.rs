@@ -98,7 +98,6 @@ pub(super) struct CountArgs {
     stats: bool,
 }
 
-/// The result of a count.
 pub(super) struct Counted {
     /// The JSON object, besides what the other fields say.
     pub(super) object: Value,
@@ -110,7 +109,6 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Prints it, and returns what it took.
     fn print(self, args: &CountArgs, n: u32) -> Result<Took, Failure> {
         let Counted { object, total, table, threads, took } = self;
         if args.stats {

@@ -108,7 +108,8 @@ enum Command {
     #[command(flatten)]
     Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
-    Token(token::TokenArgs),
+    #[command(subcommand)]
+    Token(token::TokenCommand),
     /// List a coordinator's workers, and those that it distrusts
     Workers(client::ClientArgs),
     /// List the owners of jobs, with hours, weights and limits, or change these
@@ -183,7 +184,7 @@ impl Command {
             Command::Backup(args) => on_one_thread(backup::backup(args)),
             Command::Scrub(args) => scrub::scrub(&args),
             Command::Change(command) => on_one_thread(command.run()),
-            Command::Token(args) => on_one_thread(token::run(args)),
+            Command::Token(command) => on_one_thread(token::run(command)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
             Command::Owners(args) => on_one_thread(owners::owners(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),

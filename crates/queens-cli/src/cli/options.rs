@@ -72,7 +72,6 @@ impl MethodArgs {
         self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
     }
 
-    /// The choice of a method, if one was made.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         let MethodArgs { method, rows, width, no_mirror } = *self;
         let method = match method {

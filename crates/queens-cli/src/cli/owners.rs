@@ -77,7 +77,6 @@ struct Shared {
     leased_share: Option<f64>,
 }
 
-/// The weight and the limit of an owner.
 fn granted(v1::Owner { owner, weight, limit_us, .. }: &v1::Owner) -> String {
     let limit = limit_us.map(|us| format!("a limit of {} hours", hours(us)));
     let limit = limit.as_deref().unwrap_or("no limit of hours");

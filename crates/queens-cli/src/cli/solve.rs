@@ -92,7 +92,6 @@ pub(super) struct SolveArgs {
     format: FormatArgs,
 }
 
-/// A rule that constructs a placement.
 type Rule = fn(u32) -> Result<Construction, ConstructError>;
 const RULES: [(&str, Rule, &str); 2] = [
     ("pauls", Construction::new, "Two staircases of knight's moves, by E. Pauls (1874)"),

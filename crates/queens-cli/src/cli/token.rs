@@ -13,14 +13,8 @@ use crate::progress::clock;
 use crate::table::{Column, Table};
 use crate::{output, stderr};
 
-#[derive(Debug, Args)]
-pub(super) struct TokenArgs {
-    #[command(subcommand)]
-    command: TokenCommand,
-}
-
 #[derive(Debug, Subcommand)]
-enum TokenCommand {
+pub(super) enum TokenCommand {
     /// Make a credential, and print its join string, or its secret where the coordinator serves no TLS
     Create(CreateArgs),
     /// List all credentials
@@ -30,7 +24,7 @@ enum TokenCommand {
 }
 
 #[derive(Debug, Args)]
-struct CreateArgs {
+pub(super) struct CreateArgs {
     /// worker, viewer, submitter or admin
     ///
     /// A worker counts, a viewer sees jobs, a submitter submits and changes them, an admin does
@@ -56,7 +50,7 @@ struct CreateArgs {
 }
 
 #[derive(Debug, Args)]
-struct RevokeArgs {
+pub(super) struct RevokeArgs {
     /// The credential's number; 0 is the coordinator's own token, which it replaces by a new one
     id: u64,
     #[command(flatten)]
@@ -68,8 +62,8 @@ fn role(text: &str) -> anyhow::Result<Role> {
     role.ok_or_else(|| anyhow::anyhow!("a role is worker, viewer, submitter or admin"))
 }
 
-pub(super) async fn run(args: TokenArgs) -> Result<(), Failure> {
-    match args.command {
+pub(super) async fn run(command: TokenCommand) -> Result<(), Failure> {
+    match command {
         TokenCommand::Create(args) => create(args).await,
         TokenCommand::List(args) => list(args).await,
         TokenCommand::Revoke(args) => revoke(args).await,

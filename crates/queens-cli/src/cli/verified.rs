@@ -229,7 +229,6 @@ impl Verified<'_> {
         format!("{:.2}%", if total == 0 { 0.0 } else { 100.0 * count as f64 / total as f64 })
     }
 
-    /// The machines that have counted.
     fn machines(&self) -> BTreeSet<&Principal> {
         self.checked.content.authors.iter().map(|author| &author.provenance.principal).collect()
     }

@@ -108,7 +108,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let name = name.unwrap_or_else(|| format!("{}-{:04x}", executor::host_name(), instance >> 48));
     let machine = args.machine.unwrap_or_else(machine);
     tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
-        backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
+        %backend, coordinator = endpoint.url(), "worker starts");
     let config = AgentConfig {
         hello: Hello {
             worker: name,

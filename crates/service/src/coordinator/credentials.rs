@@ -98,7 +98,6 @@ pub(super) fn new_credential<'a>(
 
 impl Credentials {
     /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody who can connect is an admin.
-    #[must_use]
     pub fn new(own: Option<(Token, OwnFiles)>, mut known: Vec<Credential>) -> Credentials {
         let own = own.map(|(token, files)| {
             known.push(files.credential(&token));

@@ -174,7 +174,6 @@ pub(super) async fn only_grpc(request: Request, next: Next) -> Response {
     (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response()
 }
 
-/// Whether a request is one of gRPC.
 pub(super) fn is_grpc<B>(request: &http::Request<B>) -> bool {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let names_it = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));

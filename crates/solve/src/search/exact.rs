@@ -117,7 +117,6 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// The board with these given queens.
     pub(crate) fn new(given: &Start) -> Board {
         let n = given.n as usize;
         let mut all = Bits::none(n);

@@ -18,7 +18,6 @@ use super::login::Caller;
 use super::pages::job_id;
 use super::{Fault, Web, no_such_page, status_code};
 
-/// The routes of all forms.
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/jobs", get(form).post(submit)).route("/jobs/{id}/{action}", post(change))
 }

@@ -174,7 +174,6 @@ fn secret_of(pasted: &str) -> Result<String, JoinStringError> {
     Ok(pasted.parse::<JoinString>()?.token.secret().into())
 }
 
-/// Ends a login.
 pub(super) async fn end(State(web): State<Web>, parts: Parts) -> impl IntoResponse {
     if let Some(login) = login_of(&parts) {
         web.logins.end(login);
