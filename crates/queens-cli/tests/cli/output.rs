@@ -263,10 +263,13 @@ fn logs_are_one_json_object_a_line_if_asked_for() {
 fn no_color_and_a_dumb_terminal_have_effect() {
     // The help and a log line are coloured elsewhere.
     let scratch = Scratch::new();
-    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
-    let busy = busy.local_addr().expect("it is bound").to_string();
-    let token = scratch.path("token");
-    let logs = format!("coordinator --log debug --token-file {} --listen {busy}", token.display());
+    let [ledger, token] = ["l.db", "token"].map(|name| scratch.path(name));
+    std::fs::write(&ledger, "none").expect("it can be written");
+    let logs = format!(
+        "coordinator --log debug --token-file {} --listen 127.0.0.1:0 --ledger {}",
+        token.display(),
+        ledger.display()
+    );
     for args in ["count --help", &logs] {
         let colours = |no_color: &str, term| {
             let _ = std::fs::remove_file(&token);
