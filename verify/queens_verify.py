@@ -9,11 +9,11 @@ cannot tell.
 """
 
 import argparse
+import io
 import json
 import os
 import re
 import sys
-import tempfile
 import time
 import zlib
 from itertools import islice
@@ -83,6 +83,46 @@ LINES = {
 STAGES = {"policy": 0, "trust": 1, "author": 2, "range": 2, "audit": 2, "dispute": 3}
 MOST_LINES, LONGEST_LINE, MOST_KEPT = {"policy": 1000, "author": 100_000}, 128 << 10, 64 << 20
 
+class Decompressed(io.RawIOBase):
+    """What the members of a gzip file say. Nothing stands behind them."""
+
+    def __init__(self, file):
+        self.file, self.member, self.data = file, zlib.decompressobj(31), b""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        text = b""
+        while not text:
+            data = self.data or self.file.read(1 << 14)
+            if self.member.eof:
+                if not data:
+                    return 0
+                self.member = zlib.decompressobj(31)
+            text = self.member.decompress(data, len(buffer))
+            demand(data or text or self.member.eof, "its compressed text is cut off")
+            self.data = self.member.unconsumed_tail or self.member.unused_data
+        buffer[: len(text)] = text
+        return len(text)
+
+def text_of(file):
+    """The text of a bundle from its beginning. A little of it is in memory at a time, however long it is."""
+    file.seek(0)
+    return io.BufferedReader(Decompressed(file)) if file.peek(2).startswith(b"\x1f\x8b") else file
+
+def next_line(text):
+    """The next line, of which no more is read than a line may have, or nothing at the end."""
+    return text.readline(LONGEST_LINE + 1)
+
+def each_line(text, see):
+    """Calls `see` with the content and the length of each line behind the first one."""
+    for number, line in enumerate(iter(lambda: next_line(text), b""), 2):
+        try:
+            see(content(line), len(line) - 1)
+        except Wrong as wrong:
+            raise Wrong(f"line {number}: {wrong}") from None
+
 def content(line):
     """What a line says. It has one spelling."""
     demand(len(line) <= LONGEST_LINE and line.endswith(b"\n"), "it is cut off or too long")
@@ -103,20 +143,20 @@ class Bundle:
     """Reads a bundle from beginning to end, and demands all that needs no counting."""
 
     def __init__(self, file, draws, seed, beacon):
-        self.name = hashed_file(file).hex()
-        file.seek(0)
-        self.header(content(file.readline()))
+        text = text_of(file)
+        self.header(content(next_line(text)))
+        # Hashing takes the longest: a text that has no lines of a bundle is refused before.
+        each_line(text, lambda *_: None)
+        self.name = hashed_file(text_of(file)).hex()
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
         self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
         self.in_force, self.authors, self.known_authors = None, [], set()
         self.last, self.end, self.covered, self.counted, self.disputed = None, 0, 0, 0, 0
-        for number, line in enumerate(file, 2):
-            try:
-                self.line(content(line), len(line) - 1)
-            except Wrong as wrong:
-                raise Wrong(f"line {number}: {wrong}") from None
+        text = text_of(file)
+        next_line(text)
+        each_line(text, self.line)
         self.close()
 
     def header(self, head):
@@ -260,19 +300,6 @@ def at_most(alike):
     for it. D draws miss a share of 3/D, and hit a share of 4.75/D at most once, with a probability below 5%: the rule of three."""
     return min(1, (3 if all(alike) else 4.75) / len(alike))
 
-def decompressed(file):
-    """What the members of a gzip file say, in a file without a name. Nothing stands behind them."""
-    text, member = tempfile.TemporaryFile(), zlib.decompressobj(31)
-    while data := file.read(1 << 14):
-        while data:
-            if member.eof:
-                member = zlib.decompressobj(31)
-            text.write(member.decompress(data))
-            data = member.unused_data
-    demand(member.eof, "its compressed text is cut off")
-    text.seek(0)
-    return text
-
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("bundle", help="a file that `queens export` has written")
@@ -285,8 +312,7 @@ def main():
         with open(args.bundle, "rb") as file:
             if not os.path.isfile(args.bundle):
                 raise Unknown("a bundle is a file, and this is a pipe or a device")
-            text = decompressed(file) if file.peek(2).startswith(b"\x1f\x8b") else file
-            bundle = Bundle(text, args.draws, args.seed, args.beacon)
+            bundle = Bundle(file, args.draws, args.seed, args.beacon)
         outcomes, head = recount(bundle, args.seconds), bundle.head
         if head["covered"] and not any(map(any, outcomes)):
             raise Unknown("nothing was counted again in this time: give more --seconds or --draws")

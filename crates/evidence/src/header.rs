@@ -51,7 +51,8 @@ impl Header {
         let problem = problem.with_context(|| format!("an unknown problem, {}", self.problem))?;
         ensure!(problem.text() == self.problem, "the problem is not spelled {}", problem.text());
         let method = Method::from_name(&self.method, self.parameter);
-        let method = method.with_context(|| format!("an unknown method, {}", self.method))?;
+        let method = method
+            .with_context(|| format!("an unknown method, {}, or parameter of it", self.method))?;
         ensure!(method.cuts(problem), "{problem} cannot be cut by {method}");
         let plan = Plan { problem, method, tasks: self.tasks };
         let ours = plan.fingerprint().to_string();

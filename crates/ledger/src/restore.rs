@@ -21,7 +21,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
     let method = Method::from_name(&text("method")?, row.get("parameter")?);
     let plan = Plan {
         problem: problem.ok_or_else(|| fault("problem"))?,
-        method: method.ok_or_else(|| fault("method"))?,
+        method: method.ok_or_else(|| fault("method or parameter of it"))?,
         tasks: row.get("tasks")?,
     };
     if !plan.method.cuts(plan.problem) {

@@ -41,15 +41,18 @@ impl Line {
         self.verdict == Verdict::Differs && self.figure.within.is_none()
     }
 
-    /// A line of the table, followed by a line with the reason if there is one.
+    /// A line of the table, followed by the values if they are too long for their columns, and by the reason if there is one.
     pub fn row(&self) -> String {
         let Line { figure, ours, verdict } = self;
-        let says = said(figure);
-        let row = format!("{:<22}  {says:<20}  {ours:<20}  {}", figure.name, verdict.words());
-        match self.reason() {
-            Some(why) => format!("{row}\n    {why}"),
-            None => row,
+        let mut values = [said(figure), ours.clone()];
+        let mut below = String::new();
+        for value in values.iter_mut().filter(|value| value.len() > 20) {
+            below = format!("{below}\n    {value}");
+            *value = "below".into();
         }
+        let ([says, ours], name, verdict) = (values, &figure.name, verdict.words());
+        let why = self.reason().map_or_else(String::new, |why| format!("\n    {why}"));
+        format!("{name:<22}  {says:<20}  {ours:<20}  {verdict}{below}{why}")
     }
 
     /// A JSON object. Values are strings, because some are placements and some exceed 2^53.

@@ -71,7 +71,7 @@ failures! {
     BatchSystem = 19,
     /// This program or the coordinator has a fault.
     Internal = 70,
-    /// The count was asked to stop, and a ledger keeps the work. The text says how far it came.
+    /// The count was asked to stop, and a ledger keeps the work, or the system refuses what it may allow later or elsewhere.
     // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
     Stopped = 75,
     /// The user interrupted the command.
@@ -91,12 +91,12 @@ impl Failure {
     pub(crate) fn no_thread() -> Failure {
         let text = "the system refuses a thread: allow more processes (`ulimit -u`, `pids.max` of a container, TasksMax= of \
                     systemd), or count with fewer --threads";
-        Failure::Plan(text.into())
+        Failure::Stopped(text.into())
     }
 
     /// The system refuses an open file.
     pub(crate) fn no_file(reason: impl Display) -> Failure {
-        Failure::Plan(format!(
+        Failure::Stopped(format!(
             "the system refuses an open file ({reason}): allow more (`ulimit -n`)"
         ))
     }

@@ -133,8 +133,8 @@ impl Set {
 
     /// The members in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        let words = (0..).step_by(64).zip(&self.0);
-        words.flat_map(|(start, &word)| ones(word).map(move |bit| start + bit as usize))
+        let words = self.0.iter().enumerate().filter(|(_, word)| **word != 0);
+        words.flat_map(|(at, &word)| ones(word).map(move |bit| 64 * at + bit as usize))
     }
 }
 

@@ -308,6 +308,16 @@ fn more_ranges_than_the_header_says_are_refused_at_once() {
 }
 
 #[test]
+fn a_parameter_that_the_method_does_not_have_is_named() {
+    let forger = Forger::honest(8, ROWS, 10);
+    let path = forger.write("bundle");
+    let text = fs::read_to_string(&path).expect("it was written");
+    fs::write(&path, text.replacen("\"rows\"", "\"halves\"", 1)).expect("it can be written");
+    let wrong = format!("{:#}", check(&path, SAMPLE).expect_err("halves have none"));
+    assert!(wrong.contains("halves, or parameter of it"), "{wrong}");
+}
+
+#[test]
 fn a_bundle_has_no_more_authors_than_fit_into_memory() {
     const MOST: usize = 100_000;
     let forger = Forger::honest(8, ROWS, 10);

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ledger::{Ledger, LedgerLock, Role};
-use service::coordinator::{OwnFiles, require_keys, role_token, write_monitor_folder};
+use service::coordinator::{
+    Limits, Listener, OwnFiles, require_keys, role_token, write_monitor_folder,
+};
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinString, KeyFolder, Token, with_port};
 
 use crate::failure::{Failure, usage};
 
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Access")]
 pub(super) struct AccessArgs {
     /// The token that others must show
@@ -71,14 +73,14 @@ pub(super) struct Access {
 }
 
 impl AccessArgs {
-    /// Makes what is missing in the folder of keys beside the ledger. Plain text without a token is only for addresses
-    /// that are all on loopback.
-    pub(super) fn open(
+    /// Binds the addresses, and makes what is missing in the folder of keys beside the ledger. Plain text without a token
+    /// is only for addresses that are all on loopback.
+    pub(super) async fn open(
         self,
         listen: &[SocketAddr],
         keys: KeyFolder,
         ledger: &Path,
-    ) -> Result<Access, Failure> {
+    ) -> Result<(Access, Listener), Failure> {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
         if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
@@ -104,6 +106,8 @@ impl AccessArgs {
         if has_tls && !self.new_keys {
             require_keys(ledger, &keys, self.token_file.is_none())?;
         }
+        // A coordinator that cannot listen leaves no new keys.
+        let listener = Listener::bind(listen, Limits::default()).await?;
         let own = match self.token_file.clone() {
             None if has_tls => Some(keys.with_folder(KeyFolder::OWN_TOKEN)?),
             file => file,
@@ -111,7 +115,7 @@ impl AccessArgs {
         let own = own.map(|file| Token::read_or_make(&file).map(|token| (token, file)));
         let own = own.transpose()?;
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        Ok(Access { own, authority, args: self, keys })
+        Ok((Access { own, authority, args: self, keys }, listener))
     }
 }
 
@@ -131,11 +135,8 @@ impl Access {
         }
         if let Some(folder) = &args.monitor_folder {
             let certificate = authority.as_ref().map(Authority::certificate_pem);
-            write_monitor_folder(
-                folder,
-                &role_token(keys, ledger, Role::Viewer)?,
-                certificate.as_deref(),
-            )?;
+            let token = role_token(keys, ledger, Role::Viewer)?;
+            write_monitor_folder(folder, &token, certificate.as_deref())?;
             tracing::info!("Prometheus reads /metrics with what is in {}", folder.display());
         }
         let Some((own, file)) = own.clone() else { return Ok(None) };

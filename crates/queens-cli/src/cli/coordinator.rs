@@ -13,8 +13,8 @@ use super::options::in_units;
 use super::signal::asked_to_stop;
 use crate::failure::{Failure, usage};
 use crate::os::notify_systemd;
-use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{Credentials, EventLoop, Limits, Listener, lease_key, note_keys, serve};
+use ledger::CheckedLedger;
+use service::coordinator::{Credentials, EventLoop, lease_key, note_keys, serve};
 use service::tls::Authority;
 use service::{KeyFolder, PORT, ServiceError, with_port};
 
@@ -79,11 +79,10 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ));
     }
     let keys = KeyFolder::beside(&args.ledger);
-    let access = args.access.clone().open(&addresses, keys.clone(), &args.ledger)?;
+    let (access, listener) = args.access.open(&addresses, keys.clone(), &args.ledger).await?;
     // Signals are caught from here on, because a reader of the log line "serves" may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
-    let listener = Listener::bind(&addresses, Limits::default()).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
 
     // Health is served while the ledger is being read, and everything else afterwards.
@@ -92,8 +91,13 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let (phases, server) = serve(listener, tls).await;
     let mut server = tokio::spawn(server);
     notify_systemd("STATUS=reading the ledger");
+    let path = args.ledger.clone();
+    let reading = tokio::task::spawn_blocking(move || {
+        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
+        ledger.map_err(|fault| fault.at(Some(&path)))
+    });
     let ledger = tokio::select! {
-        ledger = read_ledger(args.ledger.clone()) => ledger?,
+        read = reading => read.map_err(anyhow::Error::from)??,
         () = &mut asked => return Ok(()),
     };
     let own = access.write_files(&ledger, &bound)?;
@@ -141,14 +145,6 @@ fn page(mut bound: SocketAddr, has_tls: bool) -> String {
         _ => {}
     }
     format!("http{}://{bound}/", if has_tls { "s" } else { "" })
-}
-
-async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
-    let reading = tokio::task::spawn_blocking(move || {
-        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
-        ledger.map_err(|fault| fault.at(Some(&path)))
-    });
-    Ok(reading.await.map_err(anyhow::Error::from)??)
 }
 
 /// The address to listen on. A port alone is one of this machine, and a host alone has the port of coordinators.

@@ -76,6 +76,9 @@ fn one_subject_is_written_as_a_table() {
     let table = outcome.success();
     let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     assert!(rows.any(|row| row == ["forced/lines", "592", "592", "agrees"]), "{table}");
+    // Values that are longer than their columns.
+    assert!(rows.any(|row| row == ["list/87", "below", "below", "agrees"]), "{table}");
+    assert_eq!(rows.next(), rows.next(), "{table}");
     run(&mut queens(&["reproduce", "--only", "force"])).refusal(2, &["force", "mod12, completion"]);
 }
 

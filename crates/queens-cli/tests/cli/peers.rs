@@ -1,6 +1,7 @@
 //! Tests of peers that are absent, have another version, or are broken.
 
 use std::net::TcpListener;
+use std::path::Path;
 
 use board::PlanIndex;
 use farm::{LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem, TasksBlock};
@@ -31,14 +32,17 @@ fn workers_wait_for_a_coordinator() {
 fn an_address_that_cannot_be_listened_on_is_refused() {
     let busy = TcpListener::bind("127.0.0.1:0").expect("some port is free");
     let busy = busy.local_addr().expect("it is bound").to_string();
-    let farm = Farm::new("--insecure", "");
+    let farm = Farm::new("--tls", "");
     for (address, reason) in
         [(busy.as_str(), "the port is in use"), ("192.0.2.1:7410", ""), ("nowhere", "")]
     {
         let refused = run(&mut farm.coordinator_at(address));
         refused.refusal(11, &[address, reason, "--listen"]);
     }
-    assert!(!farm.ledger().exists(), "no ledger is made for nothing");
+    for name in ["", "-keys"] {
+        let path = format!("{}{name}", farm.ledger().display());
+        assert!(!Path::new(&path).exists(), "{path} is made for nothing");
+    }
 }
 
 #[test]

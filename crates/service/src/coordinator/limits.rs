@@ -25,7 +25,7 @@ pub(super) use self::listen::Admission;
 pub use self::listen::Listener;
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Streams of one connection at a time.
 const STREAMS: u32 = 64;
 /// Bytes that a worker may send before they are read. Its messages are small.

@@ -16,7 +16,7 @@ use tonic::Status;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
 /// answer.
-const PLANNING_TIME: Duration = Duration::from_secs(20);
+const PLANNING_TIME: Duration = Duration::from_secs(50);
 /// Numbers of plans that are indexed at a time.
 const SUBMISSIONS: usize = 4;
 const SESSIONS: usize = 2;

@@ -693,7 +693,7 @@ pub struct JobRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
 }
-/// Adds a job. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot be numbered within 20 seconds, and jobs beyond the
+/// Adds a job. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot be numbered within 50 seconds, and jobs beyond the
 /// coordinator's bounds of jobs that have not ended, of one owner and of all.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Submit {
