@@ -79,6 +79,19 @@ failures! {
 }
 
 impl Failure {
+    /// The failure of a command for which these environment variables have set options. It names them if an option may be
+    /// its cause.
+    pub(crate) fn after(mut self, variables: &[String]) -> Failure {
+        use Failure::{Listen, Secret, Unreachable, Usage};
+        if let Usage(text) | Unreachable(text) | Secret(text) | Listen(text) = &mut self
+            && !variables.is_empty()
+        {
+            let verb = if variables.len() == 1 { "is" } else { "are" };
+            text.push_str(&format!(" ({} {verb} set)", variables.join(", ")));
+        }
+        self
+    }
+
     /// No coordinator answers at `url`.
     pub(crate) fn unreachable(url: &str, reason: &str) -> Failure {
         Failure::Unreachable(format!(

@@ -9,6 +9,7 @@ use std::process::exit;
 
 use clap::builder::{BoolishValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 
 use crate::failure::Failure;
@@ -144,9 +145,9 @@ fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
 }
 
 /// Reads the arguments of the process. A request for help or the version is answered here and ends the process.
-pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
+pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    command = prepared(command, &words);
+    *command = prepared(std::mem::take(command), &words);
     command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             match output::written(error.print()) {
@@ -160,7 +161,7 @@ pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
             exit(error.exit_code())
         }
         _ => {
-            let named = named(&command, &words);
+            let named = named(command, &words);
             let what = sentence(&error, |option| variable(&named, option, &words));
             let names: Vec<&str> = named.into_iter().map(Command::get_name).collect();
             Failure::Usage(format!("{what}; `{} -h` says more", names.join(" ")))
@@ -183,6 +184,20 @@ fn variable(named: &[&Command], option: &str, words: &[OsString]) -> Option<Stri
     let mut args = named.iter().flat_map(|command| command.get_arguments());
     let arg = args.find(|arg| arg.to_string() == option && !is_typed(arg, words))?;
     exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The environment variables that have set an option of the command that was read, or of its subcommands.
+pub(super) fn variables(command: &Command, matches: &ArgMatches) -> Vec<String> {
+    let is_exported =
+        |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::EnvVariable);
+    let exported = command.get_arguments().filter(is_exported).filter_map(Arg::get_env);
+    let mut names: Vec<String> = exported.map(|it| it.to_string_lossy().into_owned()).collect();
+    if let Some((name, matches)) = matches.subcommand() {
+        names.extend(
+            command.find_subcommand(name).map(|it| variables(it, matches)).into_iter().flatten(),
+        );
+    }
+    names
 }
 
 /// What Rust says of a number that cannot be read, and what a person would say.

@@ -280,7 +280,7 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     for n in args.n.clone() {
         let is_over = || args.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
         let of_many = if args.are_many() { format!("N={n} ") } else { String::new() };
-        let limit = |text| format!("--time-limit is over: {of_many}{text}");
+        let limit = |text| format!("the time limit is over: {of_many}{text}");
         let took = count(args.clone(), n, &mut stops).await.map_err(|failure| match failure {
             Failure::Interrupted(text) if is_over() => Failure::Interrupted(limit(text)),
             Failure::Stopped(text) if is_over() => Failure::Stopped(limit(text)),

@@ -133,14 +133,16 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn started() -> Result<(), Failure> {
-    let matches = arguments::read(Cli::command())?;
+    let mut command = Cli::command();
+    let matches = arguments::read(&mut command)?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
     let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
-    cli.command.run(cli.log.is_json())
+    let result = cli.command.run(cli.log.is_json());
+    result.map_err(|failure| failure.after(&arguments::variables(&command, &matches)))
 }
 
 impl Command {

@@ -76,11 +76,11 @@ fn a_count_stops_at_its_time_limit_and_resumes() {
     limited("soon").usage("--time-limit");
     let stopped = limited("150ms");
     assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(75), ""), "{}", stopped.stderr);
-    assert!(stopped.stderr.contains("--time-limit is over: stopped"), "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("the time limit is over: stopped"), "{}", stopped.stderr);
     limited("01:00:00").total(LONG);
 
     let nothing_kept = run(queens(&ENDLESS).args(["--time-limit", "300ms"]));
-    nothing_kept.refusal(130, &["--time-limit is over", "nothing is kept", "--ledger"]);
+    nothing_kept.refusal(130, &["the time limit is over", "nothing is kept", "--ledger"]);
     for (args, warning) in [
         ("count 20 --method forced", ""),
         ("count 100 --given a1", "this may never end"),
@@ -91,7 +91,7 @@ fn a_count_stops_at_its_time_limit_and_resumes() {
         let said = stopped.stderr;
         assert!(!said.contains("interrupted") && said.contains(warning), "{said}");
         assert!(
-            said.contains("--time-limit is over") && said.contains("nothing is kept"),
+            said.contains("the time limit is over") && said.contains("nothing is kept"),
             "{said}"
         );
     }
