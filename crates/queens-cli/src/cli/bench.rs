@@ -11,7 +11,9 @@ use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::options::{BackendChoice, HALF, backend_choice, device_memory, in_units, memory};
+use super::options::{
+    BackendChoice, HALF, backend_choice, device_memory, in_units, memory, threads,
+};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
@@ -30,7 +32,8 @@ pub(super) struct BenchArgs {
     #[arg(long, value_name = "MS", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
     /// Counting threads of a loop that are measured at a time; a rate is of one of them
-    #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS")]
+    #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS",
+          value_parser = threads)]
     threads: NonZero<usize>,
     /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this
     /// process may use

@@ -112,13 +112,22 @@ impl MethodArgs {
     }
 }
 
+const MOST_THREADS: NonZero<usize> = NonZero::new(4096).unwrap();
+
+/// Reads a number of counting threads.
+pub(super) fn threads(text: &str) -> anyhow::Result<NonZero<usize>> {
+    let threads = text.parse()?;
+    ensure!(threads <= MOST_THREADS, "give at most {MOST_THREADS}");
+    Ok(threads)
+}
+
 /// The threads and the memory of a count.
 #[derive(Clone, Debug, Args)]
 pub(super) struct RoomArgs {
     /// Counting threads [default: all processors]
     ///
     /// The processors that this process may use follow from affinity, quotas and Slurm's variables.
-    #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
+    #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// The most memory to count in, as in 2GiB or 25%
     ///
@@ -130,8 +139,7 @@ pub(super) struct RoomArgs {
 
 impl RoomArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
-        const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
-        self.threads.unwrap_or_else(allowed_processors).min(MOST)
+        self.threads.unwrap_or_else(|| allowed_processors().min(MOST_THREADS))
     }
 }
 

@@ -63,6 +63,7 @@ impl ReproduceArgs {
         for only in &self.only {
             if !figures().iter().any(|figure| is_of(figure, only)) {
                 let mut subjects: Vec<&str> = figures().iter().map(subject).collect();
+                subjects.sort();
                 subjects.dedup();
                 return usage(format!(
                     "there is no figure or subject {only}: give one of {}",

@@ -14,6 +14,7 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("count ten", "invalid value 'ten' for '<N>': give a size"),
         ("count", "arguments were not provided: <N>; `queens count -h` says more"),
         ("count 8 --threads 0", "invalid value '0' for '--threads <T>': give 1 or more; `queens"),
+        ("bench -t 100000", "for '--threads <T>': give at most 4096"),
         ("jobs one", "invalid value 'one' for '[JOB]...': it is no whole number"),
         ("submit 8 --audit -5%", "unexpected argument '-5' found; `queens submit -h`"),
         ("count 8 --thread 2", "'--thread' found; tip: a similar argument exists: '--threads'"),
