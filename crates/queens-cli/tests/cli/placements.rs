@@ -149,7 +149,7 @@ fn completions_of_large_boards_are_counted_and_listed_alike() {
     run(&mut queens(&by_rows)).refusal(2, &["one plain search", "--method"]);
     let ledger = ["count", "70", "--given", &given, "--ledger", "here"];
     run(&mut queens(&ledger)).refusal(2, &["--ledger"]);
-    run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(2, &["up to size 10000"]);
+    run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(3, &["up to size 10000"]);
     run(&mut queens(&["count", "70", "--given", "a1,b2"])).refusal(2, &["attack each other"]);
 }
 
