@@ -59,7 +59,7 @@ impl Progress {
         let s = if job.workers == 1 { "" } else { "s" };
         let parts = [
             Some(format!("{:5.1}%", job.percent())),
-            (job.state != JobState::Running).then(|| job.state.to_string()),
+            (job.state_name() != JobState::Running.name()).then(|| job.state_name().into()),
             job.seconds_left().map(|left| format!("{} left", clock(left))),
             some(job.disputes as u64, "disputed"),
             some(job.failed, "failed"),
@@ -114,7 +114,7 @@ fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
     bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ "))
 }
 
-/// Erases a bar that another thread may have drawn, before the process ends.
+/// Erases a bar that may have been drawn, before the process ends or prints a line.
 pub(crate) fn erase() {
     if draws() {
         let _ = Term::stderr().clear_line();

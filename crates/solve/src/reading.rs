@@ -17,38 +17,58 @@ impl From<SquaresError> for NotationError {
 /// The size of a board, if the text has it, and its queens.
 type Queens = (Option<u32>, Vec<Square>);
 
-/// The boards that a text has: one in each line, if the first line is a FEN, a permutation, or the squares of a board that
-/// has as many rows; one in each pair of brackets; one in each paragraph, if the first one is a board; and one in all
-/// otherwise.
+/// The boards that a text has. An empty line ends a board, unless all of the text is one drawn board. In a paragraph each
+/// FEN, each permutation in a line or in brackets, and each line of squares beside a whole placement is a board, too.
 #[must_use]
 pub fn boards(text: &str) -> Vec<&str> {
-    let is_drawn = |text: &str| matches!(parse_board(text), Ok((Some(_), _)));
-    let paragraphs = paragraphs(text);
-    if is_drawn(text) || paragraphs.is_empty() {
+    let paragraphs = if is_drawn(text) { vec![text] } else { paragraphs(text) };
+    paragraphs.into_iter().flat_map(boards_of_paragraph).collect()
+}
+
+fn is_drawn(text: &str) -> bool {
+    matches!(parse_board(text), Ok((Some(_), _)))
+}
+
+fn boards_of_paragraph(paragraph: &str) -> Vec<&str> {
+    if is_drawn(paragraph) {
+        return vec![paragraph];
+    }
+    let is_list = paragraph.lines().any(has_own_squares);
+    let mut boards = Vec::new();
+    let (mut begin, mut at, mut open_brackets) = (0, 0, 0_usize);
+    for line in paragraph.split_inclusive('\n') {
+        let (plain, words) = (plain(line), words(line));
+        let is_listed = is_list && words.first().is_some_and(|word| parse_squares(word).is_ok());
+        let is_board = plain.contains('/') || is_listed || is_permutation(plain, &words);
+        if is_board && open_brackets == 0 {
+            boards.extend([&paragraph[begin..at], line]);
+            begin = at + line.len();
+        }
+        let open = open_brackets + plain.matches('[').count();
+        open_brackets = open.saturating_sub(plain.matches(']').count());
+        at += line.len();
+    }
+    boards.push(&paragraph[begin..]);
+    let parts = boards.into_iter().flat_map(without_brackets);
+    parts.filter(|part| !words(part).is_empty()).collect()
+}
+
+/// Whether a line has a whole permutation, and is no row of a drawn board.
+fn is_permutation(line: &str, words: &[&str]) -> bool {
+    let behind_rank = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    words.len() > 1
+        && line.starts_with(|c: char| c.is_ascii_digit())
+        && !behind_rank.starts_with(['.', 'Q', 'x', '!'])
+        && !words.iter().all(|word| matches!(*word, "0" | "1"))
+}
+
+/// The permutations of a text that begins with a bracket. Any other text is returned as it is.
+fn without_brackets(text: &str) -> Vec<&str> {
+    // Permutations have no 0. Brackets within comments mean nothing.
+    if !text.lines().any(|line| plain(line).starts_with('[')) || words(text).contains(&"0") {
         return vec![text];
     }
-    if is_drawn(paragraphs[0]) {
-        return paragraphs;
-    }
-    let lines: Vec<&str> = text.lines().filter(|line| !plain(line).is_empty()).collect();
-    let is_board = |line: &str| {
-        let is_permutation = line.starts_with(|c: char| c.is_ascii_digit());
-        line.contains('/') || is_permutation && line.contains([',', ' ', '\t'])
-    };
-    // JSON has permutations in brackets, and they have no 0. Brackets within comments mean nothing.
-    let words_of_all = words(text);
-    if plain(lines[0]).starts_with('[') && !words_of_all.is_empty() && !words_of_all.contains(&"0")
-    {
-        let parts = if text.contains('#') { lines } else { text.split(']').collect() };
-        return parts.into_iter().filter(|part| !words(part).is_empty()).collect();
-    }
-    if is_board(plain(lines[0])) || lines.len() > 1 && has_own_squares(lines[0]) {
-        return lines;
-    }
-    match one_board(paragraphs[0]) {
-        Ok((Some(_), _)) => paragraphs,
-        _ => vec![text],
-    }
+    if text.contains('#') { text.lines().collect() } else { text.split(']').collect() }
 }
 
 /// Whether a line has the squares of a whole placement: on each file and rank of the board one, and of more than one.
@@ -322,9 +342,35 @@ mod tests {
         }
         let matrices = "0 1 0 0\n0 0 0 1\n1 0 0 0\n0 0 1 0\n\n0010\n1000\n0001\n0100";
         assert_eq!(boards(matrices).len(), 2);
-        for one in ["a1 b3\n\nc5", "a1 b5\nc8 d6", "1 3\n", "0 1\n\n0 0\n", "", "# nothing"] {
-            assert_eq!(boards(one).len(), 1, "{one}");
+        for one in ["a1 b5\nc8 d6", "1 3\n", "0 1\n\n0 0\n", "2,\n4,\n1,\n3", "a1\nzz\nb3"] {
+            assert_eq!(boards(one), [one]);
         }
+        assert!(["", "# nothing"].into_iter().all(|none| boards(none).is_empty()));
+    }
+
+    #[test]
+    fn each_board_is_read_in_its_own_form_whatever_stands_before_it() {
+        // The first three need no empty line beside them.
+        let forms = [
+            "2Q1/Q3/3Q/1Q2 # a FEN",
+            "2 4 1 3",
+            "b1 d2 a3 c4",
+            "[2, 4,\n1, 3]",
+            "2\n4\n1\n3",
+            "b1 d2\na3 c4",
+            "# drawn\n..Q.\nQ...\n...Q\n.Q..",
+            "0 0 1 0\n1 0 0 0\n0 0 0 1\n0 1 0 0",
+            "4 x x Q x\n3 ! x x x\n2 x x x Q\n1 x Q x x\n  a b c d",
+        ];
+        for (one, other) in (0..81).map(|pair| (pair / 9, pair % 9)) {
+            // A line of squares makes all of its paragraph a list.
+            let are_lines = one.min(other) < 2 || (one, other) == (2, 2);
+            let between = if are_lines { "\n" } else { "\n\n" };
+            let text = format!("{}{between}{}\n", forms[one], forms[other]);
+            let found: Vec<_> = boards(&text).into_iter().map(read_queens).collect();
+            assert_eq!(found, [one, other].map(|form| read_queens(forms[form])), "{text}");
+        }
+        assert_eq!(boards("a3 b1 c5\na2 b4 c1 d3\n1Q2/3Q/Q3/2Q1\nno board\n").len(), 4);
     }
 
     #[test]

@@ -88,8 +88,8 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             "job {id}: nothing is counted again: none of its ranges is accepted yet, or all were counted twice already"
         ),
         0 => format!(
-            "job {id}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
-             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more"
+            "job {id}: nothing is counted again yet: the draw chose none of its accepted ranges that were counted once; a \
+             larger --fraction, or --all, chooses more, and ranges that are accepted later are drawn, too"
         ),
         wanted => format!(
             "job {id}: {wanted} accepted range{} to be counted again by other machines or owners; \

@@ -123,13 +123,13 @@ impl Client {
     pub(super) async fn watch(
         &mut self,
         number: JobId,
-        mut plan: Option<Plan>,
+        plan: Plan,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
         loop {
             let mut stream = match self.service.watch(v1::JobRequest { job: number.0 }).await {
                 Ok(stream) => stream.into_inner(),
-                Err(status) if plan.is_some() && self.is_passing(&status) => {
+                Err(status) if self.is_passing(&status) => {
                     self.connect_again().await?;
                     continue;
                 }
@@ -140,7 +140,7 @@ impl Client {
                     Ok(Some(job)) => {
                         let view = JobView::try_from(job)?;
                         let found = view.spec.plan;
-                        if *plan.get_or_insert(found) != found {
+                        if plan != found {
                             return Err(Failure::NoSuchJob(format!(
                                 "job {number} is now {found}: the coordinator has another ledger; submit \
                                  yours again"

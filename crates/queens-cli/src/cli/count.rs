@@ -220,9 +220,6 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     if !matches!(problem, Problem::Total { .. }) {
         return usage("--by-column counts all placements: leave out --by-column or --problem");
     }
-    if n > MAX_N {
-        return Err(PlanError::BoardTooLarge { n }.into());
-    }
     let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
     let threads = args.counting.room.threads();
     let begun = Instant::now();
@@ -275,6 +272,11 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
         return usage(
             "the part that --shard or QUEENS_SHARD names is kept in a ledger: add --ledger FILE, or leave out the part",
         );
+    }
+    // A board that is too large is refused before smaller ones are counted.
+    let (given, n) = (&args.problem.given, *args.n.end());
+    if n > MAX_N && !given.is_given() && !args.blocked.is_given() && args.ranks.is_none() {
+        return Err(PlanError::BoardTooLarge { n }.into());
     }
     let mut all: Option<Took> = None;
     for n in args.n.clone() {

@@ -1,7 +1,9 @@
 //! The commands that talk to a coordinator about jobs.
 
 use std::collections::BTreeMap;
+use std::io::{IsTerminal, stdout};
 use std::ops::RangeInclusive;
+use std::pin::pin;
 
 use board::MethodChoice;
 use clap::{Args, Subcommand};
@@ -141,7 +143,7 @@ pub(super) struct PriorityArgs {
 pub(super) struct WatchArgs {
     /// Numbers of jobs [default: the whole farm, on a terminal]
     ///
-    /// With --json, an object is printed at every change.
+    /// On a terminal, q ends it, and the jobs go on. With --json, an object is printed at every change.
     #[arg(value_name = "JOB", required_if_eq("json", "true"))]
     jobs: Vec<u64>,
     #[command(flatten)]
@@ -172,7 +174,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         } else {
             output::mention(job.id)?;
         }
-        jobs.push((job.id, Some(job.spec.plan)));
+        jobs.push((job.id, job.spec.plan));
     }
     if !args.wait {
         return Ok(());
@@ -295,7 +297,13 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         return top::run(&args.client.coordinator).await;
     }
     let mut client = Client::connect(&args.client.coordinator).await?;
-    let jobs = args.jobs.into_iter().map(|job| (JobId(job), None)).collect();
+    // A job that does not exist is refused before another is followed.
+    let mut jobs = Vec::new();
+    for job in args.jobs {
+        let answer = client.service.get(v1::JobRequest { job }).await;
+        let job = JobView::try_from(client.given(answer)?)?;
+        jobs.push((job.id, job.spec.plan));
+    }
     follow(&mut client, jobs, args.client.json, true, args.progress).await
 }
 
@@ -342,12 +350,12 @@ fn state(job: &JobView) -> String {
     format!("job {} is {}", job.id, job.state)
 }
 
-/// Follows jobs to their ends, one after the other, over any number of lost connections. The plans of some are known.
-/// Prints the total of one job, or the number and the total of each of several. With --json, an object is printed at
-/// the end of each, or with `each_change` at every change.
+/// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the total of one job, or
+/// the number and the total of each of several. With --json, an object is printed at the end of each, or with
+/// `each_change` at every change.
 async fn follow(
     client: &mut Client,
-    jobs: Vec<(JobId, Option<Plan>)>,
+    jobs: Vec<(JobId, Plan)>,
     json: bool,
     each_change: bool,
     progress: ProgressArgs,
@@ -355,6 +363,9 @@ async fn follow(
     output::end_with_reader();
     let is_one = jobs.len() == 1;
     let has_bar = !progress.quiet && !json;
+    // What is typed is left to the programs after a submission.
+    let (_mode, quit_typed) = top::quit(each_change && has_bar && stdout().is_terminal());
+    let mut quit_typed = pin!(quit_typed);
     for_each(jobs, async |(job, plan)| {
         let mut progress = Progress::new(has_bar, true);
         let (mut disputed, mut waits) = (None, None);
@@ -378,7 +389,7 @@ async fn follow(
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
-            () = asked_to_stop() => {
+            () = async { tokio::select!(() = &mut quit_typed => {}, () = asked_to_stop() => {}) } => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} goes on; `queens watch {job}` shows it again"
                 )));

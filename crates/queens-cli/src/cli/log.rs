@@ -8,7 +8,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use super::arguments::LOGS;
 use crate::os;
-use crate::progress::{LOG_TARGET, is_dumb};
+use crate::progress::{LOG_TARGET, erase, is_dumb};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = LOGS)]
@@ -55,7 +55,12 @@ impl LogArgs {
             .with_default(usual)
             .with_target(LOG_TARGET, usual.max(LevelFilter::INFO));
         let filter = self.log.clone().unwrap_or(usual);
-        let log = fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
+        // A line stands where a bar was, which is drawn again below it.
+        let writer = || {
+            erase();
+            std::io::stderr()
+        };
+        let log = fmt::layer().with_writer(writer).log_internal_errors(false);
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if self.is_json() {
             registry().with(log.json().flatten_event(true).with_filter(filter)).init();

@@ -18,7 +18,7 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_enum)]
     problem: Option<ProblemName>,
     #[command(flatten)]
-    given: GivenArgs,
+    pub(super) given: GivenArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,10 +69,10 @@ impl ProblemArgs {
                 return usage("a torus has as many ranks as files: leave out --ranks or --problem");
             }
             Some(_) if n > Given::MAX_N => {
-                return usage(format!(
+                return Err(Failure::Plan(format!(
                     "--ranks on a board of {n} files: give at most {}",
                     Given::MAX_N
-                ));
+                )));
             }
             Some(ranks) if given.iter().any(|queen| queen.row >= ranks) => {
                 return usage(format!(
@@ -80,9 +80,9 @@ impl ProblemArgs {
                 ));
             }
             None if n > LARGEST => {
-                return usage(format!(
+                return Err(Failure::Plan(format!(
                     "a board of size {n}: completions are counted up to size {LARGEST}"
-                ));
+                )));
             }
             _ => {}
         }

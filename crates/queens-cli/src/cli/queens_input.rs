@@ -1,14 +1,16 @@
 //! Reads the queens that the user gives, as options or files.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail};
+use anyhow::{anyhow, ensure};
 use board::squares::{Square, parse_squares};
 use clap::Args;
 use serde::Deserialize;
-use serde_json::{Deserializer, Value};
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
 
 use crate::failure::{Failure, usage};
 
@@ -38,20 +40,23 @@ impl GivenArgs {
         self.given.is_some() || self.board.is_some()
     }
 
-    /// Reads the given queens, if there are any.
+    /// Reads the given queens, if they are given. They are one at least.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
-        if let Some(path) = &self.board {
-            let (text, name) = text_of(path)?;
-            return read(&text, &name, false).map(Some);
-        }
-        match self.given.as_deref().map(parse_squares) {
-            None => Ok(None),
-            Some(Ok(squares)) if squares.is_empty() => {
-                usage("--given has no square: name at least one, as in a1,c2, or leave it out")
+        let wrong = |error| Failure::Usage(format!("--given: {error}"));
+        let (option, (size, queens)) = match (&self.board, &self.given) {
+            (Some(path), _) => {
+                let (text, name) = text_of(path)?;
+                ("--board", read(&text, &name, false)?)
             }
-            Some(Ok(squares)) => Ok(Some((None, squares))),
-            Some(Err(error)) => usage(format!("--given: {error}")),
+            (None, Some(given)) => ("--given", (None, parse_squares(given).map_err(wrong)?)),
+            (None, None) => return Ok(None),
+        };
+        if queens.is_empty() {
+            return usage(format!(
+                "there is no queen in {option}: give at least one, or leave out {option}, and all placements count"
+            ));
         }
+        Ok(Some((size, queens)))
     }
 
     /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
@@ -96,45 +101,61 @@ impl QueensArgs {
     }
 }
 
-/// The texts of the single boards of a text in any notation.
-pub(super) fn boards(text: &str) -> Vec<String> {
-    match objects(text) {
-        Some(Ok(objects)) => objects.iter().map(Value::to_string).collect(),
-        Some(Err(_)) => vec![text.into()],
-        None => solve::boards(text).into_iter().map(str::to_owned).collect(),
+/// The texts of the single boards of a text, each in any notation.
+pub(super) fn boards(text: &str) -> Vec<&str> {
+    let (mut boards, mut rest) = (Vec::new(), text);
+    while let Some(begin) = begin_of_json(rest) {
+        boards.extend(solve::boards(&rest[..begin]));
+        let json = &rest[begin..];
+        // JSON that is not whole is refused when it is read.
+        let Some(length) = end_of_value(json) else { return vec![text] };
+        // An object stands alone, or behind each bracket and comma of an array.
+        let mut objects = &json[..length];
+        while let Some(begin) = objects.find(|c: char| !"[], \t\r\n".contains(c)) {
+            let end = begin + end_of_value(&objects[begin..]).unwrap_or(objects.len() - begin);
+            boards.push(&objects[begin..end]);
+            objects = &objects[end..];
+        }
+        rest = &json[length..];
     }
+    boards.extend(solve::boards(rest));
+    if boards.is_empty() { vec![text] } else { boards }
 }
 
-/// The objects of a JSON text, one after the other or in an array; `None` if the text does not begin like one.
-fn objects(text: &str) -> Option<anyhow::Result<Vec<Value>>> {
-    if !text.trim_start().trim_start_matches('[').trim_start().starts_with('{') {
-        return None;
-    }
-    let values = Deserializer::from_str(text).into_iter::<Value>();
-    let values: Result<Vec<Value>, _> = values.collect();
-    let flat = |value| match value {
-        Value::Array(values) => values,
-        one => vec![one],
-    };
-    Some(match values {
-        Ok(values) => Ok(values.into_iter().flat_map(flat).collect()),
-        Err(error) => Err(anyhow!("this JSON is not whole, or none ({error}); give all of it")),
+/// Where the first line begins that begins with an object, or an array of objects.
+fn begin_of_json(text: &str) -> Option<usize> {
+    let mut at = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let begin = at + line.len() - line.trim_start().len();
+        at += line.len();
+        let object = text[begin..].trim_start_matches(|c: char| c == '[' || c.is_whitespace());
+        (line.trim_start().starts_with(['{', '[']) && object.starts_with('{')).then_some(begin)
     })
+}
+
+/// Where the JSON value at the begin of a text ends; `None` if there is no whole one.
+fn end_of_value(text: &str) -> Option<usize> {
+    let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
 }
 
 /// A placement in the JSON that this program prints.
 #[derive(Deserialize)]
 struct PlacementJson {
     n: u32,
-    squares: Vec<String>,
+    squares: Option<Vec<String>>,
+    permutation: Option<Vec<u32>>,
 }
 
-/// Reads at least one queen, in any notation. A permutation is the rank on each file if it is read `by_file`. Errors name
-/// `source`.
+/// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a board. A permutation is
+/// the rank on each file if it is read `by_file`. Errors name `source`.
 pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Failure> {
-    let queens = match objects(text) {
-        // JSON has the squares, too, whose meaning is the same for both orders.
-        Some(objects) => objects.and_then(|objects| of_json(&objects)),
+    let queens = match begin_of_json(text) {
+        Some(_) => match boards(text)[..] {
+            [board] => of_json(board, by_file),
+            ref several => Err(anyhow!("there are {} boards: give one", several.len())),
+        },
         None if by_file => solve::read_ranks(text).map_err(|_| {
             anyhow!(
                 "--by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
@@ -142,21 +163,34 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
         }),
         None => solve::read_queens(text).map_err(anyhow::Error::from),
     };
-    let queens = queens.and_then(|queens| match queens {
+    match queens.map_err(|error| Failure::Usage(format!("{source}: {error}")))? {
         (None, none) if none.is_empty() => {
-            Err(anyhow!("there is no queen; name at least one, as in a1"))
+            usage(format!("{source}: there is no queen; name at least one, as in a1"))
         }
         queens => Ok(queens),
-    });
-    queens.map_err(|error| Failure::Usage(format!("{source}: {error}")))
+    }
 }
 
-fn of_json(objects: &[Value]) -> anyhow::Result<Queens> {
-    let [object] = objects else { bail!("there are {} boards: give one", objects.len()) };
-    let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
-        anyhow!("this JSON is no placement with its n and its squares ({error})")
-    })?;
-    Ok((Some(n), parse_squares(&squares.join(" "))?))
+/// Squares mean the same in both orders: beside them, a permutation may have either.
+fn of_json(object: &str, by_file: bool) -> anyhow::Result<Queens> {
+    let PlacementJson { n, squares, permutation } =
+        serde_json::from_str(object).map_err(|error| {
+            anyhow!("this JSON is not whole, or no placement ({error}); give all of it")
+        })?;
+    let squares = squares.map(|squares| parse_squares(&squares.join(" "))).transpose()?;
+    let ranks = permutation.map(|ranks| ranks.iter().map(u32::to_string).collect::<Vec<_>>());
+    let by_files = ranks.map(|ranks| solve::read_ranks(&ranks.join(" "))).transpose()?;
+    let Some((size, by_files)) = by_files else {
+        let missing = "this JSON is no placement: give `squares` or `permutation`";
+        return Ok((Some(n), squares.ok_or_else(|| anyhow!(missing))?));
+    };
+    ensure!(size == Some(n), "this JSON has n = {n} and another size of its permutation");
+    let swap = |queen: &Square| Square { column: queen.row, row: queen.column };
+    let by_ranks: Vec<Square> = by_files.iter().map(swap).collect();
+    let set = |queens: &[Square]| queens.iter().copied().collect::<BTreeSet<_>>();
+    let agree = |it: &Vec<Square>| set(it) == set(&by_files) || set(it) == set(&by_ranks);
+    ensure!(squares.iter().all(agree), "this JSON has other squares than its permutation");
+    Ok((Some(n), squares.unwrap_or(if by_file { by_files } else { by_ranks })))
 }
 
 /// The text of a file, or of standard input if it is called `-`, and its name in errors.

@@ -85,7 +85,7 @@ pub(super) fn known(rate: f64) -> Option<f64> {
 
 /// The state of a job, and whether it is audited after its end.
 pub(super) fn state(job: &JobView) -> String {
-    let audited = if job.audited().is_some() { ", audited" } else { "" };
+    let audited = if job.audited().is_some() { ", under audit" } else { "" };
     format!("{}{audited}", job.state_name())
 }
 

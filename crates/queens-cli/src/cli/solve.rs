@@ -137,9 +137,9 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         return construct(args, n, notation);
     }
     if n > LARGEST_HELD {
-        return usage(format!(
+        return Err(Failure::Plan(format!(
             "a board of size {n} is too large for --random or a search: give at most {LARGEST_HELD}"
-        ));
+        )));
     }
     let seed = args.seed.unwrap_or_else(|| if args.random { rand::random() } else { 0 });
     let mut fields: Vec<(&str, u64)> = Vec::new();
@@ -181,7 +181,7 @@ fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure
     let is_torus = args.rules.rules == Rules::Torus;
     let usual = if is_torus { Construction::toroidal } else { Construction::new };
     let construction = args.construction.unwrap_or(usual)(n).map_err(|error| match error {
-        ConstructError::TooLarge(_) => Failure::Usage(error.to_string()),
+        ConstructError::TooLarge(_) => Failure::Plan(error.to_string()),
         _ => Failure::NoPlacement(error.to_string()),
     })?;
     check(n, construction.columns())?;

@@ -28,7 +28,7 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
     }
     let mut client = Client::connect(coordinator).await?;
     let terminal = Term::stdout();
-    let (mode, quit_typed) = quit();
+    let (mode, quit_typed) = quit(true);
     let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
         let (mut drawn, mut before, mut widths) = (0, terminal.size(), Default::default());
@@ -122,15 +122,15 @@ fn screen(
     text
 }
 
-/// A future that completes when `q` is typed. While the first value lives, the terminal passes keys on at once and does not
+/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the terminal passes keys on at once and does not
 /// show them. Nothing is read if standard input is not a terminal, or belongs to another process group.
 #[cfg(unix)]
-fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
+pub(super) fn quit(is_wanted: bool) -> (Option<Mode>, impl Future<Output = ()>) {
     use std::io::Read as _;
     use std::thread::spawn;
 
     let (send, typed) = tokio::sync::oneshot::channel();
-    let mode = Mode::keys();
+    let mode = is_wanted.then(Mode::keys).flatten();
     if mode.is_some() {
         spawn(|| {
             let is_quit = |byte: Result<u8, _>| byte.is_ok_and(|byte| byte == b'q');
@@ -149,13 +149,13 @@ fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
 
 /// Only Ctrl-C ends it on this system.
 #[cfg(not(unix))]
-fn quit() -> (Option<()>, impl Future<Output = ()>) {
+pub(super) fn quit(_is_wanted: bool) -> (Option<()>, impl Future<Output = ()>) {
     (None, std::future::pending())
 }
 
 /// The earlier mode of the terminal. It is restored when the value is dropped.
 #[cfg(unix)]
-struct Mode(rustix::termios::Termios);
+pub(super) struct Mode(rustix::termios::Termios);
 
 #[cfg(unix)]
 impl Mode {

@@ -20,7 +20,6 @@ macro_rules! failures {
 
 failures! {
     board::PlanError => Plan, "{0}";
-    board::SquaresError => Usage, "{0}";
     executor::TooLittleMemory =>
         Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
     literature::compare::Disagreement => Miscounted, "{0}";
@@ -33,6 +32,15 @@ failures! {
     executor::MissingDevice => Device, "{0}; `queens bench --list` shows what can count here";
     executor::DeviceError =>
         Device, "{0}; what it was counting was not counted: run the same command again, or with another --backend";
+}
+
+impl From<board::SquaresError> for Failure {
+    fn from(error: board::SquaresError) -> Failure {
+        match error {
+            board::SquaresError::BoardTooLarge(_) => Failure::Plan(error.to_string()),
+            _ => Failure::Usage(error.to_string()),
+        }
+    }
 }
 
 impl From<anyhow::Error> for Failure {

@@ -21,7 +21,7 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("count 8 --method diagonals", "[possible values: rows, prefixes, ring, halves"),
         ("cuont 8", "unrecognized subcommand 'cuont'; tip:"),
         ("count 8 --log loud", "'loud' is no level"),
-        ("count 8 --given=", "--given has no square"),
+        ("count 8 --given=", "there is no queen in --given"),
         ("count 8..9 --ledger x", "for one board"),
         ("submit 8 --across owners", "<--audit <SHARE>|--certified>"),
         ("solve 8 --seed 1", "nothing is searched here: leave out --seed"),

@@ -254,4 +254,7 @@ fn an_unknown_job_is_refused() {
         let args: Vec<&str> = command.split(' ').collect();
         farm.client(&args).refusal(4, &["no job 7", "queens jobs"]);
     }
+    // Nobody counts the first job, which would be followed for ever.
+    farm.submit(18, 2, 0);
+    farm.client(&["watch", "1", "7"]).refusal(4, &["no job 7", "queens jobs"]);
 }

@@ -34,6 +34,7 @@ fn boards_are_read_in_the_forms_of_editors_and_programs() {
         b"[3, 1, 4, 2]",
         b"# four queens\n.Q..\n...Q\nQ...\n--q- # drawn\n",
         br#"{"n":4,"permutation":[3,1,4,2],"squares":["a2","b4","c1","d3"]}"#,
+        br#"{"n":4,"permutation":[3,1,4,2]}"#,
         b"[\r\n {\"n\": 4,\r\n \"squares\": [\"a2\", \"b4\", \"c1\", \"d3\"]}]",
     ];
     let scratch = Scratch::new();
@@ -91,7 +92,7 @@ fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
         (b"...\n..\n...\n", &[], &["line 2 has 2 squares, and the board has 3 lines"]),
         (b"...\n.x.\n...\n", &[], &["line 2, square 2: `x`"]),
         (b"Q...\n....\n....\n...Q\n", &[], &["attack each other", "a4", "d1"]),
-        (b"....\n....\n....\n....\n", &["5"], &["has size 4, not 5"]),
+        (b"....\n.Q..\n....\n....\n", &["5"], &["has size 4, not 5"]),
         (b"a1 b3", &[], &["give N"]),
         (b"e1", &["4"], &["e1 is off the board of size 4"]),
         (b"a1 b", &["8"], &["`b` is no square"]),
@@ -148,7 +149,7 @@ fn completions_of_large_boards_are_counted_and_listed_alike() {
     run(&mut queens(&by_rows)).refusal(2, &["one plain search", "--method"]);
     let ledger = ["count", "70", "--given", &given, "--ledger", "here"];
     run(&mut queens(&ledger)).refusal(2, &["--ledger"]);
-    run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(2, &["up to size 10000"]);
+    run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(3, &["up to size 10000"]);
     run(&mut queens(&["count", "70", "--given", "a1,b2"])).refusal(2, &["attack each other"]);
 }
 
@@ -165,8 +166,18 @@ fn missing_queens_and_several_boards_are_refused() {
             run_with_input(&mut queens(args), nothing).refusal(2, &[said]);
         }
     }
+    let drawn = "........\n".repeat(8);
+    for empty in ["8/8/8/8/8/8/8/8", &drawn, r#"{"n":8,"squares":[]}"#] {
+        for command in ["count", "solve", "list", "plan", "submit"] {
+            let outcome = run_with_input(&mut queens(&[command, "8", "--board", "-"]), empty);
+            outcome.refusal(2, &["there is no queen in --board", "leave out --board"]);
+        }
+    }
     let two = "a placement of 4 queens (total)\n".repeat(2);
     assert_eq!(run(&mut queens(&["check", "2 4 1 3", "3 1 4 2"])).success(), two);
+    for several in ["b4\nd3\na2\nc1\n\na3\nb1\nc4\nd2\n", "b4 d3\na2 c1\n\na3 b1\nc4 d2\n"] {
+        assert_eq!(run_with_input(&mut queens(&["check", "--board", "-"]), several).success(), two);
+    }
     let behind = ["check", "1Q2/3Q/Q3/2Q1", "QQQQ/4/4/4"];
     run(&mut queens(&behind)).refusal(2, &["QQQQ/4/4/4", "a line of its own"]);
 
@@ -176,4 +187,25 @@ fn missing_queens_and_several_boards_are_refused() {
     assert!(outcome.stderr.contains("board 2 is no placement: a4 and b4 attack"), "{outcome:?}");
     let count = run_with_input(&mut queens(&["count", "4", "--board", "-"]), boards);
     count.refusal(2, &["there are 3 boards"]);
+}
+
+#[test]
+fn json_stands_beside_other_forms_and_does_not_contradict_itself() {
+    let json = r#"{"n":4,"permutation":[2,4,1,3],"squares":["a3","b1","c4","d2"]}"#;
+    for form in [json, "2 4 1 3", "2Q1/Q3/3Q/1Q2", "..Q.\nQ...\n...Q\n.Q..", "2\n4\n1\n3"] {
+        let text = format!("{json} # one\n{form}\n[{json},\n{json}]\n{form}\n");
+        let checked = run_with_input(&mut queens(&["check", "--board", "-"]), &text);
+        assert_eq!(checked.success(), "a placement of 4 queens (total)\n".repeat(5), "{text}");
+    }
+    let refusals = [
+        (r#"{"n":4,"permutation":[1,2,3,4],"squares":["b1","d2","a3","c4"]}"#, "other squares"),
+        (r#"{"n":4,"permutation":[],"squares":["b1","d2","a3","c4"]}"#, "another size"),
+        (r#"{"n":4,"permutation":[3,1,2]}"#, "n = 4 and another size"),
+        (r#"{"n":4,"permutation":[2,4,1,0]}"#, "0 is no column"),
+        (r#"{"n":4,"n":5,"squares":["b1","d2","a3","c4"]}"#, "duplicate field `n`"),
+        (r#"[{"n":4,"permutation":[2,4,1,3]},{"n":4,"permutation":[2,4,1,3]}"#, "not whole"),
+    ];
+    for (text, said) in refusals {
+        run_with_input(&mut queens(&["count", "4", "--board", "-"]), text).refusal(2, &[said]);
+    }
 }

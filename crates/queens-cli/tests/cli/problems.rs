@@ -176,7 +176,7 @@ fn options_that_a_problem_lacks_are_refused() {
     };
     refused("plan 8 --given a1 --problem toroidal", 2, &["by `queens count` alone"]);
     refused("count 8 --given a1 --problem fundamental", 2, &["up to symmetry", "--problem"]);
-    refused("plan 65 --given a1", 2, &["size 65", "0 to 64"]);
+    refused("plan 65 --given a1", 3, &["size 65", "0 to 64"]);
     refused(
         "count 8 --no-mirror --problem toroidal",
         3,
@@ -196,10 +196,11 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("count 8 --blocked a1 --given a1", 2, &["a1 stands on a blocked square"]);
     refused("count 8 --blocked a1-b3", 2, &["--blocked", "a1-b3 is no row, column or diagonal"]);
     refused("count 8 --blocked a1-a4000000000", 2, &["a4000000000 is off the board"]);
+    refused("count 8..33", 3, &["size 33", "at most 32"]);
     refused("count 33 --by-column", 3, &["size 33", "at most 32"]);
     refused("count 8 --ranks 3 --given a4", 2, &["above rank 3"]);
     refused("count 7 --ranks 3 --problem toroidal", 2, &["leave out --ranks"]);
-    refused("count 65 --ranks 3", 2, &["at most 64"]);
+    refused("count 65 --ranks 3", 3, &["at most 64"]);
     refused("solve 9 --problem superqueens", 1, &["no such placement of 9 queens"]);
     refused("solve 8 --blocked a1-h1", 1, &["no such placement"]);
     refused("solve 8 --blocked a1 --construction pauls", 2, &["cannot be used with"]);

@@ -1,7 +1,7 @@
 //! Tests of the progress that a count shows, mostly on a terminal. The program `script` provides the
 //! terminal.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use crate::support::Farm;
@@ -122,6 +122,29 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     let ended = script.wait_with_output().expect("script ends");
     drop(keys);
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+}
+
+#[test]
+fn a_watch_of_a_job_says_why_it_waits_and_ends_with_a_key() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(18, 2, 0);
+    let watch = format!("timeout --foreground 60 {PROGRAM} watch 1 --coordinator {}", farm.url());
+    let mut script = of_a_shell(&format!("stty columns 60; {watch}"), "xterm");
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
+    let mut keys = script.stdin.take().expect("a pipe");
+    let mut shown = BufReader::new(script.stdout.take().expect("a pipe"));
+    let (mut text, mut line) = (String::new(), Vec::new());
+    while !text.contains("none is connected")
+        && shown.read_until(b'\n', &mut line).is_ok_and(|read| read > 0)
+    {
+        text += &String::from_utf8_lossy(&std::mem::take(&mut line));
+    }
+    keys.write_all(b"xq").expect("script reads what is typed");
+    shown.read_to_string(&mut text).expect("it is text");
+    assert_eq!(script.wait().expect("script ends").code(), Some(130), "{text}");
+    drop(keys);
+    assert!(text.contains("%  waits  ") && text.contains("job 1 goes on"), "{text:?}");
 }
 
 #[test]
