@@ -174,7 +174,7 @@ impl Ledger {
         Ok(lock)
     }
 
-    /// The files in its folder of keys with which it was served.
+    /// The files in its folder of keys with which it was served. `token` may have been elsewhere.
     ///
     /// # Errors
     ///
@@ -297,18 +297,6 @@ pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
     Ok(std::fs::metadata(path)?.len() + journal)
 }
 
-/// The canonical form of a path, so that two processes never lock one file under two names.
-fn one_name(path: &Path) -> std::io::Result<PathBuf> {
-    if path.exists() {
-        return path.canonicalize();
-    }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default()))
-}
-
 impl LedgerLock {
     /// Takes the lock on `FILE-lock` for this process.
     ///
@@ -323,7 +311,8 @@ impl LedgerLock {
         place::check_name(path)?;
         const ATTEMPTS: u32 = 50;
         const PAUSE: Duration = Duration::from_millis(20);
-        let name = place::with_suffix(&one_name(path)?, "-lock");
+        // Two processes never lock one file under two names.
+        let name = place::with_suffix(&place::canonical(path), "-lock");
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);

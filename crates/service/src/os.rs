@@ -18,11 +18,6 @@ pub fn machine() -> String {
     }
 }
 
-/// The folder in which a file is.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
-}
-
 /// The bytes that this process may still write to the file system of a folder.
 #[cfg(unix)]
 pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {

@@ -262,14 +262,9 @@ fn logs_are_one_json_object_a_line_if_asked_for() {
 #[test]
 fn no_color_and_a_dumb_terminal_have_effect() {
     // The help and a log line are coloured elsewhere.
-    let scratch = Scratch::new();
-    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
-    let busy = busy.local_addr().expect("it is bound").to_string();
-    let token = scratch.path("token");
-    let logs = format!("coordinator --log debug --token-file {} --listen {busy}", token.display());
-    for args in ["count --help", &logs] {
+    let logs = "worker --threads 1 --coordinator 127.0.0.1:1 --give-up-after 1ms";
+    for args in ["count --help", logs] {
         let colours = |no_color: &str, term| {
-            let _ = std::fs::remove_file(&token);
             let mut on_a_terminal = of_a_shell(&format!("{PROGRAM} {args}"), term);
             let shown = run(on_a_terminal.env("NO_COLOR", no_color)).stdout;
             assert!(!shown.is_empty(), "{args}");

@@ -21,7 +21,7 @@ use std::time::Duration;
 use farm::JobId;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ledger::{Draft, Evidence, LedgerFault, unix_ms, with_suffix};
+use ledger::{Draft, Evidence, LedgerFault, folder_of, unix_ms, with_suffix};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::AsyncReadExt;
 use tokio::sync::{Semaphore, mpsc};
@@ -32,7 +32,7 @@ use tonic::{Response, Status};
 use wire::v1;
 
 use super::{Credentials, Identity};
-use crate::os::{folder_of, free_space};
+use crate::os::free_space;
 
 /// Bytes of a bundle's text after which the room on the disk is looked at again.
 const BLOCK: usize = 1 << 20;

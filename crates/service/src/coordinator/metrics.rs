@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use executor::BUILD;
 use farm::{Farm, Hours, JobState, JobView, Verdict};
-use ledger::file_bytes;
+use ledger::{file_bytes, folder_of};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -31,7 +31,7 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, get_current_pid};
 
 use super::FarmHandle;
 use crate::error::CoordinatorGone;
-use crate::os::{folder_of, free_space};
+use crate::os::free_space;
 
 /// The most jobs, and owners, that have series of their own.
 const MOST: usize = 1_000;
