@@ -35,7 +35,7 @@ pub use fault::{LedgerError, LedgerFault};
 pub use join::{Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
-pub use place::{folder_of, with_suffix};
+pub use place::{behind_links, canonical, folder_of, with_suffix};
 pub use scrub::{ScrubReport, scrub};
 pub use store::unix_ms;
 pub use view::LedgerView;

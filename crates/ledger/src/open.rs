@@ -170,7 +170,7 @@ impl Ledger {
         Ok(lock)
     }
 
-    /// The files in its folder of keys with which it was served.
+    /// The files in its folder of keys with which it was served. `token` may have been elsewhere.
     pub fn keys(&self) -> Result<Vec<String>> {
         SqlStore(&self.db).keys()
     }
@@ -277,14 +277,6 @@ pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
     Ok(std::fs::metadata(path)?.len() + journal)
 }
 
-/// The canonical form of a path, so that two processes never lock one file under two names.
-fn one_name(path: &Path) -> std::io::Result<PathBuf> {
-    if path.exists() {
-        return path.canonicalize();
-    }
-    Ok(place::folder_of(path).canonicalize()?.join(path.file_name().unwrap_or_default()))
-}
-
 impl LedgerLock {
     /// Takes the lock on `FILE-lock` for this process.
     ///
@@ -299,7 +291,8 @@ impl LedgerLock {
         place::check_name(path)?;
         const ATTEMPTS: u32 = 50;
         const PAUSE: Duration = Duration::from_millis(20);
-        let name = place::with_suffix(&one_name(path)?, "-lock");
+        // Two processes never lock one file under two names.
+        let name = place::with_suffix(&place::canonical(path), "-lock");
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);

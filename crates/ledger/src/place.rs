@@ -115,6 +115,42 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// The folder in which a file is.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// The file that `path` names behind all links. It need not exist yet.
+///
+/// # Errors
+///
+/// The links lead in a circle.
+pub fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST: usize = 40;
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST {
+        match std::fs::read_link(&place) {
+            Ok(named) => place = folder_of(&place).join(named),
+            Err(_) => return Ok(place),
+        }
+    }
+    Err(std::io::Error::other("its links lead in a circle"))
+}
+
+/// The canonical path of what `path` names behind all links. Neither it nor its folder need exist yet.
+pub fn canonical(path: &Path) -> PathBuf {
+    // Nothing can be written where links lead in a circle.
+    let Ok(place) = behind_links(path).and_then(std::path::absolute) else { return path.into() };
+    match (place.canonicalize(), place.parent(), place.file_name()) {
+        (Ok(place), ..) => place,
+        (_, Some(folder), Some(name)) => canonical(folder).join(name),
+        // It ends with `..` after a folder that is not there.
+        (_, Some(folder), None) => folder_of(&canonical(folder)).into(),
+        _ => place,
+    }
+}
+
 /// Whether `name` means this open file. The name is opened, because NFS answers what is only asked about a name from its
 /// cache.
 pub(crate) fn is_named(file: &File, name: &Path) -> bool {

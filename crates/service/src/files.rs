@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use ledger::folder_of;
+use ledger::{behind_links, folder_of};
 use tempfile::NamedTempFile;
 
 use crate::ServiceError;
@@ -23,6 +23,8 @@ pub struct KeyFolder(PathBuf);
 impl KeyFolder {
     /// The file of the coordinator's own token, where no other one is named.
     pub const OWN_TOKEN: &str = "token";
+    /// The file of its join string, where no other one is named.
+    pub const JOIN: &str = "join";
 
     /// The folder for the ledger at `ledger`. It is made when the first secret is.
     pub fn beside(ledger: &Path) -> KeyFolder {
@@ -57,6 +59,10 @@ pub(crate) fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> Vec<u8>,
 ) -> Result<Vec<u8>, ServiceError> {
+    // It is read again, and a pipe that nobody writes to has no end.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(ServiceError::secret_file(path, NO_FILE));
+    }
     if let Some(contents) = read(path)? {
         return Ok(contents);
     }
@@ -82,10 +88,18 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     }
 }
 
+/// What is said of a device or a folder, whose mode is not to be changed, and of a pipe where there must be a file.
+const NO_FILE: &str = "it is no regular file";
+
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
     const MOST_BYTES: u64 = 64 << 10;
     let file = File::open(path)?;
-    check_mode(&file.metadata()?, path)?;
+    let found = file.metadata()?;
+    match check_mode(&found, path) {
+        is_private if found.is_file() => is_private?,
+        Ok(()) if !found.is_dir() => {}
+        _ => return Err(io::Error::other(NO_FILE)),
+    }
     let mut contents = Vec::new();
     if file.take(MOST_BYTES + 1).read_to_end(&mut contents)? as u64 > MOST_BYTES {
         return Err(io::Error::other("it has more than 64 KiB, so that it is no secret"));
@@ -147,20 +161,6 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
     file.write_all(contents)?;
     file.as_file().sync_all()?;
     Ok((file, place))
-}
-
-/// The file that `path` names behind all links. It need not exist yet.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
-    /// As many as Linux follows.
-    const MOST: usize = 40;
-    let mut place = path.to_path_buf();
-    for _ in 0..MOST {
-        match fs::read_link(&place) {
-            Ok(named) => place = folder_of(&place).join(named),
-            Err(_) => return Ok(place),
-        }
-    }
-    Err(io::Error::other("its links lead in a circle"))
 }
 
 #[cfg(test)]

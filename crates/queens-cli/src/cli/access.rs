@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ledger::{Ledger, LedgerLock, Role};
+use ledger::{Ledger, LedgerLock, Role, canonical, with_suffix};
 use service::coordinator::{
-    Limits, Listener, OwnFiles, require_keys, role_token, write_monitor_folder,
+    Credentials, OwnFiles, note_keys, require_keys, role_token, write_monitor_folder,
 };
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinString, KeyFolder, Token, with_port};
@@ -44,8 +44,8 @@ pub(super) struct AccessArgs {
     monitor_folder: Option<PathBuf>,
     /// Make new keys where those before are lost
     ///
-    /// They are an authority and a token, in the folder of keys beside the ledger. Workers and
-    /// clients need new join strings then.
+    /// They are an authority, in the folder of keys beside the ledger, and a token, there or in
+    /// --token-file. Workers and clients need new join strings then.
     #[arg(long, env = "QUEENS_NEW_KEYS")]
     new_keys: bool,
     /// The address in the join strings
@@ -73,26 +73,24 @@ pub(super) struct Access {
 }
 
 impl AccessArgs {
-    /// Binds the addresses, and makes what is missing in the folder of keys beside the ledger. Plain text without a token
-    /// is only for addresses that are all on loopback.
-    pub(super) async fn open(
-        self,
+    /// Checks that the options fit together and that no key is lost, and returns whether to serve TLS. Nothing is made. Plain
+    /// text without a token is only for addresses that are all on loopback.
+    pub(super) fn check(
+        &self,
         listen: &[SocketAddr],
-        keys: KeyFolder,
+        keys: &KeyFolder,
         ledger: &Path,
-    ) -> Result<(Access, Listener), Failure> {
+    ) -> Result<bool, Failure> {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
-        if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
-            return usage(
-                "--join-file and --worker-join-file name one file, and their join strings allow different \
-                 things: name two files",
-            );
-        }
-        if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some()) {
+        self.check_outputs(keys, ledger)?;
+        // A variable may be for all coordinators of a machine.
+        let exported = std::env::var("QUEENS_ADVERTISE").ok();
+        let is_typed = self.advertise.is_some() && self.advertise != exported;
+        if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some() || is_typed) {
             return usage(format!(
                 "there is no join string without TLS, and a coordinator that listens on {main} serves plain \
-                 text: give --tls as well"
+                 text: give --tls, or leave --join-file, --worker-join-file and --advertise out"
             ));
         }
         if !has_tls && self.monitor_folder.is_some() && self.token_file.is_none() {
@@ -103,11 +101,45 @@ impl AccessArgs {
         }
         // Nothing is created beside a ledger that another process uses.
         drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
-        if has_tls && !self.new_keys {
-            require_keys(ledger, &keys, self.token_file.is_none())?;
+        if !self.new_keys {
+            require_keys(ledger, keys, has_tls, self.token_file.as_deref())?;
         }
-        // A coordinator that cannot listen leaves no new keys.
-        let listener = Listener::bind(listen, Limits::default()).await?;
+        Ok(has_tls)
+    }
+
+    /// Refuses options by which the coordinator would overwrite its ledger, a key, or what another option names. Only the
+    /// token and the join string may be in the folder of keys, where they are by default. Links are followed.
+    fn check_outputs(&self, keys: &KeyFolder, ledger: &Path) -> Result<(), Failure> {
+        let ledger = canonical(ledger);
+        let of_ledger = ["", "-wal", "-shm", "-journal", "-lock"];
+        let of_ledger = of_ledger.map(|end| ("the ledger", with_suffix(&ledger, end)));
+        // It is the first, and skipped for what is there by default.
+        let mut taken = vec![("the folder of keys", canonical(&keys.path("")))];
+        taken.extend(of_ledger);
+        let monitor = |name| self.monitor_folder.as_ref().map(|folder| folder.join(name));
+        let outputs = [
+            ("--token-file", self.token_file.clone(), Some(KeyFolder::OWN_TOKEN)),
+            ("--join-file", self.join_file.clone(), Some(KeyFolder::JOIN)),
+            ("--worker-join-file", self.worker_join_file.clone(), None),
+            ("--monitor-folder", monitor("token"), None),
+            ("--monitor-folder", monitor("authority.pem"), None),
+        ];
+        for (option, named, default) in outputs {
+            let Some(named) = named else { continue };
+            let file = canonical(&named);
+            let is_default = default.is_some_and(|name| canonical(&keys.path(name)) == file);
+            let mut others = taken.iter().skip(usize::from(is_default));
+            if let Some((what, _)) = others.find(|(_, other)| file.starts_with(other)) {
+                let file = named.display();
+                return usage(format!("{option}: {file} belongs to {what}: name another"));
+            }
+            taken.push((option, file));
+        }
+        Ok(())
+    }
+
+    /// Reads the keys, and makes what is missing in their folder beside the ledger.
+    pub(super) fn open(self, has_tls: bool, keys: KeyFolder) -> Result<Access, Failure> {
         let own = match self.token_file.clone() {
             None if has_tls => Some(keys.with_folder(KeyFolder::OWN_TOKEN)?),
             file => file,
@@ -120,51 +152,57 @@ impl AccessArgs {
 }
 
 impl Access {
-    /// Writes the files with which others reach the coordinator, and logs how a worker joins. Credentials other than the
-    /// coordinator's own token are added to `ledger`. The files are written after the ledger is opened, so that a second
-    /// coordinator that finds the ledger in use does not overwrite them.
+    /// Writes the files with which others reach the coordinator, and logs how a worker joins. Returns all credentials;
+    /// those in the files, but for the coordinator's own token, are added to `ledger`. The files are written last, so that a
+    /// coordinator that does not start does not overwrite those of another one.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,
         bound: &[SocketAddr],
-    ) -> Result<Option<(Token, OwnFiles)>, Failure> {
-        let Access { own, authority, args, keys } = &self;
+    ) -> Result<Credentials, Failure> {
+        let Access { own, authority, args, keys } = self;
         let bound = published(bound);
+        let (monitor, for_workers) = (args.monitor_folder.as_ref(), args.worker_join_file.as_ref());
+        let token = |role| role_token(&keys, ledger, role);
+        let viewer = monitor.map(|_| token(Role::Viewer)).transpose()?;
+        let worker = for_workers.map(|_| token(Role::Worker)).transpose()?;
+        let join = own.as_ref().zip(authority.as_ref()).map(|((token, _), authority)| {
+            let host = args.advertise.unwrap_or_else(|| match bound.ip() {
+                ip if ip.is_unspecified() => executor::host_name(),
+                ip => ip.to_string(),
+            });
+            let join = |address| JoinString { token: token.clone(), address, pin: authority.pin() };
+            with_port(&host, bound.port()).parse().map(join).map_err(|error: HostPortError| {
+                let way_out = "name an address that others can reach with --advertise";
+                Failure::Usage(format!("{error}: {way_out}"))
+            })
+        });
+        let join = join.transpose()?;
+        note_keys(ledger, &keys, own.is_some())?;
+        let known = ledger.credentials().map_err(|fault| fault.at(ledger.path()))?;
+
         if authority.is_none() && !bound.ip().is_loopback() {
             tracing::warn!("no TLS: anybody on the network can read and alter everything");
         }
-        if let Some(folder) = &args.monitor_folder {
+        if let Some((folder, token)) = monitor.zip(viewer) {
             let certificate = authority.as_ref().map(Authority::certificate_pem);
-            let token = role_token(keys, ledger, Role::Viewer)?;
             write_monitor_folder(folder, &token, certificate.as_deref())?;
             tracing::info!("Prometheus reads /metrics with what is in {}", folder.display());
         }
-        let Some((own, file)) = own.clone() else { return Ok(None) };
-        let Some(authority) = authority else {
-            return Ok(Some((own, OwnFiles { token: file, join: None })));
-        };
-        let host = args.advertise.clone().unwrap_or_else(|| match bound.ip() {
-            ip if ip.is_unspecified() => executor::host_name(),
-            ip => ip.to_string(),
-        });
-        let address = with_port(&host, bound.port()).parse().map_err(|error: HostPortError| {
-            let way_out = "name an address that others can reach with --advertise";
-            Failure::Usage(format!("{error}: {way_out}"))
-        })?;
-        let join = JoinString { token: own.clone(), address, pin: authority.pin() };
-        let path = args.join_file.clone().unwrap_or_else(|| keys.path("join"));
-        join.write(&path)?;
-        let mut for_workers = &path;
-        if let Some(path) = &args.worker_join_file {
-            let token = role_token(keys, ledger, Role::Worker)?;
-            JoinString { token, ..join.clone() }.write(path)?;
-            for_workers = path;
+        let path = args.join_file.unwrap_or_else(|| keys.path(KeyFolder::JOIN));
+        if let Some(join) = &join {
+            join.write(&path)?;
+            if let Some((path, token)) = for_workers.zip(worker) {
+                JoinString { token, ..join.clone() }.write(path)?;
+            }
+            tracing::info!(
+                "a worker joins with `queens worker --join-file {}`, or with a copy of that file",
+                for_workers.unwrap_or(&path).display()
+            );
         }
-        tracing::info!(
-            "a worker joins with `queens worker --join-file {}`, or with a copy of that file",
-            for_workers.display()
-        );
-        Ok(Some((own, OwnFiles { token: file, join: Some((path, join)) })))
+        let join = join.map(|join| (path, join));
+        let own = own.map(|(own, token)| (own, OwnFiles { token, join }));
+        Ok(Credentials::new(own, known))
     }
 }
 

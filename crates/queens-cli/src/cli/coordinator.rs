@@ -14,7 +14,7 @@ use super::signal::asked_to_stop;
 use crate::failure::{Failure, usage};
 use crate::os::notify_systemd;
 use ledger::CheckedLedger;
-use service::coordinator::{Credentials, EventLoop, lease_key, note_keys, serve};
+use service::coordinator::{EventLoop, Limits, Listener, lease_key, serve};
 use service::tls::Authority;
 use service::{KeyFolder, PORT, ServiceError, with_port};
 
@@ -79,15 +79,16 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ));
     }
     let keys = KeyFolder::beside(&args.ledger);
-    let (access, listener) = args.access.open(&addresses, keys.clone(), &args.ledger).await?;
+    let has_tls = args.access.check(&addresses, &keys, &args.ledger)?;
     // Signals are caught from here on, because a reader of the log line "serves" may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
+    let listener = Listener::bind(&addresses, Limits::default()).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
+    let access = args.access.clone().open(has_tls, keys.clone())?;
 
     // Health is served while the ledger is being read, and everything else afterwards.
     let tls = access.authority.as_ref().map(Authority::acceptor);
-    let has_tls = tls.is_some();
     let (phases, server) = serve(listener, tls).await;
     let mut server = tokio::spawn(server);
     notify_systemd("STATUS=reading the ledger");
@@ -100,8 +101,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         read = reading => read.map_err(anyhow::Error::from)??,
         () = &mut asked => return Ok(()),
     };
-    let own = access.write_files(&ledger, &bound)?;
-    let has_token = own.is_some();
+    let lease_key = lease_key(&keys, &ledger)?;
+    let credentials = access.write_files(&ledger, &bound)?;
+    let has_token = !credentials.are_needless();
     let config = Config {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,
@@ -110,12 +112,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         max_jobs_per_owner: args.max_jobs_per_owner as usize,
         ..Config::default()
     };
-    let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
-    let lease_key = lease_key(&keys, &ledger)?;
-    note_keys(&ledger, &keys)?;
     let (farm, handle) = EventLoop::new(config, lease_key, ledger);
     let mut farm = tokio::spawn(farm.run());
-    phases.open(Credentials::new(own, known), handle.clone()).await;
+    phases.open(credentials, handle.clone()).await;
     let page = page(bound[0], has_tls);
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,

@@ -1,6 +1,5 @@
 //! `queens token`: the credentials of a coordinator.
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use ledger::{Role, unix_ms};
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use crate::failure::{Failure, usage};
 use crate::progress::clock;
 use crate::table::{Column, Table};
 use crate::{output, stderr};
+use service::HostPort;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -42,8 +42,7 @@ pub(super) struct CreateArgs {
     days: Option<u64>,
     /// Print a link to the coordinator's page instead, which logs a browser in; URL is where browsers reach the coordinator
     /// [default: its own address]
-    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json",
-          value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json", value_parser = page)]
     login: Option<Option<String>>,
     #[command(flatten)]
     client: ClientArgs,
@@ -60,6 +59,21 @@ pub(super) struct RevokeArgs {
 fn role(text: &str) -> anyhow::Result<Role> {
     let role = Role::named(text).filter(|&role| role != Role::TrustedWorker);
     role.ok_or_else(|| anyhow::anyhow!("a role is worker, viewer, submitter or admin"))
+}
+
+/// The URL of the page: that of a host, with or without a port, its scheme and a path.
+fn page(text: &str) -> anyhow::Result<String> {
+    let url = if text.contains("://") { text.into() } else { format!("https://{text}") };
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let rest = rest.unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_host = [host, &format!("{host}:443")].iter().any(|it| it.parse::<HostPort>().is_ok());
+    let is_path = path.chars().all(|sign| sign.is_ascii_graphic() && !"?#".contains(sign));
+    anyhow::ensure!(
+        is_host && is_path,
+        "it is neither a URL, such as https://farm.example.org, nor a host"
+    );
+    Ok(url)
 }
 
 pub(super) async fn run(command: TokenCommand) -> Result<(), Failure> {
@@ -89,11 +103,8 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     let join = client.join_string(&secret)?;
     let plain = || client.endpoint.url().into();
     let own = join.as_ref().map_or_else(plain, |join| format!("https://{}", join.address));
-    let login = args.login.map(|at| {
-        let at = at.unwrap_or(own);
-        let scheme = if at.contains("://") { "" } else { "https://" };
-        format!("{scheme}{}/login#{secret}", at.trim_end_matches('/'))
-    });
+    let login =
+        args.login.map(|at| format!("{}/login#{secret}", at.unwrap_or(own).trim_end_matches('/')));
     let join = join.map(|join| join.to_string());
     if args.client.json {
         let mut object = object(&token);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
-use crate::support::process::{PATIENCE, Process};
+use crate::support::process::{PATIENCE, Process, run};
 use crate::support::{Farm, Scratch, assert_private, write_private};
 
 #[test]
@@ -51,9 +52,20 @@ fn a_farm_with_a_token_admits_those_that_have_it_and_nobody_else() {
 
     // A restarted coordinator keeps the token.
     coordinator.stop();
-    let _coordinator = farm.start_coordinator();
+    let coordinator = farm.start_coordinator();
     assert_eq!(fs::read_to_string(token).expect("it is there"), secret);
     farm.client(&["jobs", "--token-file", token]).success();
+
+    // A lost one is not replaced without a word.
+    coordinator.stop();
+    fs::remove_file(token).expect("it is there");
+    for tls in [&[][..], &["--tls"]] {
+        let refused = run(farm.coordinator().args(tls));
+        refused.refusal(6, &[&format!("lacks {token}: restore"), "--new-keys"]);
+        assert!(!Path::new(token).exists(), "nothing is made");
+    }
+    farm.serve(farm.coordinator().arg("--new-keys")).stop();
+    assert_ne!(fs::read_to_string(token).expect("it is there"), secret);
 }
 
 #[test]

@@ -77,6 +77,10 @@ fn the_join_string_has_the_advertised_address() {
     for nonsense in ["head node", "h:", "h:0", "h:1:2", "[h]x"] {
         run(farm.coordinator().args(["--advertise", nonsense])).usage("--advertise");
     }
+    let plain = Farm::new("", "");
+    let refused = run(plain.coordinator().args(["--advertise", "head-node"]));
+    refused.usage("there is no join string without TLS");
+    plain.serve(plain.coordinator().env("QUEENS_ADVERTISE", "head-node")).stop();
 }
 
 #[test]

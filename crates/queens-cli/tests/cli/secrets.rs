@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
@@ -65,10 +66,52 @@ fn an_unusable_token_file_is_refused() {
             farm.client(&args).refusal(6, &["cannot use the secret in", path, reason]);
         }
     }
-    for (path, reason) in &cases[..4] {
+    // To change the mode of a device or a folder would harm others.
+    let no_file = "it is no regular file";
+    let others = ["/dev/null", "/"].map(|it| (it.to_owned(), no_file));
+    for (path, reason) in &others {
+        run(&mut queens(&["jobs", "--join-file", path])).refusal(6, &[path, reason]);
+    }
+    let pipe = scratch.path("pipe").display().to_string();
+    Command::new("mkfifo").arg(&pipe).status().expect("it can be made");
+    for (path, reason) in cases[..4].iter().chain(&others).chain(&[(pipe, no_file)]) {
         let refused = run(farm.coordinator().args(["--token-file", path, "--log", "error"]));
         refused.refusal(6, &["cannot use the secret in", path, reason]);
     }
+}
+
+#[test]
+fn no_output_of_a_coordinator_takes_the_place_of_its_ledger_a_key_or_another_output() {
+    // Given the ledger `f.db` with its keys, and links to both
+    let scratch = Scratch::new();
+    let farm = Farm::new("--tls", "").with_ledger(scratch.path("f.db"));
+    farm.start_coordinator().stop();
+    symlink("f.db", scratch.path("link")).expect("it is ours");
+    symlink("f.db-keys/token", scratch.path("key")).expect("it is ours");
+    let kept = [farm.ledger().to_owned(), farm.key("token"), farm.key("authority.pem")];
+    let bytes = || kept.each_ref().map(|path| fs::read(path).expect("it is there"));
+    let before = bytes();
+    for (options, owner) in [
+        ("--join-file f.db", "the ledger"),
+        ("--worker-join-file link", "the ledger"),
+        ("--token-file ./f.db-wal", "the ledger"),
+        ("--monitor-folder nowhere/../f.db-lock", "the ledger"),
+        ("--join-file f.db-keys/authority.pem", "the folder of keys"),
+        ("--worker-join-file key", "the folder of keys"),
+        ("--monitor-folder f.db-keys", "the folder of keys"),
+        ("--token-file x --join-file x", "--token-file"),
+        ("--join-file x --worker-join-file ./x", "--join-file"),
+        ("--join-file x/token --monitor-folder x", "--join-file"),
+    ] {
+        let mut command = queens(&["coordinator", "--tls", "--ledger", "f.db"]);
+        command.args(options.split(' ')).current_dir(scratch.path(""));
+        run(&mut command).refusal(2, &[&format!("belongs to {owner}: name another")]);
+        assert!(bytes() == before, "{options}");
+    }
+    // By default, these two are there.
+    let mut command = farm.coordinator();
+    command.arg("--token-file").arg(farm.key("token")).arg("--join-file").arg(farm.key("join"));
+    farm.serve(&mut command).stop();
 }
 
 #[test]

@@ -217,7 +217,8 @@ impl Credentials {
     }
 
     /// Whether access is open, so that a request without a credential is an admin's.
-    pub(super) fn are_needless(&self) -> bool {
+    #[must_use]
+    pub fn are_needless(&self) -> bool {
         self.own.is_none()
     }
 

@@ -13,36 +13,47 @@ use crate::{KeyFolder, Token, files, os};
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
 
-/// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
-/// others: workers and clients would not recognise the coordinator any more.
-pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
-    let mut lost = vec![Authority::FILE];
-    lost.extend(has_token.then_some(KeyFolder::OWN_TOKEN));
-    lost.retain(|name| !keys.path(name).exists());
+/// Refuses to make a new authority or a new token of its own for a ledger that was served with others: workers and clients
+/// would not recognise the coordinator any more, or be refused. Without TLS there is no authority, and a token only if
+/// `token_file` names one.
+pub fn require_keys(
+    ledger: &Path,
+    keys: &KeyFolder,
+    has_tls: bool,
+    token_file: Option<&Path>,
+) -> Result<(), ServiceError> {
+    let own = token_file.map_or_else(|| keys.path(KeyFolder::OWN_TOKEN), Path::to_owned);
+    let mut lost = vec![
+        (Authority::FILE, keys.path(Authority::FILE), has_tls),
+        (KeyFolder::OWN_TOKEN, own, has_tls || token_file.is_some()),
+    ];
+    lost.retain(|(_, path, is_wanted)| *is_wanted && !path.exists());
     let is_new = ledger.metadata().map_or(true, |file| file.len() == 0);
     if is_new || lost.is_empty() {
         return Ok(());
     }
     let noted = LedgerView::open(ledger).and_then(|look| look.keys());
     let noted = noted.map_err(|fault| fault.at(Some(ledger)))?;
-    lost.retain(|lost| noted.iter().any(|name| name == lost));
+    lost.retain(|(lost, ..)| noted.iter().any(|name| name == lost));
     if lost.is_empty() {
         return Ok(());
     }
-    let reason = format!(
-        "it lacks {}, with which this ledger was served: restore the folder from a copy, or start once with --new-keys; then \
-         workers and clients need new join strings",
+    let lost: Vec<_> = lost.iter().map(|(_, path, _)| path.display().to_string()).collect();
+    Err(ServiceError::Secret(format!(
+        "the ledger {} was served with keys, and lacks {}: restore that from a copy, or start once with --new-keys; then \
+         workers and clients need new join strings, or the new token",
+        ledger.display(),
         lost.join(" and ")
-    );
-    Err(ServiceError::secret_file(&keys.path(""), reason))
+    )))
 }
 
-/// Notes in a ledger the files of the folder of keys with which it is served.
-pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
-    let roles = [Role::Worker, Role::Viewer].map(Role::name);
-    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LEASES].into_iter().chain(roles);
-    let made: Vec<&str> = all.filter(|name| keys.path(name).exists()).collect();
-    Ok(ledger.note_keys(&made).map_err(|fault| fault.at(ledger.path()))?)
+/// Notes in a ledger the files of the folder of keys with which it is served, and whether it is served with a token of the
+/// coordinator, which may be in another file.
+pub fn note_keys(ledger: &Ledger, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
+    let [worker, viewer] = [Role::Worker, Role::Viewer].map(Role::name);
+    let mut all = vec![Authority::FILE, KeyFolder::OWN_TOKEN, LEASES, worker, viewer];
+    all.retain(|name| keys.path(name).exists() || (has_token && *name == KeyFolder::OWN_TOKEN));
+    Ok(ledger.note_keys(&all).map_err(|fault| fault.at(ledger.path()))?)
 }
 
 /// Whether a file is gone with which a ledger was served.
@@ -69,7 +80,8 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 }
 
 /// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system
-/// that reads `/metrics`. It is in the folder of secrets, and made when it is first needed. The ledger has its hash.
+/// that reads `/metrics`. It is in the folder of secrets, and made when it is first needed, and anew after it was revoked. The
+/// ledger has its hash.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
@@ -82,23 +94,25 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
         );
     }
     let path = keys.with_folder(role.name())?;
-    let token = Token::read_or_make(&path)?;
+    let mut token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let known = ledger.credentials().map_err(at_ledger)?;
-    match known.iter().find(|credential| credential.hash == *token.hash().as_bytes()) {
-        None => {
-            let credential = new_credential(&known, &token, owner, role);
-            ledger.add_credential(&credential).map_err(at_ledger)?;
+    let found = known.iter().find(|credential| credential.hash == *token.hash().as_bytes());
+    if let Some(credential) = found {
+        if status(credential).is_none() {
+            return Ok(token);
         }
-        Some(credential) if status(credential).is_some() => {
-            let reason = format!(
-                "it is token {}, which was revoked; remove the file, and a new secret is made",
-                credential.id
-            );
-            return Err(ServiceError::secret_file(&path, reason));
-        }
-        Some(_) => {}
+        token = Token::random();
+        token.replace(&path)?;
+        tracing::warn!(
+            file = %path.display(),
+            "the {}'s token in the folder of keys was revoked (token {}), and a new one is made: the old one stays refused",
+            role.name(),
+            credential.id
+        );
     }
+    let credential = new_credential(&known, &token, owner, role);
+    ledger.add_credential(&credential).map_err(at_ledger)?;
     Ok(token)
 }
 
