@@ -159,11 +159,6 @@ pub(crate) fn is_named(file: &File, name: &Path) -> bool {
     named.is_ok_and(|named| identity_of(file).is_ok_and(|open| open == named))
 }
 
-/// The folder in which a file is.
-pub fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
-}
-
 /// Waits until the names in the folder of `path` are on disk.
 pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
     // Other systems cannot open a folder.

@@ -147,7 +147,7 @@ impl AccessArgs {
         let own = own.map(|file| Token::read_or_make(&file).map(|token| (token, file)));
         let own = own.transpose()?;
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
-        Ok((Access { own, authority, args: self, keys }, listener))
+        Ok(Access { own, authority, args: self, keys })
     }
 }
 

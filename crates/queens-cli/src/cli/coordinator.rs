@@ -85,7 +85,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     tokio::pin!(asked);
     let listener = Listener::bind(&addresses, Limits::default()).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
-    let access = args.access.clone().open(has_tls, keys.clone())?;
+    let access = args.access.open(has_tls, keys.clone())?;
 
     // Health is served while the ledger is being read, and everything else afterwards.
     let tls = access.authority.as_ref().map(Authority::acceptor);
