@@ -49,8 +49,8 @@ pub struct Confirmations {
 
 impl Confirmations {
     /// Adds a range. `is_agreed` says whether the bundle calls the range counted twice. `second` is
-    /// the count that follows it. It fails if that cannot come from a farm: it differs, or its author may not check the first
-    /// one.
+    /// the count that follows it. It fails if the second count cannot come from a farm: it differs,
+    /// or its author may not check the first one.
     pub(super) fn note(
         &mut self,
         first: &StatedRow,

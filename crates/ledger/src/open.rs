@@ -32,7 +32,8 @@ pub struct CheckedLedger {
     is_new: bool,
 }
 
-/// An open ledger. Only this process holds it. All fails with a [`LedgerFault`] if it cannot be read or written.
+/// An open ledger. Only this process holds it. Every method fails with a [`LedgerFault`] if it cannot be read
+/// or written.
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) db: Connection,

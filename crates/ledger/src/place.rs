@@ -36,7 +36,7 @@ impl Place {
         &self.name
     }
 
-    /// [`LedgerFault::Gone`] if the name does not mean the file any more that was opened.
+    /// Fails with [`LedgerFault::Gone`] if the name no longer means the file that was opened.
     pub(crate) fn look(&self) -> Result<()> {
         match std::fs::metadata(&self.name) {
             Ok(file) if identity(&file) == self.identity => Ok(()),

@@ -12,7 +12,8 @@ use rusqlite::Connection;
 use super::store::SqlStore;
 use super::{Result, format};
 
-/// A ledger that is only read. All fails with a [`LedgerFault`](crate::LedgerFault) if it cannot be read.
+/// A ledger that is only read. Every method fails with a
+/// [`LedgerFault`](crate::LedgerFault) if it cannot be read.
 #[derive(Debug)]
 pub struct LedgerView {
     pub(super) db: Connection,

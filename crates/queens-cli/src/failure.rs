@@ -71,7 +71,7 @@ failures! {
     BatchSystem = 19,
     /// This program or the coordinator has a fault.
     Internal = 70,
-    /// The count was asked to stop, and a ledger keeps the work, or the system refuses what it may allow later or elsewhere.
+    /// The count was asked to stop, and a ledger keeps the work, or the system refuses a thread or an open file.
     // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
     Stopped = 75,
     /// The user interrupted the command.
@@ -79,15 +79,20 @@ failures! {
 }
 
 impl Failure {
-    /// The failure of a command for which these environment variables have set options. It names them if an option may be
-    /// its cause.
-    pub(crate) fn after(mut self, variables: &[String]) -> Failure {
+    /// The failure of a command for which environment variables have set these options. It names the variables whose option
+    /// may be its cause: those of options that it names, and those of options without a name.
+    pub(crate) fn after(mut self, options: &[(Option<String>, String)]) -> Failure {
         use Failure::{Listen, Secret, Unreachable, Usage};
-        if let Usage(text) | Unreachable(text) | Secret(text) | Listen(text) = &mut self
-            && !variables.is_empty()
-        {
-            let verb = if variables.len() == 1 { "is" } else { "are" };
-            text.push_str(&format!(" ({} {verb} set)", variables.join(", ")));
+        if let Usage(text) | Unreachable(text) | Secret(text) | Listen(text) = &mut self {
+            let may_cause = |option: &Option<String>| {
+                option.as_deref().is_none_or(|option| text.contains(option))
+            };
+            let named = options.iter().filter(|(option, _)| may_cause(option));
+            let names: Vec<&str> = named.map(|(_, name)| name.as_str()).collect();
+            if !names.is_empty() {
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                *text = format!("{text} ({} {verb} set)", names.join(", "));
+            }
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -108,7 +109,11 @@ impl Progress {
     }
 }
 
+/// Whether there was a bar.
+static IS_DRAWN: AtomicBool = AtomicBool::new(false);
+
 fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
+    IS_DRAWN.store(true, Ordering::Relaxed);
     let style = ProgressStyle::with_template(template).expect("the template is right");
     let bar = ProgressBar::with_draw_target(steps, ProgressDrawTarget::stderr_with_hz(10));
     bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ "))
@@ -116,7 +121,7 @@ fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
 
 /// Erases a bar that may have been drawn, before the process ends or prints a line.
 pub(crate) fn erase() {
-    if draws() {
+    if IS_DRAWN.load(Ordering::Relaxed) && draws() {
         let _ = Term::stderr().clear_line();
     }
 }

@@ -395,7 +395,7 @@ impl TryFrom<v1::Job> for JobView {
     }
 }
 
-/// The name of a job, if it has one, and if the text can be a name.
+/// The name of a job, if it has one. It fails if the text cannot be a name.
 pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
     key.map(|key| name("key", key)).transpose()
 }

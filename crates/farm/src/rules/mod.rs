@@ -46,8 +46,8 @@ const MOST_COMPARED: usize = 64;
 /// The author of a change that follows from what was counted.
 const NOBODY: &str = "";
 
-/// Does what a command asks for. Nothing of it may stay in the store if it fails: if the store does, or with a
-/// [`Contradiction`] if the command and the rows do not fit together.
+/// Does what a command asks for. It fails as the store fails, and with a [`Contradiction`] if the command and the rows do not
+/// fit together: then nothing of it may stay in the store.
 pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, LedgerAnswer> {
     match command {
         LedgerCommand::CreateJob { job, spec, audit } => {
@@ -117,8 +117,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range, with the counts of its single tasks if they are reported. A [`Contradiction`] if it overlaps
-/// another one.
+/// Adds an accepted range, with the counts of its single tasks if they are reported. It fails with a
+/// [`Contradiction`] if the range overlaps another one.
 pub fn accept<S: Store>(
     store: &mut S,
     job: JobId,
@@ -232,8 +232,8 @@ fn check_complete<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) 
     Ok(())
 }
 
-/// Walks the accepted ranges of a job and returns the sum of their counts. A [`Contradiction`] if rows overlap, or if the sum
-/// passes 128 bits.
+/// Walks the accepted ranges of a job and returns the sum of their counts. It fails with a [`Contradiction`] if rows
+/// overlap, or if the sum passes 128 bits.
 pub fn for_each_row<S: Store>(
     store: &mut S,
     job: JobId,

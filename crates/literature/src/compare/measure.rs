@@ -102,7 +102,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Meas
     }
 }
 
-/// The total that all algorithms found that counted a board, or that two of them differ. `None` if none did.
+/// The total that all algorithms found that counted a board; `None` if none did. It fails if two of them differ.
 pub fn agreed(lines: &[Line]) -> Result<Option<u128>, Disagreement> {
     let mut totals = lines.iter().filter_map(|line| {
         line.outcome.ok().map(|measured| (line.n, line.algorithm, measured.found.total))

@@ -17,7 +17,7 @@ use solve::{first_rows, solutions};
 
 use crate::classical::masks;
 
-/// The whole text about an even board of size `n`, from 6 to 10, or that two ways of counting differ.
+/// The whole text about an even board of size `n`, from 6 to 10. It fails if two ways of counting differ.
 pub fn page(n: u32) -> anyhow::Result<String> {
     let searched = masks::count(n);
     let total = searched.total;

@@ -186,18 +186,28 @@ fn variable(named: &[&Command], option: &str, words: &[OsString]) -> Option<Stri
     exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
 }
 
-/// The environment variables that have set an option of the command that was read, or of its subcommands.
-pub(super) fn variables(command: &Command, matches: &ArgMatches) -> Vec<String> {
-    let is_exported =
-        |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::EnvVariable);
-    let exported = command.get_arguments().filter(is_exported).filter_map(Arg::get_env);
-    let mut names: Vec<String> = exported.map(|it| it.to_string_lossy().into_owned()).collect();
+/// The options of the command that was read, and of its subcommands, that environment variables have set, with the names of
+/// the variables. Options of how to reach a coordinator have no name of their own: any error may be about them.
+pub(super) fn exported_options(
+    command: &Command,
+    matches: &ArgMatches,
+) -> Vec<(Option<String>, String)> {
+    let is_exported = |arg: &&Arg| {
+        let source = matches.value_source(arg.get_id().as_str());
+        !arg.is_global_set() && source == Some(ValueSource::EnvVariable)
+    };
+    let named = |arg: &Arg| {
+        let option = (arg.get_help_heading() != Some(CONNECTION)).then(|| arg.get_long());
+        let option = option.map(|long| format!("--{}", long.unwrap_or_default()));
+        Some((option, arg.get_env()?.to_string_lossy().into_owned()))
+    };
+    let mut options: Vec<_> =
+        command.get_arguments().filter(is_exported).filter_map(named).collect();
     if let Some((name, matches)) = matches.subcommand() {
-        names.extend(
-            command.find_subcommand(name).map(|it| variables(it, matches)).into_iter().flatten(),
-        );
+        let below = command.find_subcommand(name).map(|it| exported_options(it, matches));
+        options.extend(below.into_iter().flatten());
     }
-    names
+    options
 }
 
 /// What Rust says of a number that cannot be read, and what a person would say.

@@ -152,7 +152,7 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
     let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) if listen.bytes().all(|sign| sign.is_ascii_digit()) => {
-            return usage(format!("{listen} is neither a port, 0 to 65535, nor a host"));
+            return usage(format!("--listen: {listen} is neither a port, 0 to 65535, nor a host"));
         }
         Err(_) => with_port(listen, PORT),
     };

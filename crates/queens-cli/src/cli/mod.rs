@@ -142,7 +142,7 @@ fn started() -> Result<(), Failure> {
     cli.log.start(serves);
     exit_on_panic();
     let result = cli.command.run(cli.log.is_json());
-    result.map_err(|failure| failure.after(&arguments::variables(&command, &matches)))
+    result.map_err(|failure| failure.after(&arguments::exported_options(&command, &matches)))
 }
 
 impl Command {

@@ -108,7 +108,12 @@ fn a_switch_in_the_environment_has_all_usual_values() {
 fn errors_about_the_environment_name_the_variable() {
     for (args, name, value, said) in [
         ("jobs", "QUEENS_JOIN_FILE", "y", "QUEENS_JOIN_FILE"),
-        ("coordinator", "QUEENS_LISTEN", "99999", "(QUEENS_LISTEN is set)"),
+        (
+            "coordinator",
+            "QUEENS_LISTEN",
+            "99999",
+            "--listen: 99999 is neither a port, 0 to 65535, nor a host (QUEENS_LISTEN is set)",
+        ),
         ("jobs", "QUEENS_JOIN_FILE", "y", "QUEENS_COORDINATOR"),
         ("count 8", "QUEENS_THREADS", "many", "'many' for 'QUEENS_THREADS'"),
         ("token list", "QUEENS_LOG_FORMAT", "x", "'x' for 'QUEENS_LOG_FORMAT'"),

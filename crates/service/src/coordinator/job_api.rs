@@ -10,7 +10,7 @@ use farm::{
     Answer, Change, JobId, JobSpec, JobState, JobView, Origin, OwnerView, Party, Problem, Refusal,
     Request as Wanted, Share, Slice, Submission, WorkerView,
 };
-use futures_util::future::try_join_all;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use ledger::{Credential, Role};
 use tonic::{Request, Response, Status};
 use wire::v1::ask_request::Request as Asked;
@@ -72,9 +72,9 @@ impl JobApi {
             let reason = format!("submit 1 to {MOST} jobs together, no two of one name");
             return Err(Status::invalid_argument(reason));
         }
-        // Plans are made side by side, because each may take many seconds of one thread.
+        // Plans are made side by side, because each may take many seconds of one thread. There are turns left for others.
         let submissions = jobs.into_iter().map(|job| self.submission(identity, job, seed));
-        Ok(Wanted::Submit(try_join_all(submissions).await?))
+        Ok(Wanted::Submit(stream::iter(submissions).buffered(2).try_collect().await?))
     }
 
     /// A submitted job. Its plan is made only if the identity may submit.
