@@ -115,14 +115,6 @@ def next_line(text):
     """The next line, of which no more is read than a line may have, or nothing at the end."""
     return text.readline(LONGEST_LINE + 1)
 
-def each_line(text, see):
-    """Calls `see` with the content and the length of each line behind the first one."""
-    for number, line in enumerate(iter(lambda: next_line(text), b""), 2):
-        try:
-            see(content(line), len(line) - 1)
-        except Wrong as wrong:
-            raise Wrong(f"line {number}: {wrong}") from None
-
 def content(line):
     """What a line says. It has one spelling."""
     demand(len(line) <= LONGEST_LINE and line.endswith(b"\n"), "it is cut off or too long")
@@ -143,20 +135,17 @@ class Bundle:
     """Reads a bundle from beginning to end, and demands all that needs no counting."""
 
     def __init__(self, file, draws, seed, beacon):
-        text = text_of(file)
-        self.header(content(next_line(text)))
-        # Hashing takes the longest: a text that has no lines of a bundle is refused before.
-        each_line(text, lambda *_: None)
+        self.header(content(next_line(text_of(file))))
+        # Hashing takes the longest: a text with a line that is none of a bundle, or with more lines of a kind than its header
+        # says, is refused before. A header may still say so many lines that hashing takes hours.
+        self.each_line(file, self.shape)
         self.name = hashed_file(text_of(file)).hex()
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
-        self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
         self.in_force, self.authors, self.known_authors = None, [], set()
         self.last, self.end, self.covered, self.counted, self.disputed = None, 0, 0, 0, 0
-        text = text_of(file)
-        next_line(text)
-        each_line(text, self.line)
+        self.each_line(file, self.line)
         self.close()
 
     def header(self, head):
@@ -175,6 +164,7 @@ class Bundle:
             raise Unknown("it does not count this problem, or not on so large a board")
         if tasks > MOST_TASKS:
             raise Unknown(f"listing {tasks} tasks takes too long here: give a bundle of at most {MOST_TASKS}")
+        self.said = dict(zip(LINES, (head[name] for name in ("policies", "trust", "authors", "ranges", "audits", "disputes"))))
         self.head, self.fingerprint, self.most = head, bytes.fromhex(head["fingerprint"]), most(method, n, parameter)
         demand(self.most is not None, "there is no such plan")
         self.tasks = lambda: {"rows": rows, "prefixes": prefixes, "ring": ring, "halves": halves}[method](n, parameter)
@@ -183,19 +173,37 @@ class Bundle:
         mine = range(head["shard"] - 1, blocks, head["shards"])
         self.part = [(tasks * block // blocks, tasks * (block + 1) // blocks) for block in mine]
 
-    def line(self, value, size):
+    def each_line(self, file, see):
+        """Calls `see` with the content and the length of each line behind the header."""
+        self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
+        text = text_of(file)
+        next_line(text)
+        for number, line in enumerate(iter(lambda: next_line(text), b""), 2):
+            try:
+                see(content(line), len(line) - 1)
+            except Wrong as wrong:
+                raise Wrong(f"line {number}: {wrong}") from None
+        demand(self.lines == self.said, "the header says other numbers of lines")
+
+    def shape(self, value, size):
+        """Demands the right fields, order and number of lines, and returns the kind of this line and its fields."""
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
         demand(kind in LINES and LINES[kind](line), f"it is no {kind!a} with the right fields")
         demand(kind == "author" or STAGES[kind] >= self.stage, "it is out of order")
         self.stage = max(self.stage, STAGES[kind])
         self.lines[kind] += 1
+        demand(self.lines[kind] <= self.said[kind], f"the header says fewer lines of {kind!a}")
         self.kept += size if kind in ("policy", "trust", "author") else 0
         is_small = self.kept <= MOST_KEPT and self.lines[kind] <= MOST_LINES.get(kind, self.lines[kind])
         demand(is_small, "there are too many lines about who and what was ordered")
         if "row" in line:
             row = line["row"]
-            demand(row["first"] < row["past"] and row["by"] < len(self.authors), "its range or its author is wrong")
+            demand(row["first"] < row["past"] and row["by"] < self.lines["author"], "its range or its author is wrong")
+        return kind, line
+
+    def line(self, value, size):
+        kind, line = self.shape(value, size)
         getattr(self, kind)(line)
 
     def policy(self, line):
@@ -247,8 +255,6 @@ class Bundle:
 
     def close(self):
         head, state = self.head, self.head["state"]
-        said = [head[name] for name in ("policies", "trust", "authors", "ranges", "audits", "disputes")]
-        demand(said == list(self.lines.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         if state == "done":
