@@ -172,7 +172,8 @@ CREATE TABLE trust (
     noted_at INTEGER NOT NULL
 ) STRICT;
 
--- The files in the folder of keys beside this ledger with which it was served. A coordinator that lacks one says so.
+-- The files in the folder of keys beside this ledger with which it was served; its token may be elsewhere. A coordinator that
+-- lacks one says so.
 CREATE TABLE keys (
     name     TEXT PRIMARY KEY,
     noted_at INTEGER NOT NULL
