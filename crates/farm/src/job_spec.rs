@@ -84,9 +84,10 @@ pub struct Times {
     pub begun_at_ms: Option<i64>,
     /// Since when all its tasks are accepted: what follows are audits.
     pub counted_at_ms: Option<i64>,
-    /// Since when it is paused, if some of its tasks are not accepted.
+    /// Since when it is paused, or counts of it were taken back in that pause.
     pub paused_at_ms: Option<i64>,
-    /// For how long it was paused between these two, or had all its tasks until some were taken back.
+    /// For how long it rested between its first lease and `counted_at_ms`: it was paused, or had all its tasks until some
+    /// were taken back. What has passed since `paused_at_ms` is not in it yet, if the job has not all its tasks.
     pub paused_ms: i64,
     /// When it was done or cancelled.
     pub ended_at_ms: Option<i64>,
@@ -104,21 +105,29 @@ impl Times {
 
     /// Notes that the job was changed at this time.
     pub fn note(&mut self, change: JobChange, now_ms: i64) {
-        let is_counting = self.begun_at_ms.is_some() && self.counted_at_ms.is_none();
         // A clock may have been set back.
         let rested = |since: Option<i64>| since.map_or(0, |since| (now_ms - since).max(0));
+        // A pause adds nothing before the first lease, nor while all tasks are accepted.
+        let pause = match (self.begun_at_ms, self.counted_at_ms) {
+            (Some(begun), None) => rested(self.paused_at_ms.map(|since| since.max(begun))),
+            _ => 0,
+        };
         match change {
             JobChange::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
             JobChange::Counted => {
-                self.paused_ms += rested(self.paused_at_ms.take());
+                self.paused_ms += pause;
                 self.counted_at_ms.get_or_insert(now_ms);
             }
-            JobChange::TakenBack => self.paused_ms += rested(self.counted_at_ms.take()),
-            JobChange::State(JobState::Paused) if is_counting => {
+            JobChange::TakenBack => {
+                self.paused_ms += pause + rested(self.counted_at_ms.take());
+                self.paused_at_ms = self.paused_at_ms.and(Some(now_ms));
+            }
+            JobChange::State(JobState::Paused) => {
                 self.paused_at_ms.get_or_insert(now_ms);
             }
             JobChange::State(state) => {
-                self.paused_ms += rested(self.paused_at_ms.take());
+                self.paused_ms += pause;
+                self.paused_at_ms = None;
                 self.ended_at_ms = state.is_over().then(|| self.ended_at_ms.unwrap_or(now_ms));
             }
             JobChange::Priority(_) => {}
@@ -139,4 +148,47 @@ pub enum JobChange {
     State(JobState),
     /// It is served earlier or later than others.
     Priority(i32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds of counting after each list of changes, with the second of each.
+    const TOOK: [(&str, Option<u64>); 13] = [
+        ("begun 0, counted 5, done 9", Some(5)),
+        ("begun 0, paused 2", None),
+        ("begun 0, paused 2, counted 5, running 7, taken_back 8, counted 9", Some(3)),
+        ("begun 0, paused 2, counted 5, taken_back 7, running 9, counted 10", Some(3)),
+        ("begun 0, paused 2, taken_back 3, running 9, counted 10", Some(3)),
+        ("begun 0, counted 1, paused 2, taken_back 3, running 3603, counted 3604", Some(2)),
+        ("begun 0, counted 1, paused 2, done 8, running 9, taken_back 9, counted 12", Some(4)),
+        ("begun 0, paused 2, cancelled 9", Some(2)),
+        ("begun 0, counted 1, paused 2, cancelled 9", Some(1)),
+        ("begun 0, counted 1, paused 2, taken_back 4, cancelled 9", Some(1)),
+        ("paused 0, running 5, begun 6, counted 8", Some(2)),
+        ("paused 0, begun 5, running 6, counted 8", Some(2)),
+        ("begun 10, paused 20, running 15, counted 18", Some(8)),
+    ];
+
+    #[test]
+    fn pauses_audits_and_what_was_taken_back_are_no_part_of_the_time_that_a_job_took() {
+        let note = |times: &mut Times, text: &str| {
+            let (name, second) = text.split_once(' ').expect("a change and its second");
+            let change = match name {
+                "begun" => JobChange::Begun,
+                "counted" => JobChange::Counted,
+                "taken_back" => JobChange::TakenBack,
+                state => JobChange::State(JobState::named(state).expect("it is a state")),
+            };
+            times.note(change, 1_000 * second.parse::<i64>().expect("a second"));
+        };
+        for (changes, took) in TOOK {
+            let mut times = Times::default();
+            // What is noted again changes nothing, and a wrong order is no panic.
+            changes.split(", ").flat_map(|it| [it; 2]).for_each(|it| note(&mut times, it));
+            assert_eq!(times.counting(), took.map(Duration::from_secs), "{changes}");
+            changes.rsplit(", ").for_each(|it| note(&mut times, it));
+        }
+    }
 }

@@ -25,8 +25,9 @@ CREATE TABLE jobs (
     submitted_at INTEGER NOT NULL,
     begun_at     INTEGER,            -- when its first range was leased
     counted_at   INTEGER,            -- since when all its tasks are accepted
-    paused_at    INTEGER,            -- since when it is paused, if some of its tasks are not accepted
-    paused_ms    INTEGER NOT NULL DEFAULT 0, -- between these two, or while it had all tasks before some were taken back
+    paused_at    INTEGER,            -- since when it is paused, or counts were taken back in that pause
+    paused_ms    INTEGER NOT NULL DEFAULT 0, -- from begun_at until counted_at: in pauses, and with all tasks until
+                                     -- some were taken back
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
     key          TEXT                -- the owner's name for it, if it has one

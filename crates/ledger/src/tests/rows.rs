@@ -22,10 +22,10 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         policy: everything(1, false),
         by: "auditor".into(),
     };
-    let [begun, counted, taken] = [JobChange::Begun, JobChange::Counted, JobChange::TakenBack]
+    let [begun, counted] = [JobChange::Begun, JobChange::Counted]
         .map(|change| LedgerCommand::Change { job: JOB, change, by: String::new() });
     let (again, runs) = (counted.clone(), state(JobState::Running));
-    let changes = [begun, priority(5), priority(5), runs, audit, counted, again, taken.clone()];
+    let changes = [begun, priority(5), priority(5), runs, audit, counted, again];
     let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute];
     ledger.apply(&written).expect("it is written");
     ledger.apply(&changes).expect("it is written");
@@ -76,7 +76,6 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         ),
         "its first tasks were leased",
         "all its tasks were counted",
-        "counts of it were taken back",
         "given the priority 5 by admin",
         "an audit of 100% of the ranges was ordered by auditor",
         &format!("cancelled by {OWNER}"),
@@ -84,7 +83,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         let times = log.iter().filter(|incident| incident.text == text).count();
         assert_eq!(times, 1, "{text} in {log:?}");
     }
-    assert_eq!(log.len(), 8, "what changes nothing is not told: {log:?}");
+    assert_eq!(log.len(), 7, "what changes nothing is not told: {log:?}");
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
     view.incidents(JobId(2)).expect_err("there is no such job");
 
@@ -94,8 +93,26 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     ledger.apply(&[priority(7)]).expect("it is written");
     let [job] = read(&ledger);
     assert_eq!(job.times.counting(), Some(Duration::from_millis(7)));
-    ledger.apply(&[taken]).expect("it is written");
-    assert_eq!(read(&ledger)[0].times.counted_at_ms, None);
+}
+
+#[test]
+fn a_job_has_all_its_tasks_until_a_worker_that_counted_some_is_distrusted() {
+    let (_folder, path) = scratch();
+    let ledger = open(&path).expect("it opens");
+    let counted = LedgerCommand::Change { job: JOB, change: JobChange::Counted, by: String::new() };
+    let finish = LedgerCommand::Finish { job: JOB, tasks: 100, total: 7, reason: None };
+    ledger.apply(&[new_job(), range(0, 100, 7), counted, finish]).expect("it is written");
+    assert!(read(&ledger)[0].times.counted_at_ms.is_some());
+
+    let party = principal("worker").party(AuditScope::Machines);
+    let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
+    ledger.apply(&[distrust]).expect("it is written");
+
+    let [job] = read(&ledger);
+    assert_eq!((job.state, job.times.counted_at_ms), (JobState::Running, None));
+    let view = LedgerView::open(&path).expect("it can be read beside its writer");
+    let log = view.incidents(JOB).expect("it can be read");
+    assert!(log.iter().any(|it| it.text == "counts of it were taken back"), "{log:?}");
 }
 
 #[test]

@@ -943,12 +943,13 @@ pub struct Job {
     /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
     #[prost(int64, optional, tag = "31")]
     pub begun_at_ms: ::core::option::Option<i64>,
-    /// Since when all its tasks are accepted; since when it is paused before that; and for how long it was paused, or had all
-    /// its tasks until some were taken back. It was counted from its beginning until then, without the pauses.
+    /// Since when all its tasks are accepted; and since when it is paused, or counts of it were taken back in that pause.
     #[prost(int64, optional, tag = "39")]
     pub counted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "41")]
     pub paused_at_ms: ::core::option::Option<i64>,
+    /// For how long it rested between `begun_at_ms` and `counted_at_ms`: it was paused, or had all its tasks until some were
+    /// taken back. It was counted from the one until the other, or until `ended_at_ms` if it ended before, less this time.
     #[prost(int64, tag = "40")]
     pub paused_ms: i64,
     /// How fast its workers count it now, or how fast it was while it was counted; 0 if that cannot be

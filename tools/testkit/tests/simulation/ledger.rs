@@ -195,11 +195,12 @@ impl Ledger {
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
             LedgerCommand::Change {
-                job,
-                change: JobChange::Begun | JobChange::Counted | JobChange::TakenBack,
-                ..
+                job, change: JobChange::Begun | JobChange::Counted, ..
             } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
+            }
+            LedgerCommand::Change { change: JobChange::TakenBack, .. } => {
+                unreachable!("what settles a dispute takes counts back")
             }
             // A job that is done is served while it is audited.
             LedgerCommand::Change { job, change: JobChange::Priority(_), .. } => {
@@ -307,7 +308,7 @@ impl Ledger {
                     JobChange::State(state) => state.name(),
                     JobChange::Begun => "begun",
                     JobChange::Counted => "counted",
-                    JobChange::TakenBack => "taken back",
+                    JobChange::TakenBack => unreachable!("it was checked"),
                     JobChange::Priority(_) => "prioritised",
                 };
                 *self.states.entry((*job, name)).or_default() += 1;

@@ -390,7 +390,7 @@ fn requests(
         for _ in 0..random.below(4) {
             let between = some(random, across);
             let (nth, policy) = (random.below(4), policy(random, between));
-            let audit = Change::Audit { policy, narrows: nth % 2 == 0 };
+            let audit = Change::Audit { policy, narrows: random.per_mille(500) };
             let wanted = ClientRequest::Change(nth, audit);
             requests.push((random.below(chaos_ms), wanted));
         }

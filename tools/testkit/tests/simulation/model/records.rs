@@ -64,7 +64,7 @@ impl Model {
                 match *change {
                     JobChange::State(state) => self.book(*job).state = state,
                     JobChange::Priority(priority) => self.book(*job).priority = priority,
-                    JobChange::Begun | JobChange::Counted | JobChange::TakenBack => {}
+                    _ => unreachable!("nobody asks for it: {command:?}"),
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
