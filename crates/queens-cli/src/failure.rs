@@ -80,12 +80,13 @@ failures! {
 
 impl Failure {
     /// The failure of a command for which environment variables have set these options. It names the variables whose option
-    /// may be its cause: those of options that it names, and those of options without a name.
+    /// may be its cause: if the command was used wrongly, those of options that it names, and of options without a name.
     pub(crate) fn after(mut self, options: &[(Option<String>, String)]) -> Failure {
         use Failure::{Listen, Secret, Unreachable, Usage};
+        let is_usage = matches!(self, Usage(_));
         if let Usage(text) | Unreachable(text) | Secret(text) | Listen(text) = &mut self {
             let may_cause = |option: &Option<String>| {
-                option.as_deref().is_none_or(|option| text.contains(option))
+                !is_usage || option.as_deref().is_none_or(|option| text.contains(option))
             };
             let named = options.iter().filter(|(option, _)| may_cause(option));
             let names: Vec<&str> = named.map(|(_, name)| name.as_str()).collect();

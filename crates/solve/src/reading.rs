@@ -33,12 +33,18 @@ fn boards_of_paragraph(paragraph: &str) -> Vec<&str> {
     if is_drawn(paragraph) {
         return vec![paragraph];
     }
-    let is_list = paragraph.lines().any(has_own_squares);
+    // Lines of squares are a list of placements if the first of them is one, or most are; otherwise they are one board.
+    let has_squares =
+        |line: &&str| words(line).first().is_some_and(|word| parse_squares(word).is_ok());
+    let listed = paragraph.lines().filter(has_squares).map(has_own_squares);
+    let is_first_whole = listed.clone().next() == Some(true);
+    let balance: i64 = listed.map(|is_whole| if is_whole { 1 } else { -1 }).sum();
+    let is_list = is_first_whole || balance > 0;
     let mut boards = Vec::new();
     let (mut begin, mut at, mut open_brackets) = (0, 0, 0_usize);
     for line in paragraph.split_inclusive('\n') {
         let (plain, words) = (plain(line), words(line));
-        let is_listed = is_list && words.first().is_some_and(|word| parse_squares(word).is_ok());
+        let is_listed = is_list && has_squares(&line);
         let is_board = plain.contains('/') || is_listed || is_permutation(plain, &words);
         if is_board && open_brackets == 0 {
             boards.extend([&paragraph[begin..at], line]);
@@ -342,7 +348,9 @@ mod tests {
         }
         let matrices = "0 1 0 0\n0 0 0 1\n1 0 0 0\n0 0 1 0\n\n0010\n1000\n0001\n0100";
         assert_eq!(boards(matrices).len(), 2);
-        for one in ["a1 b5\nc8 d6", "1 3\n", "0 1\n\n0 0\n", "2,\n4,\n1,\n3", "a1\nzz\nb3"] {
+        for one in
+            ["a1 b5\nc8 d6", "1 3\n", "0 1\n\n0 0\n", "2,\n4,\n1,\n3", "a1\nzz\nb3", "e5 g4\na2 b1"]
+        {
             assert_eq!(boards(one), [one]);
         }
         assert!(["", "# nothing"].into_iter().all(|none| boards(none).is_empty()));
@@ -370,7 +378,7 @@ mod tests {
             let found: Vec<_> = boards(&text).into_iter().map(read_queens).collect();
             assert_eq!(found, [one, other].map(|form| read_queens(forms[form])), "{text}");
         }
-        assert_eq!(boards("a3 b1 c5\na2 b4 c1 d3\n1Q2/3Q/Q3/2Q1\nno board\n").len(), 4);
+        assert_eq!(boards("a3 b1\na2 b4 c1 d3\nb1 d2 a3 c4\n1Q2/3Q/Q3/2Q1\nno board").len(), 5);
     }
 
     #[test]

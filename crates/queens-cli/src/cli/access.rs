@@ -113,7 +113,7 @@ impl AccessArgs {
         let ledger = canonical(ledger);
         let of_ledger = ["", "-wal", "-shm", "-journal", "-lock"];
         let of_ledger = of_ledger.map(|end| ("the ledger", with_suffix(&ledger, end)));
-        // It is the first, and skipped for what is there by default.
+        // It comes first, so that it can be skipped for a file in its default place there.
         let mut taken = vec![("the folder of keys", canonical(&keys.path("")))];
         taken.extend(of_ledger);
         let monitor = |name| self.monitor_folder.as_ref().map(|folder| folder.join(name));

@@ -53,7 +53,7 @@ impl GivenArgs {
         };
         if queens.is_empty() {
             return usage(format!(
-                "there is no queen in {option}: give at least one, or leave out {option}, and all placements count"
+                "there is no queen in {option}: give at least one, or leave {option} out"
             ));
         }
         Ok(Some((size, queens)))
@@ -108,7 +108,10 @@ pub(super) fn boards(text: &str) -> Vec<&str> {
         boards.extend(solve::boards(&rest[..begin]));
         let json = &rest[begin..];
         // JSON that is not whole is refused when it is read.
-        let Some(length) = end_of_value(json) else { return vec![text] };
+        let Some(length) = end_of_value(json) else {
+            boards.push(json);
+            return boards;
+        };
         // An object stands alone, or behind each bracket and comma of an array.
         let mut objects = &json[..length];
         while let Some(begin) = objects.find(|c: char| !"[], \t\r\n".contains(c)) {
@@ -124,12 +127,14 @@ pub(super) fn boards(text: &str) -> Vec<&str> {
 
 /// Where the first line begins that begins with an object, or an array of objects.
 fn begin_of_json(text: &str) -> Option<usize> {
+    let is_json = |text: &str| {
+        text.trim_start_matches(|c: char| c == '[' || c.is_whitespace()).starts_with('{')
+    };
     let mut at = 0;
     text.split_inclusive('\n').find_map(|line| {
-        let begin = at + line.len() - line.trim_start().len();
         at += line.len();
-        let object = text[begin..].trim_start_matches(|c: char| c == '[' || c.is_whitespace());
-        (line.trim_start().starts_with(['{', '[']) && object.starts_with('{')).then_some(begin)
+        let (begin, line) = (at - line.trim_start().len(), line.trim_start());
+        (line.starts_with(['{', '[']) && is_json(&text[begin..])).then_some(begin)
     })
 }
 

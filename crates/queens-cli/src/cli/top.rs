@@ -122,20 +122,37 @@ fn screen(
     text
 }
 
-/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the terminal passes keys on at once and does not
-/// show them. Nothing is read if standard input is not a terminal, or belongs to another process group.
+/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the terminal passes
+/// keys on at once and does not show them. Nothing is read if standard input is not a terminal, or while it belongs to
+/// another process group.
 #[cfg(unix)]
 pub(super) fn quit(is_wanted: bool) -> (Option<Mode>, impl Future<Output = ()>) {
-    use std::io::Read as _;
-    use std::thread::spawn;
+    use std::thread::{sleep, spawn};
 
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
     let (send, typed) = tokio::sync::oneshot::channel();
     let mode = is_wanted.then(Mode::keys).flatten();
     if mode.is_some() {
         spawn(|| {
-            let is_quit = |byte: Result<u8, _>| byte.is_ok_and(|byte| byte == b'q');
-            if std::io::stdin().lock().bytes().any(is_quit) {
-                let _ = send.send(());
+            let input = std::io::stdin();
+            let mut typed = [0; 64];
+            loop {
+                sleep(Duration::from_millis(50));
+                let mut polled = [PollFd::new(&input, PollFlags::IN)];
+                if !is_in_front() || poll(&mut polled, Some(&NO_TIME)) != Ok(1) {
+                    continue;
+                }
+                match rustix::io::read(&input, &mut typed) {
+                    Ok(bytes) if typed[..bytes].ends_with(b"q") => {
+                        let _ = send.send(());
+                        break;
+                    }
+                    Ok(0) | Err(_) => break,
+                    // Another key, or a pasted text with a q in it.
+                    Ok(_) => {}
+                }
             }
         });
     }
@@ -153,6 +170,13 @@ pub(super) fn quit(_is_wanted: bool) -> (Option<()>, impl Future<Output = ()>) {
     (None, std::future::pending())
 }
 
+/// Whether the terminal belongs to this process group: the system stops a process that reads or changes another one's.
+#[cfg(unix)]
+fn is_in_front() -> bool {
+    let group = rustix::termios::tcgetpgrp(std::io::stdin());
+    group.is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
 /// The earlier mode of the terminal. It is restored when the value is dropped.
 #[cfg(unix)]
 pub(super) struct Mode(rustix::termios::Termios);
@@ -160,13 +184,10 @@ pub(super) struct Mode(rustix::termios::Termios);
 #[cfg(unix)]
 impl Mode {
     fn keys() -> Option<Mode> {
-        use rustix::process::getpgrp;
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcsetattr};
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
         let input = std::io::stdin();
-        let before = tcgetattr(&input).ok()?;
-        // The system stops a process that changes the terminal of another group.
-        tcgetpgrp(&input).ok().filter(|&group| group == getpgrp())?;
+        let before = tcgetattr(&input).ok().filter(|_| is_in_front())?;
         let mut keys = before.clone();
         keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
         tcsetattr(&input, OptionalActions::Now, &keys).ok()?;
@@ -179,7 +200,9 @@ impl Drop for Mode {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
 
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+        if is_in_front() {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+        }
     }
 }
 

@@ -170,7 +170,7 @@ fn missing_queens_and_several_boards_are_refused() {
     for empty in ["8/8/8/8/8/8/8/8", &drawn, r#"{"n":8,"squares":[]}"#] {
         for command in ["count", "solve", "list", "plan", "submit"] {
             let outcome = run_with_input(&mut queens(&[command, "8", "--board", "-"]), empty);
-            outcome.refusal(2, &["there is no queen in --board", "leave out --board"]);
+            outcome.refusal(2, &["there is no queen in --board", "leave --board out"]);
         }
     }
     let two = "a placement of 4 queens (total)\n".repeat(2);

@@ -72,9 +72,9 @@ impl JobApi {
             let reason = format!("submit 1 to {MOST} jobs together, no two of one name");
             return Err(Status::invalid_argument(reason));
         }
-        // Plans are made side by side, because each may take many seconds of one thread. There are turns left for others.
+        // Plans are made side by side, because each may take many seconds of one thread. A turn is left for others.
         let submissions = jobs.into_iter().map(|job| self.submission(identity, job, seed));
-        Ok(Wanted::Submit(stream::iter(submissions).buffered(2).try_collect().await?))
+        Ok(Wanted::Submit(stream::iter(submissions).buffered(3).try_collect().await?))
     }
 
     /// A submitted job. Its plan is made only if the identity may submit.

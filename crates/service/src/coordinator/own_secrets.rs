@@ -27,7 +27,7 @@ pub fn require_keys(
         (Authority::FILE, keys.path(Authority::FILE), has_tls),
         (KeyFolder::OWN_TOKEN, own, has_tls || token_file.is_some()),
     ];
-    lost.retain(|(_, path, is_wanted)| *is_wanted && !path.exists());
+    lost.retain(|(_, path, is_wanted)| *is_wanted && matches!(path.try_exists(), Ok(false)));
     let is_new = ledger.metadata().map_or(true, |file| file.len() == 0);
     if is_new || lost.is_empty() {
         return Ok(());
@@ -40,8 +40,8 @@ pub fn require_keys(
     }
     let lost: Vec<_> = lost.iter().map(|(_, path, _)| path.display().to_string()).collect();
     Err(ServiceError::Secret(format!(
-        "the ledger {} was served with keys, and lacks {}: restore that from a copy, or start once with --new-keys; then \
-         workers and clients need new join strings, or the new token",
+        "the ledger {} was served with keys, and lacks {}: restore that from a copy, or name the file that has the token \
+         with --token-file, or start once with --new-keys; then workers and clients need new join strings, or the new token",
         ledger.display(),
         lost.join(" and ")
     )))
