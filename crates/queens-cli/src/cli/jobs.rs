@@ -22,7 +22,7 @@ use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
-use super::top;
+use super::{quit_key, top};
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
 use crate::{output, stderr};
@@ -364,7 +364,7 @@ async fn follow(
     let is_one = jobs.len() == 1;
     let has_bar = !progress.quiet && !json;
     // What is typed is left to the programs after a submission.
-    let (_mode, quit_typed) = top::quit(each_change && has_bar && stdout().is_terminal());
+    let (_mode, quit_typed) = quit_key::typed(each_change && has_bar && stdout().is_terminal());
     let mut quit_typed = pin!(quit_typed);
     for_each(jobs, async |(job, plan)| {
         let mut progress = Progress::new(has_bar, true);

@@ -28,6 +28,7 @@ mod plain_search;
 mod plan;
 mod problem;
 mod queens_input;
+mod quit_key;
 mod reproduce;
 mod rules;
 mod scrub;

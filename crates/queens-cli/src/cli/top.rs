@@ -10,6 +10,7 @@ use tonic::Code;
 use wire::v1;
 
 use super::client::{Client, CoordinatorArgs};
+use super::quit_key;
 use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
@@ -28,7 +29,7 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
     }
     let mut client = Client::connect(coordinator).await?;
     let terminal = Term::stdout();
-    let (mode, quit_typed) = quit(true);
+    let (mode, quit_typed) = quit_key::typed(true);
     let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
         let (mut drawn, mut before, mut widths) = (0, terminal.size(), Default::default());
@@ -120,90 +121,6 @@ fn screen(
         let _ = writeln!(text, "{}", line.chars().take(columns).collect::<String>());
     }
     text
-}
-
-/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the terminal passes
-/// keys on at once and does not show them. Nothing is read if standard input is not a terminal, or while it belongs to
-/// another process group.
-#[cfg(unix)]
-pub(super) fn quit(is_wanted: bool) -> (Option<Mode>, impl Future<Output = ()>) {
-    use std::thread::{sleep, spawn};
-
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-    const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let (send, typed) = tokio::sync::oneshot::channel();
-    let mode = is_wanted.then(Mode::keys).flatten();
-    if mode.is_some() {
-        spawn(|| {
-            let input = std::io::stdin();
-            let mut typed = [0; 64];
-            loop {
-                sleep(Duration::from_millis(50));
-                let mut polled = [PollFd::new(&input, PollFlags::IN)];
-                if !is_in_front() || poll(&mut polled, Some(&NO_TIME)) != Ok(1) {
-                    continue;
-                }
-                match rustix::io::read(&input, &mut typed) {
-                    Ok(bytes) if typed[..bytes].ends_with(b"q") => {
-                        let _ = send.send(());
-                        break;
-                    }
-                    Ok(0) | Err(_) => break,
-                    // Another key, or a pasted text with a q in it.
-                    Ok(_) => {}
-                }
-            }
-        });
-    }
-    let quit = async {
-        if typed.await.is_err() {
-            std::future::pending().await
-        }
-    };
-    (mode, quit)
-}
-
-/// Only Ctrl-C ends it on this system.
-#[cfg(not(unix))]
-pub(super) fn quit(_is_wanted: bool) -> (Option<()>, impl Future<Output = ()>) {
-    (None, std::future::pending())
-}
-
-/// Whether the terminal belongs to this process group: the system stops a process that reads or changes another one's.
-#[cfg(unix)]
-fn is_in_front() -> bool {
-    let group = rustix::termios::tcgetpgrp(std::io::stdin());
-    group.is_ok_and(|group| group == rustix::process::getpgrp())
-}
-
-/// The earlier mode of the terminal. It is restored when the value is dropped.
-#[cfg(unix)]
-pub(super) struct Mode(rustix::termios::Termios);
-
-#[cfg(unix)]
-impl Mode {
-    fn keys() -> Option<Mode> {
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-
-        let input = std::io::stdin();
-        let before = tcgetattr(&input).ok().filter(|_| is_in_front())?;
-        let mut keys = before.clone();
-        keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        tcsetattr(&input, OptionalActions::Now, &keys).ok()?;
-        Some(Mode(before))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Mode {
-    fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-
-        if is_in_front() {
-            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
-        }
-    }
 }
 
 #[cfg(test)]
