@@ -1,6 +1,6 @@
 //! Upper bounds for the count of a task.
 
-use crate::{Method, Problem, TaskKind};
+use crate::{Method, Problem, TaskKind, colours};
 
 /// The most that one task of `problem`, cut by `method`, contributes to the sum: weight times count.
 /// `None` if the problem cannot be cut so. It saturates at 2^128 - 1.
@@ -17,6 +17,9 @@ use crate::{Method, Problem, TaskKind};
 ///   odd boards the centre row's queen stands already. There are at most h! upper half-boards and as many
 ///   lower ones, and each pair counts at most eight times, by its share and the task's weight: 8 (h!)^2.
 ///   A slice of a split has some of these pairs.
+/// - A split by *colours* gives the e = N/2 (rounded up) even columns to e rows, and the o odd ones to the
+///   other o rows. Each way to place the queens counts at most eight times, by its share and the task's
+///   weight: 8 e! o!
 /// - *First rows*, M of the R rows that are open, lack R - M queens. The weight is at most 2N on a torus,
 ///   2 for superqueens and 1 for completions: the weight times (R - M)!
 ///
@@ -36,6 +39,10 @@ pub fn most_per_task(problem: Problem, method: Method) -> Option<u128> {
         TaskKind::Split => {
             let half_boards = factorial(n / 2);
             half_boards.saturating_mul(half_boards).saturating_mul(8)
+        }
+        TaskKind::Colours => {
+            let (even, odd) = (factorial(colours::even_lines(n)), factorial(colours::odd_lines(n)));
+            even.saturating_mul(odd).saturating_mul(8)
         }
         TaskKind::FirstRows { rows } => {
             let open = u32::try_from(problem.open_rows().len()).expect("rows are few");

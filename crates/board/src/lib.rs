@@ -51,6 +51,7 @@
 
 mod bound;
 mod census;
+pub mod colours;
 pub mod first_rows;
 mod given;
 pub mod halves;

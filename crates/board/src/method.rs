@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
 use crate::ring::suggested_width;
-use crate::{MAX_N, Problem, TaskKind, first_rows, rows};
+use crate::{MAX_N, Problem, TaskKind, colours, first_rows, rows};
 
 /// How a problem is cut and counted, with a parameter of type `P`: a [`Method`] or a [`MethodChoice`].
 ///
@@ -31,6 +31,9 @@ pub enum MethodOf<P> {
     /// A task has the columns of the upper half's queens; upper and lower half-boards are listed
     /// and joined, and no solution is visited.
     Halves,
+    /// A task says which rows' queens stand in even columns. The placements of the queens on black
+    /// squares and of those on white ones are counted apart and multiplied: see [`colours`].
+    Colours,
 }
 
 /// How a problem is cut and counted.
@@ -76,6 +79,7 @@ impl<P: Copy> MethodOf<P> {
             MethodOf::Prefixes { .. } => "prefixes",
             MethodOf::Ring { .. } => "ring",
             MethodOf::Halves => "halves",
+            MethodOf::Colours => "colours",
         }
     }
 
@@ -85,7 +89,7 @@ impl<P: Copy> MethodOf<P> {
         match self {
             MethodOf::Rows { rows } | MethodOf::Prefixes { rows } => Some(("rows", rows)),
             MethodOf::Ring { width } => Some(("width", width)),
-            MethodOf::Halves => None,
+            MethodOf::Halves | MethodOf::Colours => None,
         }
     }
 
@@ -97,6 +101,7 @@ impl<P: Copy> MethodOf<P> {
             MethodOf::Prefixes { .. } => MethodOf::Prefixes { rows: parameter },
             MethodOf::Ring { .. } => MethodOf::Ring { width: parameter },
             MethodOf::Halves => MethodOf::Halves,
+            MethodOf::Colours => MethodOf::Colours,
         }
     }
 }
@@ -108,7 +113,10 @@ impl Method {
     #[must_use]
     pub const fn enumeration_version(self, n: u32) -> u32 {
         match self {
-            Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => 1,
+            Method::Rows { .. }
+            | Method::Prefixes { .. }
+            | Method::Ring { .. }
+            | Method::Colours => 1,
             Method::Halves if n < SLICED_MIN_N => 3,
             Method::Halves => 4,
         }
@@ -121,6 +129,7 @@ impl Method {
             Method::Rows { rows } | Method::Prefixes { rows } => rows <= n && n <= MAX_N,
             Method::Ring { width } => matches!(width, 1..=2) && 2 * width <= n && n <= MAX_N,
             Method::Halves => halves::MIN_N <= n && n <= halves::MAX_N,
+            Method::Colours => colours::MIN_N <= n && n <= colours::MAX_N,
         }
     }
 
@@ -138,7 +147,7 @@ impl Method {
     #[must_use]
     pub const fn locality(self, n: u32) -> Locality {
         match self {
-            Method::Rows { .. } | Method::Prefixes { .. } => Locality::of_run(1),
+            Method::Rows { .. } | Method::Prefixes { .. } | Method::Colours => Locality::of_run(1),
             Method::Ring { .. } => Locality::of_run(16),
             Method::Halves if n >= SLICED_MIN_N => Locality::of_run(LOWER_SLICES as u64),
             Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::of_run(1),
@@ -166,7 +175,7 @@ impl fmt::Display for Method {
                 write!(f, "{} M={rows}", self.name())
             }
             Method::Ring { width } => write!(f, "ring width={width}"),
-            Method::Halves => f.write_str("halves"),
+            Method::Halves | Method::Colours => f.write_str(self.name()),
         }
     }
 }
@@ -176,7 +185,8 @@ impl MethodChoice {
     pub fn all() -> impl Iterator<Item = MethodChoice> {
         let (rows, prefixes) =
             (MethodChoice::Rows { rows: None }, MethodChoice::Prefixes { rows: None });
-        [rows, prefixes, MethodChoice::Ring { width: None }, MethodChoice::Halves].into_iter()
+        let ring = MethodChoice::Ring { width: None };
+        [rows, prefixes, ring, MethodChoice::Halves, MethodChoice::Colours].into_iter()
     }
 
     /// The choice for a problem when nothing is asked for.
@@ -201,7 +211,7 @@ impl MethodChoice {
         let suggested = || match self {
             MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(problem),
             MethodChoice::Ring { .. } => suggested_width(problem.n()),
-            MethodChoice::Halves => 0,
+            MethodChoice::Halves | MethodChoice::Colours => 0,
         };
         self.with(self.asked().unwrap_or_else(suggested))
     }

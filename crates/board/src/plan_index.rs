@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+use crate::colours::{self, ColoursPlan};
 use crate::first_rows;
 use crate::method::suggested_rows;
 use crate::ring::RingPlan;
@@ -34,6 +35,7 @@ enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
     Halves { n: u32 },
+    Colours(ColoursPlan),
     FirstRows(Vec<Task>),
 }
 
@@ -82,6 +84,7 @@ fn advice(problem: Problem, method: Method) -> String {
         Method::Ring { width: 1..=2 } => "count it by the method rows".into(),
         Method::Ring { .. } => "the width is 1 or 2".into(),
         Method::Halves => format!("it takes sizes from {} to {}", halves::MIN_N, halves::MAX_N),
+        Method::Colours => format!("it takes sizes from {} to {}", colours::MIN_N, colours::MAX_N),
     }
 }
 
@@ -137,6 +140,7 @@ impl PlanIndex {
                 RingPlan::new_unless(n, width, stop).map(Plan::Ring)
             }
             TaskKind::Split => Some(Plan::Halves { n }),
+            TaskKind::Colours => Some(Plan::Colours(ColoursPlan::new(n))),
             TaskKind::FirstRows { rows } => {
                 let tasks = first_rows::tasks(problem, rows);
                 Some(Plan::FirstRows(tasks.ok_or(PlanError::TooManyTasks { problem, rows })?))
@@ -152,6 +156,7 @@ impl PlanIndex {
             Plan::Rows(plan) => plan.len(),
             Plan::Ring(plan) => plan.len(),
             Plan::Halves { n } => halves::len(*n),
+            Plan::Colours(plan) => plan.len(),
             Plan::FirstRows(tasks) => tasks.len() as u64,
         }
     }
@@ -189,6 +194,7 @@ impl PlanIndex {
             Plan::Rows(plan) => plan.fill(range, &mut out),
             Plan::Ring(plan) => plan.fill(range, &mut out),
             Plan::Halves { n } => out.extend(range.map(|ordinal| halves::task(*n, ordinal))),
+            Plan::Colours(plan) => plan.fill(range, &mut out),
             Plan::FirstRows(tasks) => {
                 out.extend_from_slice(&tasks[range.start as usize..range.end as usize]);
             }

@@ -19,6 +19,8 @@ pub enum TaskKind {
     },
     /// The columns of the upper half's queens, and the centre row's queen: see [`halves`](crate::halves).
     Split,
+    /// The rows whose queens stand in even columns: a [`Split`](crate::colours::Split).
+    Colours,
     /// The columns of the queens in the first rows without a given queen: see
     /// [`first_rows`].
     FirstRows {
@@ -37,6 +39,7 @@ impl TaskKind {
                 Method::Rows { rows } | Method::Prefixes { rows } => TaskKind::Prefix { rows },
                 Method::Ring { width } => TaskKind::Preplacement { width },
                 Method::Halves => TaskKind::Split,
+                Method::Colours => TaskKind::Colours,
             };
             return method.suits(problem.n()).then_some(kind);
         }
@@ -45,7 +48,9 @@ impl TaskKind {
                 let fits = problem.n() <= problem.max_n() && rows <= first_rows::most_rows(problem);
                 fits.then_some(TaskKind::FirstRows { rows })
             }
-            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,
+            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves | Method::Colours => {
+                None
+            }
         }
     }
 }

@@ -6,11 +6,11 @@ mod sampled;
 use std::fmt;
 use std::ops::Range;
 
-use board::halves::Split;
 use board::{Method, PlanIndex, Prefix, Problem, RangeError, Task, TaskKind, full_mask};
 use thiserror::Error;
 
 pub use self::sampled::Sampled;
+use crate::colours::{self, CountSplits, Draws};
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
 use crate::halves::{self, CountTasks};
@@ -85,6 +85,8 @@ enum Work {
     Ring(Ring),
     /// Joins upper and lower half-boards.
     Halves(Box<dyn CountTasks>),
+    /// Multiplies the placements of both colours.
+    Colours(Box<dyn CountSplits>),
     /// Searches the rows below the first ones, of problems that are not the total.
     FirstRows(FirstRows),
     /// Searches the boards of splits.
@@ -105,7 +107,7 @@ pub struct MemoryNeed {
 #[must_use]
 pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     match method {
-        Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => {
+        Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } | Method::Colours => {
             MemoryNeed::default()
         }
         Method::Halves => halves::needs(problem.n()),
@@ -245,7 +247,7 @@ impl Kernel {
     /// The completions of checked tasks, without their weights.
     fn completions(&mut self, tasks: &[Prefix]) -> Result<u64, CountError> {
         let n = self.problem.n();
-        let split = |task: &Prefix| Split::unpack(n, *task).expect("each is a task");
+        let split = |task: &Prefix| board::halves::Split::unpack(n, *task).expect("each is a task");
         match &mut self.work {
             Work::Rows(engine, rows) => {
                 Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
@@ -253,6 +255,12 @@ impl Kernel {
             Work::Ring(ring) => Ok(ring.completions(tasks)),
             Work::Halves(counter) => {
                 let sum: u128 = tasks.iter().map(|task| counter.count(split(task))).sum();
+                u64::try_from(sum).map_err(|_| CountError::Overflow)
+            }
+            Work::Colours(counter) => {
+                let split = |task| board::colours::Split::unpack(n, task).expect("each is a task");
+                let sum: u128 =
+                    tasks.iter().map(|task| counter.count(split(*task), Draws::ALL)).sum();
                 u64::try_from(sum).map_err(|_| CountError::Overflow)
             }
             Work::FirstRows(first) => Ok(first.completions(tasks)),
@@ -284,6 +292,7 @@ impl Work {
             TaskKind::Preplacement { width } => Work::Ring(Ring::new(backend, n, width)?),
             TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
             TaskKind::Split => Work::Halves(halves::counter(memory, backend, n)?),
+            TaskKind::Colours => Work::Colours(colours::counter(backend, n)?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)
             }

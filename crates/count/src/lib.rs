@@ -58,6 +58,7 @@ mod avx512;
 mod backend;
 #[cfg(target_os = "linux")]
 mod cgroup;
+mod colours;
 mod counting;
 mod engine;
 mod first_rows;

@@ -3,7 +3,8 @@
 //! A task may come from another machine. A malformed task would give a meaningless number. So each
 //! task is checked against the board's size and the number of placed rows before it is counted.
 
-use board::halves::Split;
+use board::colours::Split;
+use board::halves;
 use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
@@ -15,7 +16,8 @@ pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool
             (left | down | right) & !full_mask(n) == 0 && down.count_ones() == rows
         }
         TaskKind::Preplacement { width } => Preplacement::unpack(record, n, width).is_some(),
-        TaskKind::Split => Split::unpack(n, record).is_some(),
+        TaskKind::Split => halves::Split::unpack(n, record).is_some(),
+        TaskKind::Colours => Split::unpack(n, record).is_some(),
         TaskKind::FirstRows { rows } => first_rows::queens(problem, rows, record).is_some(),
     }
 }
@@ -62,6 +64,8 @@ pub(crate) fn mirrored(problem: &Problem, kind: TaskKind, task: Prefix) -> Prefi
             image.pack()
         }
         TaskKind::Split => unreachable!("a split is not counted by its mirror image"),
+        // The rows are read from the other end, because a task is a set of rows.
+        TaskKind::Colours => Split::unpack(n, task).expect("it is a task").reversed(n).pack(n),
         TaskKind::FirstRows { rows } => {
             let queens = first_rows::queens(problem, rows, task).expect("it is a task");
             first_rows::record(queens.into_iter().map(|queen| mirrored_square(n, queen)))
@@ -91,6 +95,8 @@ mod tests {
             (total, rows),
             (total, Method::Ring { width: 1 }),
             (total, Method::Ring { width: 2 }),
+            (total, Method::Colours),
+            (Problem::Total { n: 10 }, Method::Colours),
             (Problem::Toroidal { n: 11 }, rows),
             (Problem::Superqueens { n: 9 }, rows),
             (completions, rows),

@@ -33,7 +33,10 @@ impl Variant {
     pub const fn suits(self, method: Method) -> bool {
         let is_by_halves = match method {
             Method::Halves => true,
-            Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => false,
+            Method::Rows { .. }
+            | Method::Prefixes { .. }
+            | Method::Ring { .. }
+            | Method::Colours => false,
         };
         match self {
             Variant::Straight(_) => true,
@@ -89,7 +92,10 @@ impl Variant {
                     other(backend).map_or(Variant::Search, Variant::Straight)
                 }
             },
-            Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => match first {
+            Method::Rows { .. }
+            | Method::Prefixes { .. }
+            | Method::Ring { .. }
+            | Method::Colours => match first {
                 Some(Variant::Straight(backend)) => {
                     Variant::Mirrored(other(backend).unwrap_or(backend))
                 }

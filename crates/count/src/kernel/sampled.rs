@@ -72,7 +72,11 @@ impl Kernel {
     fn draw(&mut self, wanted: Draws) -> Option<Draws> {
         match &mut self.work {
             Work::Halves(counter) => Some(std::mem::replace(counter.draws(), wanted)),
-            Work::Rows(..) | Work::Ring(_) | Work::FirstRows(_) | Work::SplitSearch => None,
+            Work::Rows(..)
+            | Work::Ring(_)
+            | Work::Colours(_)
+            | Work::FirstRows(_)
+            | Work::SplitSearch => None,
         }
     }
 }

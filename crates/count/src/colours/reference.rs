@@ -1,0 +1,89 @@
+//! The reference of `colours`: for each set of odd columns two plain searches, row by row. It shares no
+//! code with the kernels, so that it can judge them.
+
+use board::colours::{Split, even_lines, odd_lines, sets, share};
+use board::{Prefix, bits, full_mask};
+
+use super::{CountSplits, Draws};
+
+const EVEN: u32 = 0x5555_5555;
+
+/// The queens of one colour on a board of size `n`.
+struct Colour {
+    n: u32,
+    /// The rows that hold its queens.
+    rows: u32,
+    /// The columns that its queens may take in even and in odd rows.
+    columns: [u32; 2],
+}
+
+impl Colour {
+    /// Calls `found` with the columns of each placement, below `row` rows that are done.
+    fn place(&self, row: u32, above: Prefix, found: &mut impl FnMut(u32)) {
+        let n = self.n;
+        if row == n {
+            found(above.down);
+        } else if self.rows >> row & 1 == 0 {
+            let Prefix { left, down, right } = above;
+            let below = Prefix { left: left << 1 & full_mask(n), down, right: right >> 1 };
+            self.place(row + 1, below, found);
+        } else {
+            for bit in bits(above.free(n) & self.columns[row as usize % 2]) {
+                self.place(row + 1, above.place(n, bit), found);
+            }
+        }
+    }
+}
+
+pub(crate) struct Reference {
+    n: u32,
+    /// The placements of black queens for each set of columns, one bit for each even one.
+    cells: Vec<u64>,
+}
+
+impl Reference {
+    pub(crate) fn new(n: u32) -> Reference {
+        Reference { n, cells: vec![0; 1 << even_lines(n)] }
+    }
+}
+
+impl CountSplits for Reference {
+    fn count(&mut self, split: Split, draws: Draws) -> u128 {
+        let Reference { n, cells } = self;
+        let (n, all) = (*n, full_mask(*n));
+        let class = split.class(n);
+        let in_even_columns = split.pack(n).down;
+        let black_rows = !(in_even_columns ^ EVEN) & all;
+        // A set of half of the lines has one bit for each line.
+        let evens = |columns: u32| -> u32 {
+            (0..even_lines(n)).map(|line| (columns >> (2 * line) & 1) << line).sum()
+        };
+        let odds = |set: u32| {
+            (0..odd_lines(n)).map(|line| (set >> line & 1) << (2 * line + 1)).sum::<u32>()
+        };
+        let mut sum = 0;
+        for odd in draws.of(&sets(odd_lines(n), split.odd.count_ones())) {
+            let black_odd = odds(odd);
+            cells.fill(0);
+            Colour { n, rows: black_rows, columns: [EVEN & all, black_odd] }.place(
+                0,
+                Prefix::EMPTY,
+                &mut |columns| cells[evens(columns) as usize] += 1,
+            );
+            let white_odd = all & !EVEN & !black_odd;
+            Colour { n, rows: all & !black_rows, columns: [white_odd, EVEN & all] }.place(
+                0,
+                Prefix::EMPTY,
+                &mut |columns| {
+                    let even = evens(!columns);
+                    let black = cells[even as usize];
+                    if black > 0 {
+                        let share = share(n, class, Split { even, odd });
+                        sum += u128::from(black) * u128::from(share);
+                    }
+                },
+            );
+        }
+        sum
+    }
+}

@@ -1,0 +1,213 @@
+//! The path of a task, in the three steps of the [module](super), for one batch of sets of odd columns
+//! after the other.
+//!
+//! # What has a share
+//!
+//! Let a be the odd lines of the class of the task's split, and ~a its complement. A board whose black queens
+//! take the odd columns c and the even columns d has a share by the class of S2 = (c, d), which is numbered by
+//! its images ([`board::colours::share`]). So sets within certain *bounds* can have one, and no others:
+//!
+//! ```text
+//!   N odd     a <= c <= rev c                     inside: share 4
+//!   N even    c and rev d, with k lines each,     inside: share 2
+//!               2k < N/2    at least a
+//!               2k = N/2    at least a, at most ~a
+//!               2k > N/2    at most ~a
+//! ```
+//!
+//! For even N the odd lines of the images of S2 are c, rev d and their complements, and for odd N c and rev c.
+//! If all of them exceed a, so does the class of S2. On a bound it depends on the other lines, too: there
+//! [`share`] is asked for each cell. So sets c outside the bounds are passed over, and placements whose d is
+//! outside may be dropped by the search. They are a quarter of all.
+
+use board::colours::{Class, Split, even_lines, odd_lines, reversed, sets, share};
+use board::full_mask;
+
+use super::cells::{Cell, Cells, NARROW_MAX_N};
+use super::colour::Colour;
+use super::units::{Roots, Unit};
+use super::{CountSplits, Draws};
+
+/// The most cells that are used at a time: all rows of cells of a batch. With 2^15 cells, N = 18 to 20 take 2% to
+/// 5% longer, because they leave the first cache.
+const MOST_CELLS: usize = 1 << 14;
+
+/// The most sets of a batch.
+pub(super) const MOST_ROOTS: usize = 1024;
+
+/// The kernel with the instructions of a unit.
+pub(super) fn counter_with<U: Unit + 'static>(unit: U, n: u32) -> Box<dyn CountSplits> {
+    match n {
+        0..=NARROW_MAX_N => Box::new(TaskCounter::<U, u16>::new(unit, n)),
+        _ => Box::new(TaskCounter::<U, u32>::new(unit, n)),
+    }
+}
+
+struct TaskCounter<U, C> {
+    n: u32,
+    unit: U,
+    cells: Cells<C>,
+    /// The sets of even columns, and of odd ones, by their size.
+    sets: [Vec<Vec<u16>>; 2],
+}
+
+impl<U: Unit, C: Cell> TaskCounter<U, C> {
+    fn new(unit: U, n: u32) -> TaskCounter<U, C> {
+        let by_size = |lines| (0..=lines).map(|size| sets(lines, size)).collect();
+        let sets = [even_lines(n), odd_lines(n)].map(by_size);
+        TaskCounter { n, unit, cells: Cells::new(), sets }
+    }
+}
+
+impl<U: Unit, C: Cell> CountSplits for TaskCounter<U, C> {
+    fn count(&mut self, split: Split, draws: Draws) -> u128 {
+        let TaskCounter { n, unit, cells, sets: [evens, odds] } = self;
+        let task = Task::new(*n, split);
+        let [evens, odds] =
+            [&evens[split.even.count_ones() as usize], &odds[split.odd.count_ones() as usize]];
+        let mut wanted = draws.of(odds).filter(|&set| task.wants(set));
+        let mut batch = [0; MOST_ROOTS];
+        let most = (MOST_CELLS / task.row()).clamp(1, MOST_ROOTS);
+        let mut total = 0;
+        loop {
+            let mut len = 0;
+            for (place, set) in batch[..most].iter_mut().zip(&mut wanted) {
+                *place = set;
+                len += 1;
+            }
+            if len == 0 {
+                return total;
+            }
+            total += u128::from(task.count(&batch[..len], evens, unit, cells));
+        }
+    }
+}
+
+/// What the batches of a task have in common.
+struct Task {
+    n: u32,
+    split: Split,
+    class: Class,
+    bounds: Bounds,
+    black: Colour,
+    white: Colour,
+}
+
+/// The bounds of the sets that can have a share, both included.
+#[derive(Clone, Copy)]
+struct Bounds {
+    least: u32,
+    most: u32,
+}
+
+impl Task {
+    fn new(n: u32, split: Split) -> Task {
+        let class = split.class(n);
+        let all = full_mask(odd_lines(n));
+        let (least, most) = (class.odd(), all & !class.odd());
+        let (twice_k, half) = (2 * split.even.count_ones(), n / 2);
+        let bounds = if n % 2 == 1 || twice_k < half {
+            Bounds { least, most: all }
+        } else if twice_k > half {
+            Bounds { least: 0, most }
+        } else {
+            Bounds { least, most }
+        };
+        let (black, white) = (Colour::black(n, split), Colour::white(n, split));
+        Task { n, split, class, bounds, black, white }
+    }
+
+    fn is_odd(&self) -> bool {
+        self.n % 2 == 1
+    }
+
+    /// The length of a row of cells.
+    fn row(&self) -> usize {
+        1 << (even_lines(self.n) - 1)
+    }
+
+    /// Whether boards whose black queens take this set of odd columns can have a share.
+    fn wants(&self, set: u32) -> bool {
+        let Bounds { least, most } = self.bounds;
+        let is_within = least <= set && set <= most;
+        is_within && (!self.is_odd() || set <= reversed(set, odd_lines(self.n)))
+    }
+
+    /// The places in a row of cells that can have a share: the first one and the last one.
+    fn places(&self) -> [u16; 2] {
+        match self.is_odd() {
+            true => [0, self.row() as u16 - 1],
+            false => [self.bounds.least, self.bounds.most].map(|bound| (bound >> 1) as u16),
+        }
+    }
+
+    /// The sum of the shares of the boards of a batch. `evens` are the sets of even columns.
+    fn count<U: Unit, C: Cell>(
+        &self,
+        batch: &[u32],
+        evens: &[u16],
+        unit: &mut U,
+        cells: &mut Cells<C>,
+    ) -> u64 {
+        let sides = [(&self.black, false), (&self.white, true)];
+        let [counted, summed] = match self.black.len() <= self.white.len() {
+            true => sides,
+            false => [sides[1], sides[0]],
+        };
+        let places = self.places();
+        let roots = |is_white| Roots { n: self.n, sets: batch, is_white, places };
+
+        // 1. Count.
+        cells.clear(batch.len() * self.row());
+        let mut is_empty = true;
+        unit.search(counted.0, &roots(counted.1), &mut |numbers| {
+            is_empty &= numbers.is_empty();
+            cells.count(numbers);
+        });
+        if is_empty {
+            return 0;
+        }
+
+        // 2. Share.
+        for (&set, row) in batch.iter().zip(cells.rows(self.row())) {
+            self.share(set, evens, row);
+        }
+
+        // 3. Sum. There are less than 2^32 placements, so that the sum is less than 2^64.
+        let mut sum = 0;
+        unit.search(summed.0, &roots(summed.1), &mut |numbers| sum += cells.sum(numbers));
+        sum
+    }
+
+    /// Multiplies each cell of the row for a set of odd columns by its share.
+    fn share<C: Cell>(&self, set: u32, evens: &[u16], row: &mut [C]) {
+        let Task { n, class, bounds, .. } = *self;
+        let lines = even_lines(n);
+        let ask = |even: u32, cell: &mut C| {
+            *cell = cell.times(share(n, class, Split { even, odd: set }) as u8);
+        };
+        let is_palindrome = self.is_odd() && set == reversed(set, odd_lines(n));
+        if [bounds.least, bounds.most].contains(&set) || is_palindrome {
+            for even in evens.iter().map(|&even| u32::from(even)) {
+                ask(even, &mut row[reversed(even, lines) as usize >> 1]);
+            }
+        } else if self.is_odd() {
+            row.iter_mut().for_each(|cell| *cell = cell.times(4));
+        } else {
+            let [first, last] = self.places().map(usize::from);
+            row[..first].fill(C::default());
+            row[last + 1..].fill(C::default());
+            let mut ask_at = |place: usize| {
+                // The lowest bit of rev d is not in its place; it follows from the number of columns.
+                let [place, k] = [place as u32, self.split.even.count_ones()];
+                let columns = place << 1 | k.wrapping_sub(place.count_ones()) & 1;
+                ask(reversed(columns, lines), &mut row[place as usize]);
+            };
+            ask_at(first);
+            if first < last {
+                ask_at(last);
+                row[first + 1..last].iter_mut().for_each(|cell| *cell = cell.times(2));
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The searches of one colour, for each instruction set.
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+pub(super) mod avx512;
+pub(super) mod portable;
+
+use board::colours::{even_lines, odd_lines, reversed};
+use board::full_mask;
+
+use super::colour::Colour;
+
+/// The roots of a search: one for each set of odd columns of a batch.
+pub(super) struct Roots<'a> {
+    /// The size of the board.
+    pub(super) n: u32,
+    /// The odd columns of black queens, as [`board::colours::sets`] has them. White queens take the others.
+    pub(super) sets: &'a [u32],
+    /// Whether the queens are white.
+    pub(super) is_white: bool,
+    /// The first and the last place in a row of cells that can have a share.
+    pub(super) places: [u16; 2],
+}
+
+impl Roots<'_> {
+    /// Every root: the number that its placements begin with, and the odd columns that are free.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (u16, u16)> {
+        let odd = odd_lines(self.n);
+        let (flip, begin) = match self.is_white {
+            true => (full_mask(odd), self.last_place()),
+            false => (0, 0),
+        };
+        let row = u32::from(self.last_place()) + 1;
+        self.sets.iter().zip(0_u32..).map(move |(&set, place)| {
+            ((place * row) as u16 | begin, reversed(set ^ flip, odd) as u16)
+        })
+    }
+
+    /// All even columns.
+    pub(super) fn even(&self) -> u16 {
+        full_mask(even_lines(self.n)) as u16
+    }
+
+    /// The last place in a row of cells: that of all even columns.
+    pub(super) fn last_place(&self) -> u16 {
+        self.even() >> 1
+    }
+}
+
+/// A search for all placements of the queens of one colour.
+pub(super) trait Unit: Send + Sync {
+    /// Calls `found` with the numbers of all placements below the roots, some at a time. Placements that
+    /// have no share may be left out.
+    fn search(&mut self, colour: &Colour, roots: &Roots<'_>, found: &mut dyn FnMut(&[u16]));
+}
