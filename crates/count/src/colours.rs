@@ -22,7 +22,8 @@
 //!   reference   the definition, in two plain searches
 //! ```
 //!
-//! The method and its kernel are this project's own; `METHODS` in docs has the mathematics.
+//! The method and its kernel are this project's own. [`board::colours::share`] has the mathematics, and
+//! `LABBOOK.md` what was tried.
 
 mod cells;
 mod colour;

@@ -106,3 +106,57 @@ impl<C: Cell> Cells<C> {
         sums.into_iter().sum::<u64>() + rest.iter().map(|&number| cell(number)).sum::<u64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use board::colours::{MAX_N, MIN_N, even_lines, odd_lines};
+
+    use super::*;
+
+    /// The greatest product of a cell and its share, of the colour that is counted on a board of size `n`.
+    fn most(n: u32) -> u64 {
+        let factorial = |k: u32| (1..=u64::from(k)).product::<u64>();
+        let share = if n.is_multiple_of(2) { 2 } else { 4 };
+        let (even, odd) = (even_lines(n), odd_lines(n));
+        // k black queens in even rows: the others of a colour follow from it.
+        let colours =
+            (even - odd..=even).flat_map(|k| [[k, k - (even - odd)], [even - k, even - k]]);
+        let counted = colours.filter(|[one, other]| one + other <= n / 2);
+        let cells = counted.map(|[one, other]| factorial(one) * factorial(other));
+        share * cells.max().expect("one colour has no more than half of the queens")
+    }
+
+    #[test]
+    fn no_cell_of_any_board_overflows() {
+        for n in MIN_N..=MAX_N {
+            let limit = if n <= NARROW_MAX_N { u16::MAX.into() } else { u32::MAX.into() };
+            assert!(most(n) <= limit, "N = {n}: {}", most(n));
+        }
+        assert!(most(NARROW_MAX_N + 1) > u16::MAX.into(), "cells of 16 bits could serve longer");
+    }
+
+    #[test]
+    fn cells_hold_what_they_may_reach() {
+        let mut cells = Cells::<u16>::new();
+        let most_before = most(21) / 4;
+        (0..most_before).for_each(|_| cells.count(&[7; 1]));
+        let row = cells.rows(8).next().expect("there is a row");
+        row[7] = row[7].times(4);
+        assert_eq!(cells.sum(&[7, 6, 7]), 2 * most(21));
+        assert_eq!(Into::<u64>::into(((most(32) / 2) as u32).times(2)), most(32));
+    }
+
+    #[test]
+    fn every_number_is_counted_and_summed_once() {
+        let numbers: Vec<u16> = (0..100).map(|number| number * 31 % 37).collect();
+        for len in 0..numbers.len() {
+            let mut cells = Cells::<u32>::new();
+            cells.count(&numbers[..len]);
+            let times = |number: &u16| numbers[..len].iter().filter(|it| *it == number).count();
+            let expected: usize = numbers.iter().map(times).sum();
+            assert_eq!(cells.sum(&numbers), expected as u64);
+            cells.clear(37);
+            assert_eq!(cells.sum(&numbers), 0);
+        }
+    }
+}
