@@ -1,8 +1,9 @@
 //! Explains each way of counting on one small board, with pictures.
 //!
-//! Every number in the text is counted when the text is written, and every sum is compared with the
-//! total.
+//! Every number of a small board is counted when the text is written, and every sum is compared with
+//! the total.
 
+mod colours;
 mod halves;
 
 use std::fmt::Write;
@@ -23,7 +24,7 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     let total = searched.total;
     let mut page = format!(
         "# How {n} queens are counted\n\n\
-         `queens explain {n}` wrote this text and counted every number in it.\n\n\
+         `queens explain {n}` wrote this text and counted every number of a small board in it.\n\n\
          There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. Each \
          section counts them in another way.\n\n",
     );
@@ -31,7 +32,19 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     page += &rows_section(n, total)?;
     page += &ring_section(n, total)?;
     page += &halves::section(n, total)?;
+    page += "\n## Two colours and their product: the method colours\n\n";
+    page += &colours::section(n)?;
     Ok(page)
+}
+
+/// The text about the method colours alone, on a board of size 6.
+pub fn colours_page() -> anyhow::Result<String> {
+    let n = colours::N;
+    Ok(format!(
+        "# How {n} queens are counted by colours\n\n\
+         `queens explain colours` wrote this text and counted every number of this board.\n\n{}",
+        colours::section(n)?
+    ))
 }
 
 fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {

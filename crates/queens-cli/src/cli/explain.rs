@@ -8,12 +8,17 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// Board size: 6, 8 or 10
-    #[arg(value_parser = ["6", "8", "10"], default_value = "8")]
-    n: String,
+    /// Board size, for all methods: 6, 8 or 10; or `colours`, for this method alone
+    #[arg(value_name = "N", value_parser = ["6", "8", "10", COLOURS], default_value = "8")]
+    topic: String,
 }
 
+const COLOURS: &str = "colours";
+
 pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let n = args.n.parse().map_err(anyhow::Error::from)?;
-    output::print(explain::page(n)?.trim_end())
+    let page = match args.topic.as_str() {
+        COLOURS => explain::colours_page()?,
+        n => explain::page(n.parse().map_err(anyhow::Error::from)?)?,
+    };
+    output::print(page.trim_end())
 }

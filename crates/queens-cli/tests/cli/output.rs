@@ -315,5 +315,33 @@ fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
     let page = std::fs::read_to_string(page).expect("it is in the repository");
     let reported = run(&mut queens(&["explain"])).success();
     assert_eq!(page, reported, "`queens explain > docs/EXPLAINED.md` writes the page anew");
-    run(&mut queens(&["explain", "7"])).usage("6, 8, 10");
+    run(&mut queens(&["explain", "7"])).usage("6, 8, 10, colours");
+}
+
+#[test]
+fn the_explanation_of_colours_is_part_of_every_page_and_comes_to_the_total() {
+    let alone = run(&mut queens(&["explain", "colours"])).success();
+    let (_, section) = alone.split_once(" of this board.\n\n").expect("it follows the heading");
+    let total = vectors::total(6);
+    let all = section.lines().find(|line| line.starts_with("| all | ")).expect("a table ends so");
+    assert!(all.ends_with(&format!(" | {total} |")), "{all}");
+    assert!(section.contains(&format!(" for {total} boards")), "{section}");
+    for n in [6, 8, 10] {
+        let page = run(&mut queens(&["explain", &n.to_string()])).success();
+        assert!(page.contains(section.trim_end()), "{page}");
+        let tasks = format!("and these come to {}.", vectors::total(n));
+        assert!(n == 6 || page.ends_with(&format!("{tasks}\n")), "{page}");
+    }
+}
+
+#[test]
+fn the_pictures_of_both_colours_are_drawn_by_the_program() {
+    // The board that `queens explain colours` shows.
+    for (name, squares) in [("black", "d2 c5"), ("white", "b1 f3 a4 e6")] {
+        let path = format!("{}/../../docs/images/colours-{name}.svg", env!("CARGO_MANIFEST_DIR"));
+        let picture = std::fs::read_to_string(path).expect("it is in the repository");
+        let draw = format!("draw --size 6 --attacks --format svg {squares}");
+        let drawn = run(&mut queens(&draw.split(' ').collect::<Vec<_>>())).success();
+        assert_eq!(picture, drawn, "`queens {draw}` draws it anew");
+    }
 }
