@@ -84,8 +84,10 @@ impl Split {
             && left | right == 0
             && down & !full_mask(n) == 0
             && down.count_ones() == even_lines(n);
-        let odd = !down & full_mask(n) & !EVEN;
-        is_split.then_some(Split { even: gathered(down & EVEN), odd: gathered(odd >> 1) })
+        is_split.then(|| {
+            let odd = !down & full_mask(n) & !EVEN;
+            Split { even: gathered(down & EVEN), odd: gathered(odd >> 1) }
+        })
     }
 
     /// The split as a record of a board of size `n`: `down` has the rows whose queens stand in even columns.
