@@ -1,6 +1,7 @@
 //! Compares the tasks of each method with symmetries, closed forms and other enumerations, and
 //! ranges of every plan with each other.
 
+mod boards;
 mod first_rows;
 mod halves;
 mod ring;
