@@ -2,6 +2,7 @@
 //! ranges of every plan with each other.
 
 mod boards;
+mod colours;
 mod first_rows;
 mod halves;
 mod ring;
@@ -35,7 +36,8 @@ fn small_plans() -> impl Strategy<Value = PlanIndex> {
     let ring = |(n, width)| plan(n, Method::Ring { width });
     let rings = select(vec![(3, 1), (4, 1), (9, 1), (16, 1), (5, 2), (9, 2)]).prop_map(ring);
     let halves = (4..=14_u32).prop_map(|n| plan(n, Method::Halves));
-    prop_oneof![rows, rings, halves]
+    let colours = (4..=14_u32).prop_map(|n| plan(n, Method::Colours));
+    prop_oneof![rows, rings, halves, colours]
 }
 
 proptest! {
@@ -59,7 +61,8 @@ proptest! {
 fn on_a_large_board_neighbouring_ranges_join() {
     let rows = [(19, 6), (24, 6), (27, 5), (27, 6), (32, 4)];
     let rows = rows.map(|(n, rows)| plan(n, Method::Rows { rows }));
-    let plans = [&rows[..], &[plan(20, Method::Ring { width: 2 })]].concat();
+    let colours = [19, 24, 29, 32].map(|n| plan(n, Method::Colours));
+    let plans = [&rows[..], &[plan(20, Method::Ring { width: 2 })], &colours].concat();
     let ranges = (0..plans.len(), any::<u64>(), vec(0..3000_u64, 1..6));
     proptest!(|((number, at, lengths) in ranges)| {
         let plan = &plans[number];
@@ -98,6 +101,13 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
         (total(3), ring(2), "total N=3 cannot be cut by ring width=2: count it by the method rows"),
         (total(1), ring(1), "total N=1 cannot be cut by ring width=1: count it by the method rows"),
         (total(30), Method::Halves, "it takes sizes from 4 to 29"),
+        (total(3), Method::Colours, "it takes sizes from 4 to 32"),
+        (total(33), Method::Colours, "a board of size 33: give a size of at most 32"),
+        (
+            Problem::Superqueens { n: 8 },
+            Method::Colours,
+            "it is counted by the method rows, M up to 5",
+        ),
         (
             completions(4, "b1,d2"),
             rows(3),
