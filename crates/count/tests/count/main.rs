@@ -2,6 +2,7 @@
 //! other.
 
 mod bounds;
+mod colours;
 mod counting;
 mod first_rows;
 mod variants;

@@ -2,7 +2,7 @@
 
 use board::halves::{Slice, Split};
 use board::squares::parse_squares;
-use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Task};
+use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Task, full_mask};
 use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -78,13 +78,15 @@ fn variants_agree_on_every_task_of_small_boards() {
         cuts.extend((0..=n).map(|rows| (problem, Method::Rows { rows })));
         cuts.extend([0, 3, 7].map(|rows| (problem, Method::Prefixes { rows: rows.min(n) })));
         cuts.extend((1..=2).map(|width| (problem, Method::Ring { width })));
-        cuts.push((problem, Method::Halves));
+        cuts.extend([Method::Halves, Method::Colours].map(|method| (problem, method)));
     }
     // Vector backends take thousands of tasks at once. There are more than these, and no multiple of a group of `ring`.
     for (n, rows) in (10..=13).map(|n| (n, Method::Rows { rows: n / 2 })) {
-        let methods = [rows, Method::Ring { width: 1 }, Method::Ring { width: 2 }, Method::Halves];
+        let rings = [1, 2].map(|width| Method::Ring { width });
+        let methods = [rows, Method::Halves, Method::Colours].into_iter().chain(rings);
         cuts.extend(methods.map(|method| (Problem::Total { n }, method)));
     }
+    cuts.push((Problem::Total { n: 14 }, Method::Colours));
     let others = [
         Problem::Toroidal { n: 11 },
         Problem::Superqueens { n: 10 },
@@ -104,7 +106,7 @@ fn variants_agree_on_every_task_of_small_boards() {
         let index = plan_index(problem, method);
         let tasks = index.tasks(0..index.len()).expect("the plan has the range");
         let is_large = matches!(problem, Problem::Total { n: 12.. });
-        let oracle = if is_large { PORTABLE } else { REFERENCE };
+        let oracle = if is_large && method != Method::Colours { PORTABLE } else { REFERENCE };
         let counts = agree(problem, method, oracle, &tasks);
         if let Problem::Total { n } = problem {
             let sum = counts.iter().map(|count| u128::from(*count)).sum::<u128>();
@@ -133,6 +135,12 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (total(17), Method::Halves, 6),
         (total(18), Method::Halves, 2),
         (total(19), Method::Halves, 2),
+        (total(14), Method::Colours, 30),
+        (total(15), Method::Colours, 20),
+        (total(16), Method::Colours, 15),
+        (total(17), Method::Colours, 6),
+        (total(18), Method::Colours, 3),
+        (total(19), Method::Colours, 1),
         (Problem::Toroidal { n: 17 }, Method::Rows { rows: 3 }, 60),
         (Problem::Superqueens { n: 14 }, Method::Rows { rows: 4 }, 60),
         (completions(14, "c3,h6"), Method::Rows { rows: 3 }, 60),
@@ -145,15 +153,15 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
             let end = index.len().min(start + random.random_range(1..4));
             tasks.extend(index.tasks(start..end).expect("the plan has the range"));
         }
-        let counts = agree(problem, method, PORTABLE, &tasks);
+        let oracle = if method == Method::Colours { REFERENCE } else { PORTABLE };
+        let counts = agree(problem, method, oracle, &tasks);
         assert!(counts.iter().sum::<u64>() > 0, "{problem} by {method}: nothing is compared");
     }
 }
 
-/// Tasks from all over a plan of `halves`, in no order (multiples of an odd number close to its
-/// golden section).
-fn scattered(n: u32, count: u64) -> Vec<Task> {
-    let index = plan_index(Problem::Total { n }, Method::Halves);
+/// Tasks from all over a plan, in no order (multiples of an odd number close to its golden section).
+fn scattered(n: u32, method: Method, count: u64) -> Vec<Task> {
+    let index = plan_index(Problem::Total { n }, method);
     let stride = (index.len() as f64 * 0.618) as u64 | 1;
     let ordinals = (1..=count).map(|i| i * stride % index.len());
     ordinals.flat_map(|at| index.tasks(at..at + 1).expect("the plan has the range")).collect()
@@ -163,7 +171,7 @@ fn scattered(n: u32, count: u64) -> Vec<Task> {
 #[ignore = "takes a quarter of a minute: CI runs it"]
 fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     for n in [22, 23] {
-        let tasks = scattered(n, 1);
+        let tasks = scattered(n, Method::Halves, 1);
         let fast = Backend::available().filter(|backend| *backend != Backend::Reference);
         let count = |backend| {
             let mut kernel = kernel(backend, Problem::Total { n }, Method::Halves);
@@ -171,6 +179,16 @@ fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
         };
         let counts: Vec<u64> = fast.map(count).collect();
         assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    }
+}
+
+#[test]
+#[ignore = "takes a minute: CI runs it"]
+fn variants_agree_on_tasks_of_colours_from_all_over_large_plans() {
+    for (n, count) in [(19, 10), (20, 10), (21, 3), (22, 2)] {
+        let tasks = scattered(n, Method::Colours, count);
+        let counts = agree(Problem::Total { n }, Method::Colours, REFERENCE, &tasks);
+        assert!(counts.iter().sum::<u64>() > 0, "N = {n}: nothing is compared");
     }
 }
 
@@ -192,7 +210,7 @@ fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
     let mut slices_with_boards = 0;
     for n in [8, 9, 12, 13, 22] {
         let (problem, method) = (Problem::Total { n }, Method::Halves);
-        for Task { record, .. } in scattered(n, if n < 22 { 3 } else { 1 }) {
+        for Task { record, .. } in scattered(n, method, if n < 22 { 3 } else { 1 }) {
             let tasks = sliced(n, record);
             let counts = match n {
                 22 => each(&mut kernel(Backend::detect(), problem, method), &tasks),
@@ -221,6 +239,12 @@ fn splits_outside_of_the_plan_count_like_the_reference() {
         let tasks: Vec<Task> = records.map(|record| Task { record, weight: 1 }).collect();
         agree(Problem::Total { n }, Method::Halves, REFERENCE, &tasks);
     }
+    for n in [4_u32, 5, 8, 9, 12] {
+        let splits = (0..1_u32 << n).filter(|split| split.count_ones() == n.div_ceil(2));
+        let records = splits.map(|down| Prefix { down, ..Prefix::EMPTY });
+        let tasks: Vec<Task> = records.map(|record| Task { record, weight: 1 }).collect();
+        agree(Problem::Total { n }, Method::Colours, REFERENCE, &tasks);
+    }
 }
 
 #[test]
@@ -229,7 +253,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
     let rows = Method::Rows { rows: 1 };
     // Each kind of task has its bad records, made from a good one.
     type Spoil = fn(Prefix) -> Vec<Prefix>;
-    let kinds: [(Problem, Method, Spoil); 5] = [
+    let kinds: [(Problem, Method, Spoil); 6] = [
         (total(8), rows, |task| {
             vec![
                 Prefix::EMPTY,
@@ -258,6 +282,17 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
                 Prefix { down: task.down ^ 1 << 1 ^ 1 << 9, ..task },
                 Prefix { left: 1 << 9, right: 1 << 9, ..task },
                 Prefix { left: 1 << 1, right: 1 << 1, ..task },
+            ]
+        }),
+        (total(9), Method::Colours, |task| {
+            let lowest = task.down & task.down.wrapping_neg();
+            vec![
+                Prefix::EMPTY,
+                Prefix { left: 1, ..task },
+                Prefix { right: 1 << 8, ..task },
+                Prefix { down: task.down ^ lowest, ..task },
+                Prefix { down: task.down ^ lowest ^ 1 << 9, ..task },
+                Prefix { down: full_mask(9), ..task },
             ]
         }),
         (Problem::Toroidal { n: 7 }, rows, |_| {
@@ -298,6 +333,10 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
         (Problem::Total { n: 30 }, Method::Halves),
         (Problem::Total { n: u32::MAX }, Method::Rows { rows: 1 }),
         (Problem::Toroidal { n: 7 }, Method::Halves),
+        (Problem::Total { n: 3 }, Method::Colours),
+        (Problem::Total { n: 33 }, Method::Colours),
+        (Problem::Superqueens { n: 9 }, Method::Colours),
+        (completions(9, "a2"), Method::Colours),
         (Problem::Superqueens { n: 4 }, Method::Rows { rows: 5 }),
     ] {
         let error = refused(Backend::Portable.into(), problem, method);
