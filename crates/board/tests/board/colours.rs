@@ -168,6 +168,26 @@ fn tasks_are_in_order_and_their_weights_add_up_to_the_number_of_splits() {
     }
 }
 
+#[test]
+fn the_lesser_of_two_classes_counts_their_boards() {
+    for n in 4..=10 {
+        let place = |split| {
+            let Split { even, odd } = unpacked(n, split);
+            (even.count_ones(), odd, even)
+        };
+        // The task of a class is its least split.
+        let tasks: Vec<u32> = walked(n).iter().map(|task| task.record.down).collect();
+        for &task in &tasks {
+            let class = class(n, task);
+            assert!(class.iter().all(|&image| place(task) <= place(image)), "N = {n}: {task:b}");
+            for &other in &tasks {
+                let share = share(n, unpacked(n, task).class(n), unpacked(n, other));
+                assert_eq!(share > 0, place(task) <= place(other), "N = {n}: {task:b}, {other:b}");
+            }
+        }
+    }
+}
+
 /// The ordinal of a split in a plan that is in order, if it is one of its tasks.
 fn ordinal(plan: &PlanIndex, n: u32, split: u32) -> Option<u64> {
     let split_at = |ordinal: u64| filled(plan, ordinal..ordinal + 1)[0].record.down;
