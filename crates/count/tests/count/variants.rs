@@ -167,18 +167,31 @@ fn scattered(n: u32, method: Method, count: u64) -> Vec<Task> {
     ordinals.flat_map(|at| index.tasks(at..at + 1).expect("the plan has the range")).collect()
 }
 
+/// Compares all backends but the reference on one task of a large board.
+fn fast_backends_agree(n: u32, method: Method) {
+    let tasks = scattered(n, method, 1);
+    let fast = Backend::available().filter(|backend| *backend != Backend::Reference);
+    let count = |backend| {
+        let mut kernel = kernel(backend, Problem::Total { n }, method);
+        kernel.count(&tasks).expect("is a task")
+    };
+    let counts: Vec<u64> = fast.map(count).collect();
+    assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+}
+
 #[test]
 #[ignore = "takes a quarter of a minute: CI runs it"]
 fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     for n in [22, 23] {
-        let tasks = scattered(n, Method::Halves, 1);
-        let fast = Backend::available().filter(|backend| *backend != Backend::Reference);
-        let count = |backend| {
-            let mut kernel = kernel(backend, Problem::Total { n }, Method::Halves);
-            kernel.count(&tasks).expect("is a task")
-        };
-        let counts: Vec<u64> = fast.map(count).collect();
-        assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        fast_backends_agree(n, Method::Halves);
+    }
+}
+
+#[test]
+#[ignore = "takes a quarter of a minute: CI runs it"]
+fn backends_agree_on_boards_whose_cells_are_wide() {
+    for n in [23, 24, 25] {
+        fast_backends_agree(n, Method::Colours);
     }
 }
 
