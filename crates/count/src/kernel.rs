@@ -257,18 +257,27 @@ impl Kernel {
                 let sum: u128 = tasks.iter().map(|task| counter.count(split(task))).sum();
                 u64::try_from(sum).map_err(|_| CountError::Overflow)
             }
-            Work::Colours(counter) => {
-                let split = |task| board::colours::Split::unpack(n, task).expect("each is a task");
-                let sum: u128 =
-                    tasks.iter().map(|task| counter.count(split(*task), Draws::ALL)).sum();
-                u64::try_from(sum).map_err(|_| CountError::Overflow)
-            }
+            Work::Colours(_) => tasks
+                .iter()
+                .map(|&task| self.colour_product(task, Draws::ALL))
+                .try_fold(0, |sum, count| add(sum, count?)),
             Work::FirstRows(first) => Ok(first.completions(tasks)),
             Work::SplitSearch => {
                 let completions = |task| split_search::completions(n, split(task));
                 tasks.iter().map(completions).try_fold(0, add)
             }
         }
+    }
+
+    /// The completions of a checked task by `colours`, or those of them that are drawn.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is a kernel for another method.
+    fn colour_product(&mut self, task: Prefix, draws: Draws) -> Result<u64, CountError> {
+        let Work::Colours(counter) = &mut self.work else { panic!("no kernel for colours") };
+        let split = board::colours::Split::unpack(self.problem.n(), task).expect("it is a task");
+        u64::try_from(counter.count(split, draws)).map_err(|_| CountError::Overflow)
     }
 }
 

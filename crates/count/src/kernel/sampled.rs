@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use board::Task;
 
-use super::{CountError, Kernel, Work};
+use super::{CountError, Kernel, Work, add, weighted};
+use crate::colours;
 use crate::halves::Draws;
 
 /// An estimate of the count of some tasks and of the time that it takes.
@@ -22,11 +23,13 @@ pub struct Sampled {
 impl Kernel {
     /// Estimates the result of [`count`](Kernel::count) for `tasks`, and the time that it takes.
     ///
-    /// By `halves`, one of `every` blocks of a join is joined, beginning with number `first` from
-    /// 0, and stands for all of them. Lists are made as a whole. If `first` is random, from 0 to
-    /// `every - 1` with equal probability, the estimates have the true count and time as their
-    /// means. Tasks are counted as a whole by another method, by another variant than
-    /// [`Straight`](crate::Variant::Straight), and by the reference.
+    /// By `colours`, the sets of odd columns that black queens may take are numbered. Those with the
+    /// number `first` modulo `every` are counted, and stand for all of them in the count and in the
+    /// time. By `halves`, the same holds for the blocks of a join, but lists are made as a whole. If
+    /// `first` is random, from 0 to `every - 1` with equal probability, the estimates have the true
+    /// count and time as their means. Tasks are counted as a whole by another method. By `halves`,
+    /// this is so for another variant than [`Straight`](crate::Variant::Straight) and for the
+    /// reference, too.
     ///
     /// ```
     /// use std::num::NonZeroU32;
@@ -34,9 +37,9 @@ impl Kernel {
     /// use queens_count::board::{PlanIndex, Method, Problem};
     /// use queens_count::{Backend, Kernel};
     ///
-    /// let index = PlanIndex::new(Problem::Total { n: 18 }, Method::Halves)?;
+    /// let index = PlanIndex::new(Problem::Total { n: 18 }, Method::Colours)?;
     /// let tasks = index.tasks(9_000..9_001)?;
-    /// let mut kernel = Kernel::new(Backend::detect(), 18, Method::Halves)?;
+    /// let mut kernel = Kernel::new(Backend::detect(), 18, Method::Colours)?;
     /// let every = NonZeroU32::new(4).expect("4 is not 0");
     /// let mut sum = 0;
     /// for first in 0..4 {
@@ -55,6 +58,10 @@ impl Kernel {
         every: NonZeroU32,
         first: u32,
     ) -> Result<Sampled, CountError> {
+        if matches!(self.work, Work::Colours(_)) {
+            let draws = colours::Draws { every: every.get(), first };
+            return self.sample_sets(tasks, draws);
+        }
         self.draw(Draws::new(every.get(), first));
         let begun = Instant::now();
         let count = self.count(tasks);
@@ -65,6 +72,22 @@ impl Kernel {
         let beside = took.saturating_sub(drawn + warmed_up);
         let seconds = beside.as_secs_f64() + sampled_seconds;
         Ok(Sampled { count: count?, seconds, sampled_seconds })
+    }
+
+    /// Estimates from those sets of odd columns that are drawn, by a kernel for `colours`.
+    fn sample_sets(
+        &mut self,
+        tasks: &[Task],
+        draws: colours::Draws,
+    ) -> Result<Sampled, CountError> {
+        let begun = Instant::now();
+        let records = self.records(tasks)?;
+        let drawn = tasks.iter().zip(records).try_fold(0, |sum, (task, record)| {
+            add(sum, weighted(task.weight, self.colour_product(record, draws)?)?)
+        })?;
+        let count = drawn.checked_mul(draws.every.into()).ok_or(CountError::Overflow)?;
+        let seconds = f64::from(draws.every) * begun.elapsed().as_secs_f64();
+        Ok(Sampled { count, seconds, sampled_seconds: seconds })
     }
 
     /// Changes the choice of blocks that are joined. Returns the choice before, if there are
@@ -86,7 +109,33 @@ mod tests {
     use board::{Method, PlanIndex, Problem};
 
     use super::*;
-    use crate::Backend;
+    use crate::{Backend, Variant};
+
+    /// Each set of columns is drawn by one of the beginnings, so the sum of their estimates is the
+    /// count times their number.
+    #[test]
+    fn estimates_by_colours_have_no_bias() {
+        let method = Method::Colours;
+        let straight = Backend::available().map(Variant::Straight);
+        let variants: Vec<_> = straight.chain([Variant::Mirrored(Backend::Portable)]).collect();
+        for (n, every) in [(13, 7), (14, 20), (15, 2), (16, 100)] {
+            let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
+            let middle = index.len() / 2;
+            let tasks = index.tasks(middle..middle + 8).expect("it has these tasks");
+            for &variant in &variants {
+                let mut kernel = Kernel::new(variant, n, method).expect("such a kernel");
+                let count = kernel.count(&tasks).expect("it is small");
+                let of = NonZeroU32::new(every).expect("it is not 0");
+                let sampled = (0..every).map(|first| kernel.sample(&tasks, of, first));
+                let sampled: Vec<Sampled> = sampled.collect::<Result<_, _>>().expect("it is small");
+                let sum: u64 = sampled.iter().map(|sampled| sampled.count).sum();
+                assert_eq!(sum, u64::from(every) * count, "N={n} by {variant:?}");
+                assert!(sampled.iter().any(|it| it.count != count), "all sets were counted");
+                assert!(sampled.iter().all(|it| it.seconds > 0.0));
+                assert_eq!(kernel.count(&tasks), Ok(count), "N={n} by {variant:?}");
+            }
+        }
+    }
 
     /// Each block is drawn by one of the beginnings, so the sum of their estimates is the count
     /// times their number.
