@@ -11,7 +11,7 @@
 //!
 //! ```text
 //!   pilot    measures how long tasks take; this decides the length of a run and how much of a
-//!            task is done; its counts are not part of the sample
+//!            task is done; its counts are not part of the sample; colours needs none ([`sets`])
 //!   sample   counts one run after the other
 //! ```
 //!
@@ -19,6 +19,7 @@
 //! if it took as long as the longest before, so that what is left out is seldom a run that takes long.
 
 mod counter;
+mod sets;
 mod spread;
 
 use std::num::NonZeroU32;
@@ -26,7 +27,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
-use board::PlanIndex;
+use board::{Method, PlanIndex};
 use count::{Backend, CountError};
 use plan::Plan;
 
@@ -73,12 +74,13 @@ pub struct Estimated {
     /// Seconds of processor time that one thread of this machine takes for all tasks. The error is
     /// that of the sample and that of the machine, whose speed drifts.
     pub core_seconds: Estimate,
-    /// Seconds that a task of the longest run took. Where tasks take long, a run is one task.
+    /// Seconds that a task of the longest run took. Where tasks take long, a run is one task. Where parts of tasks were
+    /// counted, it is an estimate.
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
-    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
-    pub blocks_per_draw: NonZeroU32,
+    /// Of so many parts of a task one was counted: blocks of a join, or sets of columns. 1 if tasks were counted in full.
+    pub parts_per_draw: NonZeroU32,
 }
 
 impl Effort {
@@ -87,13 +89,7 @@ impl Effort {
     pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
         let index = Arc::new(index);
-        let pilot = begin({
-            let index = index.clone();
-            move || Counter::pilot(self, index)
-        });
-        let Some((every, run)) = until(&pilot, end).transpose()? else {
-            return Ok(None);
-        };
+        let Some((every, run)) = self.unit(&index, end)? else { return Ok(None) };
         let spread = Spread::new(self.plan.tasks, run, every.get() > 1, self.seed);
         let sample =
             Sample { spread, drawn: Vec::new(), most_spent: Duration::ZERO, longest_start: 0.0 };
@@ -121,10 +117,32 @@ impl Effort {
             total: says(estimate(|run| run.count as f64), is_whole),
             is_exact: is_whole,
             core_seconds: Estimate { value, error: error.hypot(DRIFT * value) },
-            longest_task_seconds: drawn.iter().map(|(_, run)| run.longest_task).fold(0.0, f64::max),
+            longest_task_seconds: match self.plan.method {
+                // The longest of many estimates from a few sets would be far too long.
+                Method::Colours if every.get() > 1 => {
+                    sets::LONGEST * value / self.plan.tasks as f64
+                }
+                _ => drawn.iter().map(|(_, run)| run.longest_task).fold(0.0, f64::max),
+            },
             tasks_counted: drawn.iter().map(|(_, run)| run.tasks).sum(),
-            blocks_per_draw: every,
+            parts_per_draw: every,
         }))
+    }
+
+    /// Of how many parts of a task one is counted, and how many tasks are a run; `None` if the time is over before that is
+    /// known.
+    fn unit(
+        self,
+        index: &Arc<PlanIndex>,
+        end: Instant,
+    ) -> Result<Option<(NonZeroU32, u64)>, CountError> {
+        let Plan { problem, method, tasks } = self.plan;
+        if method == Method::Colours {
+            let n = problem.n();
+            return Ok(Some((sets::every(n), sets::run(n).min(tasks.max(1)))));
+        }
+        let index = index.clone();
+        until(&begin(move || Counter::pilot(self, index)), end).transpose()
     }
 }
 
@@ -198,7 +216,7 @@ fn count_runs(
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, MethodChoice, Problem};
+    use board::{MethodChoice, Problem};
 
     use super::*;
 
@@ -221,10 +239,11 @@ mod tests {
         attempts.flatten().next().expect("tasks are short")
     }
 
-    const CHOICES: [MethodChoice; 3] = [
+    const CHOICES: [MethodChoice; 4] = [
         MethodChoice::Rows { rows: None },
         MethodChoice::Ring { width: None },
         MethodChoice::Halves,
+        MethodChoice::Colours,
     ];
 
     #[test]

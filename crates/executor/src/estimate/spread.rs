@@ -27,6 +27,8 @@ use std::ops::Range;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::sets::MOST_DRAWS;
+
 /// A sum over all tasks of a plan, estimated from a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -63,9 +65,10 @@ impl Spread {
         Spread { tasks, units, first, step: step.unwrap_or(1), drawn: 0, in_parts }
     }
 
-    /// The next unit and its ordinals; `None` once all were drawn.
+    /// The next unit and its ordinals; `None` once all were drawn, or enough.
     pub(super) fn draw(&mut self) -> Option<(u64, Range<u64>)> {
-        if self.drawn == self.units {
+        let is_enough = self.in_parts && self.drawn == MOST_DRAWS;
+        if self.drawn == self.units || is_enough {
             return None;
         }
         let place = u128::from(self.first) + u128::from(self.drawn) * u128::from(self.step);

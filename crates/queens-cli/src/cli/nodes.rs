@@ -246,7 +246,7 @@ mod tests {
             core_seconds: Estimate { value: 3_600.0, error: 0.0 },
             longest_task_seconds: 30.0,
             tasks_counted: 1,
-            blocks_per_draw: NonZeroU32::MIN,
+            parts_per_draw: NonZeroU32::MIN,
         };
         OnNodes::new(types, &here, 1 << 30, &BTreeMap::from([(24, 100.0)]))
     }

@@ -295,7 +295,7 @@ fn note_estimate(object: &mut Value, estimated: &Estimated, effort: Effort) {
     object["core_seconds_error"] = core_seconds.error.into();
     object["longest_task_seconds"] = estimated.longest_task_seconds.into();
     object["tasks_counted"] = estimated.tasks_counted.into();
-    object["blocks_per_draw"] = estimated.blocks_per_draw.get().into();
+    object["parts_per_draw"] = estimated.parts_per_draw.get().into();
     object["backend"] = effort.backend.name().into();
     object["build"] = provenance(PROGRAM, &Devices::default()).into();
     object["seed"] = effort.seed.to_string().into();
@@ -306,9 +306,9 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
     let Effort { plan, backend, threads, seed, .. } = effort;
     let placements = format!("placements{}", before_symmetry(plan));
     let tasks = format!("{} tasks", estimated.tasks_counted);
-    let from = match estimated.blocks_per_draw.get() {
+    let from = match estimated.parts_per_draw.get() {
         1 => tasks,
-        every => format!("1 of {every} blocks of {tasks}"),
+        every => format!("1 of {every} parts of {tasks}"),
     };
     let estimate = match total {
         Some(total) if is_exact => {
@@ -323,11 +323,15 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
         ),
     };
     let bar = percent(core_seconds);
+    let longest = match estimated.parts_per_draw.get() {
+        1 => format!("{longest_task_seconds:.3} s for a task, of those counted"),
+        _ => format!("about {longest_task_seconds:.3} s for a task"),
+    };
     format!(
         "estimate  {estimate}\n\
          time      {:.3} core-hours +- {bar} (95%): {} of one thread, by {backend} on this machine\n\
          machine   about {} with {threads} of its threads\n\
-         longest   {longest_task_seconds:.3} s for a task, of those counted",
+         longest   {longest}",
         core_seconds.value / 3600.0,
         clock(core_seconds.value),
         clock(core_seconds.value / threads as f64),

@@ -1,0 +1,65 @@
+//! How tasks of `colours` are sampled: by sets of odd columns, a number of them that depends on the board only.
+//!
+//! All work of a task belongs to a set of odd columns, and no two sets share any. So a task is sampled in two stages.
+//! Tasks are drawn from all over the plan, and of a drawn task the sets with numbers `first`, `first + every`, ... are
+//! counted, where `first` is random ([`count::Kernel::sample`]). Nothing has to be measured before, and nothing is kept
+//! between tasks.
+//!
+//! Tasks differ more than sets of a task do, and a set costs nothing beside its own work. Therefore a task is drawn with as few
+//! sets as the kernel counts at a time: half as many for each two lines, as its cells hold half as many. Small boards are
+//! drawn in runs of whole tasks.
+//!
+//! ```text
+//!   N              16      18      20      22      24      26      28      30      32
+//!   tasks drawn    64      16       4       1       1       1       1       1       1
+//!   sets drawn    all     all     all      32      16       8       4       2       1
+//!   of them so many                       462     924    1716    3432    6435   12870
+//! ```
+
+use std::num::NonZeroU32;
+
+use board::MAX_N;
+use board::colours::odd_lines;
+
+/// The board from which parts of tasks are counted, and from which a run is one task. A task of a smaller board takes half as
+/// long for each line less, or less than that, and a run lasts so long that it is measured well.
+const LARGE_MIN_N: u32 = 22;
+
+/// No more tasks are drawn if only some of their sets are counted: the draws are held in memory, and more of them would hardly
+/// make the estimate any better.
+pub(super) const MOST_DRAWS: u64 = 1_000_000;
+
+/// The longest task takes about so many times as long as tasks on average: 3.1 to 3.5 times at N = 16 to 20.
+pub(super) const LONGEST: f64 = 3.5;
+
+/// Of so many sets of odd columns of a task on a board of size `n` one is counted.
+pub(super) fn every(n: u32) -> NonZeroU32 {
+    let lines = odd_lines(n);
+    // Most tasks have black queens in half of the odd rows, and so in half of the odd columns.
+    let every = if n < LARGE_MIN_N { 1 } else { most_sets(lines) >> (odd_lines(MAX_N) - lines) };
+    NonZeroU32::new(every).expect("there are more sets than are drawn")
+}
+
+/// The tasks of a run on a board of size `n`.
+pub(super) fn run(n: u32) -> u64 {
+    1 << LARGE_MIN_N.saturating_sub(n)
+}
+
+/// The number of sets of half of the lines: the binomial coefficient.
+fn most_sets(lines: u32) -> u32 {
+    (0..lines / 2).fold(1, |sets, taken| sets * (lines - taken) / (taken + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_small_boards_are_counted_in_full_and_few_sets_of_large_ones() {
+        let drawn = |n| most_sets(odd_lines(n)) / every(n);
+        assert_eq!([4, 19, 20, 21].map(|n| every(n).get()), [1; 4]);
+        assert_eq!([22, 24, 26, 28, 30, 32].map(drawn), [33, 16, 8, 4, 2, 1]);
+        assert_eq!([23, 31].map(every), [22, 30].map(every), "the odd columns are as many");
+        assert_eq!([4, 18, 21, 22, 32].map(run), [1 << 18, 16, 2, 1, 1]);
+    }
+}
