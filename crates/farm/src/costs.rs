@@ -64,6 +64,8 @@ pub(crate) struct Costs {
 #[derive(Debug, Default)]
 struct Measured {
     speed: Speed,
+    /// All that it has counted, for the first time.
+    all: Spent,
     /// Without what it reported first: while a worker counts that, it touches its memory and makes its tables.
     spent: Option<Spent>,
 }
@@ -99,6 +101,7 @@ impl Costs {
     /// A session of `threads` threads has counted so many tasks in `us` by the farm's clock.
     fn add(&mut self, session: SessionId, threads: u32, tasks: u64, us: u64) {
         let measured = self.sessions.entry(session).or_default();
+        measured.all.add(tasks, us.saturating_mul(threads.into()));
         match &mut measured.spent {
             None => measured.spent = Some(Spent::default()),
             Some(spent) => {
@@ -109,7 +112,7 @@ impl Costs {
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
-        if let Some(Measured { speed, spent }) = self.sessions.remove(&session) {
+        if let Some(Measured { speed, spent, .. }) = self.sessions.remove(&session) {
             self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
             spent.iter().for_each(|spent| self.earlier.add(spent.tasks, spent.thread_us));
         }
@@ -123,6 +126,15 @@ impl Costs {
     /// How fast a session counts it and how many tasks it was seen to count; nothing before that is known.
     pub(crate) fn speed_of(&self, session: SessionId) -> Speed {
         self.sessions.get(&session).map(|measured| measured.speed).unwrap_or_default()
+    }
+
+    /// Time of a thread of a session that a task has taken on average, ms; 0 before it has counted any.
+    ///
+    /// It is the time since the session got its first lease. Where some tasks of many threads have come back, it is rather
+    /// too long: the others have taken a part of their time, too.
+    pub(crate) fn task_ms(&self, session: SessionId) -> u64 {
+        let pace = self.sessions.get(&session).and_then(|measured| measured.all.pace());
+        pace.map_or(0, |pace| (1e-3 / pace) as u64)
     }
 
     pub(crate) fn all(&self) -> Spent {

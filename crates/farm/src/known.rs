@@ -19,6 +19,8 @@ use crate::Range;
 pub struct Known {
     /// Bytes without which no thread can count its tasks.
     pub thread_memory: u64,
+    /// Milliseconds that a thread of a slow worker takes for a task on average, by an estimate; 0 if nobody knows.
+    pub task_ms: u64,
     /// The most that one task contributes to the sum.
     pub most_per_task: u128,
     /// What the sum over the whole plan must satisfy; nothing for a slice.
@@ -89,6 +91,7 @@ impl Known {
     pub fn nothing() -> Known {
         Known {
             thread_memory: 0,
+            task_ms: 0,
             most_per_task: u128::MAX,
             facts: Vec::new(),
             question: Question::Placements,

@@ -35,6 +35,11 @@ const GROWTH: u64 = 2;
 /// Leases beyond `lease_ms` are not longer than such a part of a worker's share of what is left.
 const LONG: u128 = 256;
 
+/// A lease lives without news for at least so many times as long as a task takes on average: four times as long as the
+/// longest task, which takes up to 3.5 times the mean by `colours`. Within this time a thread may also have to finish tasks that
+/// it got before.
+const LONGEST_TASKS: u64 = 4 * 4;
+
 /// A lease is not cut into more parts than this, so that no part is too short.
 const MOST_PARTS: u128 = 200;
 
@@ -177,7 +182,7 @@ impl Farm {
                 None => job.audits.assign(range, lease),
             }
             let factor = self.jobs[&job_id].timeouts.factor(range);
-            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id), factor);
+            let term = LeaseTime::of_recount(self.now, self.ttl_ms(id, job_id), factor);
             self.lease(id, lease, job_id, range, Some(recount), term);
             return true;
         }
@@ -191,7 +196,7 @@ impl Farm {
         let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
         let rate = job.costs.rate_of(id);
         let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
-        let ttl_ms = self.ttl_ms(job_id);
+        let ttl_ms = self.ttl_ms(id, job_id);
         let term = LeaseTime::of_count(self.now, ttl_ms, expected_ms.unwrap_or(ttl_ms));
         let overtaken = if is_free { None } else { self.to_overtake(job_id, id) };
         let (now, lease) = (self.now, self.lease_id());
@@ -310,14 +315,31 @@ impl Farm {
         u64::from(threads).min(UNSEEN_THREADS) * self.config.probe_tasks.max(1)
     }
 
-    /// How long leases of a job live without news, ms.
-    pub(super) fn ttl_ms(&self, job: JobId) -> u64 {
+    /// How long a session's leases of a job live without news, ms.
+    ///
+    /// A task is never cut, and there is no news of it before its end. Therefore the time is at least [`LONGEST_TASKS`]
+    /// times as long as a task takes this session on average, of this job or of another one that it holds tasks of and may
+    /// count before. What it has counted first may be unlike the rest of a plan, so that it is never less than by
+    /// the plan's estimate, which is for slow workers.
+    pub(super) fn ttl_ms(&self, id: SessionId, job_id: JobId) -> u64 {
+        let session = &self.sessions[&id];
+        let task_ms = |job: JobId| {
+            let job = &self.jobs[&job];
+            job.costs.task_ms(id).max(job.known.task_ms)
+        };
+        let held = session.held().map(|(job, _)| job).chain([job_id]);
+        let task_ms = held.map(task_ms).max().unwrap_or(0);
+        self.usual_ttl_ms(job_id).max(task_ms.saturating_mul(LONGEST_TASKS))
+    }
+
+    /// The same where tasks are short.
+    fn usual_ttl_ms(&self, job: JobId) -> u64 {
         self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience)
     }
 
-    /// Until when a lease of a job lives of which there is news now.
-    pub(super) fn deadline(&self, job: JobId) -> Millis {
-        self.now.after(self.ttl_ms(job))
+    /// Until when a session's lease of a job lives of which there is news now.
+    pub(super) fn deadline(&self, id: SessionId, job: JobId) -> Millis {
+        self.now.after(self.ttl_ms(id, job))
     }
 
     pub(super) fn expire(&mut self) {
@@ -365,7 +387,7 @@ impl Farm {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }
-        let rest = self.deadline(job_id);
+        let rest = self.now.after(self.usual_ttl_ms(job_id));
         self.wakeups.insert(rest);
         let session = self.sessions.get_mut(&session).expect("leases end with it");
         session.rests_until = Some(rest);

@@ -261,11 +261,10 @@ impl Farm {
     /// For how long a session may take up a lease that no session has. A lease of another life of the coordinator is not
     /// known any more, and gets the time of a new one, once after the restart: of an earlier one, or, if the ledger was
     /// restored from a copy, of a later one.
-    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
+    fn adoption_term(&self, id: SessionId, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
-        let ttl_ms = self.ttl_ms(job);
-        let of_count = LeaseTime::of_count(self.now, ttl_ms, ttl_ms);
-        let another = LeaseTime { deadline: self.adopts_until, ..of_count };
+        let ttl_ms = self.ttl_ms(id, job);
+        let another = LeaseTime::of_count(self.now, ttl_ms, ttl_ms);
         let orphaned = self.leases.orphans.get(&lease).copied();
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }

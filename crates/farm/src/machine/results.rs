@@ -99,7 +99,7 @@ impl Farm {
             if lease.recount {
                 return self.end_lease(report.lease);
             }
-            let deadline = self.deadline(report.job);
+            let deadline = self.deadline(session_id, report.job);
             self.leases.renew(report.lease, deadline);
         }
     }

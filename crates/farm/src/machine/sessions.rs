@@ -58,7 +58,7 @@ impl Farm {
         }
         let term = match self.leases.get(lease) {
             Some(held) => Some(held.term).filter(|_| held.session == id && held.job == job_id),
-            None => self.adoption_term(lease, job_id),
+            None => self.adoption_term(id, lease, job_id),
         };
         let Some(term) = term else { return };
         let due = self.now.after(self.pace.lease_ms(&self.config));
@@ -91,7 +91,7 @@ impl Farm {
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
         let whole = |leased: &&OpenLease| leased.session == id && leased.recount;
         if let Some(leased) = self.leases.get(lease).filter(whole) {
-            let deadline = self.deadline(leased.job);
+            let deadline = self.deadline(id, leased.job);
             self.leases.renew(lease, deadline);
             let session = self.sessions.get_mut(&id).expect("leases end with it");
             session.seen.heard_at = self.now;

@@ -1,8 +1,8 @@
 //! Tests of the choice, size and duration of leases.
 
-use farm::{Change, Event, JobState, Range, Report, RequestId, SessionId, WorkerMessage};
+use farm::{Change, Event, JobState, Known, Range, Report, RequestId, SessionId, WorkerMessage};
 
-use crate::stage::{OWNER, Stage, change, hello, range, report_of};
+use crate::stage::{OWNER, Stage, change, hello, plan, range, report_of, spec};
 
 /// Lets a worker finish its leases at a speed, `rounds` times.
 fn work(stage: &mut Stage, worker: SessionId, us_per_task: u64, rounds: usize) {
@@ -172,6 +172,48 @@ fn a_lease_that_takes_much_too_long_is_leased_again() {
 }
 
 #[test]
+fn a_lease_of_long_tasks_lives_for_four_times_the_longest() {
+    // Given: a task takes half a minute by the plan's estimate, and a slow worker.
+    let mut stage = Stage::new();
+    let known = Known { task_ms: 30_000, ..Known::nothing() };
+    stage.submit_spec(spec(plan(1_000)), None, known);
+    let worker = stage.join("w1", 1);
+    let lease = stage.last_lease(worker);
+
+    // Then: the longest task takes two minutes by the estimate.
+    stage.tick(479_999);
+    assert!(!stage.revoked(lease.id));
+
+    // When: it takes the worker eight minutes
+    stage.finish(worker, &lease, 1_000);
+    let (lease, leased_at) = (stage.last_lease(worker), stage.now);
+
+    // Then: the longest one takes it four times as long.
+    let longest = 4 * leased_at;
+    stage.tick(leased_at + 4 * longest - 16);
+    assert!(!stage.revoked(lease.id));
+    stage.tick(leased_at + 4 * longest);
+    assert!(stage.revoked(lease.id));
+}
+
+#[test]
+fn a_lease_of_short_tasks_waits_for_long_ones_that_the_worker_has() {
+    // Given: w1 holds a long task, and is leased short ones.
+    let mut stage = Stage::new();
+    let known = Known { task_ms: 30_000, ..Known::nothing() };
+    stage.submit_spec(spec(plan(1)), None, known);
+    let short = stage.submit(100, 0);
+    let worker = stage.join("w1", 4);
+    let lease = stage.last_lease(worker);
+    assert_eq!(lease.job, short);
+
+    stage.tick(479_999);
+    assert!(!stage.revoked(lease.id));
+    stage.tick(480_000);
+    assert!(stage.revoked(lease.id));
+}
+
+#[test]
 fn jobs_of_higher_priority_come_first_then_older_ones() {
     let mut stage = Stage::new();
     let low = stage.submit(2, -1);
@@ -256,13 +298,13 @@ fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
 
 #[test]
 fn a_report_renews_a_lease_and_a_sign_of_life_only_a_recount() {
-    for (is_report, until) in [(true, 110_000), (false, 60_000)] {
+    for (is_report, until) in [(true, 63_000), (false, 60_000)] {
         let mut stage = Stage::new();
         stage.submit(4, 0);
         let worker = stage.join("w1", 4);
         let lease = stage.last_lease(worker);
 
-        stage.now = 50_000;
+        stage.now = 3_000;
         let message = match is_report {
             true => WorkerMessage::Report(report_of(&lease, range(0, 1))),
             false => WorkerMessage::Working(lease.id),
