@@ -3,8 +3,8 @@
 use std::num::NonZero;
 
 use farm::{
-    Asker, Dismissal, Effect, Event, Farm, JobSpec, LeaseKey, LedgerCommand, Millis, Origin, Plan,
-    Request, RequestId,
+    Asker, Dismissal, Effect, Event, Farm, JobSpec, Known, LeaseKey, LedgerCommand, Millis, Origin,
+    Plan, Request, RequestId,
 };
 
 use crate::agenda::Happening;
@@ -52,7 +52,10 @@ impl World {
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
         let now = Millis(self.clock.read(self.agenda.now));
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
-        let known = |plan: &Plan, slice| self.truths.known(plan, slice);
+        let known = |plan: &Plan, slice| Known {
+            task_ms: self.scenario.task_ms(plan),
+            ..self.truths.known(plan, slice)
+        };
         self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored, known));
         self.farm_wakes_at = None;
         self.model.restart(now.0, &self.ledger);
@@ -191,7 +194,8 @@ impl World {
             ClientRequest::Submit(Submission { plan, slice, priority, audit }) => {
                 self.unanswered.insert(request, wanted);
                 let spec = JobSpec { origin: Origin::default(), plan, slice, priority };
-                let known = self.truths.known(&plan, slice).into();
+                let known = self.truths.known(&plan, slice);
+                let known = Known { task_ms: self.scenario.task_ms(&plan), ..known }.into();
                 (None, Request::Submit(vec![farm::Submission { spec, audit, known }]))
             }
             ClientRequest::Change(nth, change) => {

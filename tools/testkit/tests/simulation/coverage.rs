@@ -41,6 +41,7 @@ coverage! {
     jobs_done: "jobs done, with the exact total",
     jobs_over_64_bits: "of these with a total beyond 2^64",
     jobs_without_tasks: "of these without any task",
+    long_leases: "leases of tasks that last longer than leases without news",
     jobs_resting: "jobs left paused",
     jobs_cancelled: "jobs cancelled",
     suspended: "totals suspended, because they contradicted what was known",

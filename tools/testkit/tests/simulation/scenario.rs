@@ -6,7 +6,7 @@ use farm::{
     AgentConfig, AuditPolicy, AuditScope, Change, Config, Hello, KernelName, Method, Party, Plan,
     Principal, Problem, Range, Slice,
 };
-use testkit::Random;
+use testkit::{Random, mix};
 
 use crate::truth::HUGE_N;
 
@@ -30,6 +30,8 @@ pub struct Scenario {
     pub league: League,
     /// Whether a coordinator may restart from an older copy of the ledger, until the faults end.
     pub is_copied: bool,
+    /// Whether nothing is ever lost.
+    pub is_calm: bool,
 }
 
 /// Faults and their rates. A time is in milliseconds, and is the longest or the mean of random
@@ -79,6 +81,15 @@ pub fn thread_memory(plan: &Plan) -> u64 {
     if plan.problem.n() == HUGE_N { LARGE } else { 0 }
 }
 
+/// The size of boards whose tasks last longer than leases live without news.
+pub const LONG_N: u32 = 20;
+
+/// The slowest worker's time for a task of any other job, in microseconds.
+const SLOWEST_US: u64 = 20_000;
+
+/// How long the slowest worker takes for a long task on average, in times without news.
+const LONG: u64 = 10;
+
 /// The properties of a worker.
 #[derive(Clone, Debug)]
 pub struct Traits {
@@ -89,6 +100,10 @@ pub struct Traits {
     /// Whether its recount settles a dispute alone.
     pub is_trusted: bool,
     pub us_per_task: u64,
+    /// The same of a long task on average.
+    pub us_per_long_task: u64,
+    /// Whether it counts leases in the order in which they arrive, as real workers do.
+    pub in_order: bool,
     /// Number of tasks that a thread counts at a time.
     pub chunk: u64,
     /// Whether it never continues after it hangs.
@@ -217,8 +232,60 @@ impl Scenario {
             audited,
             deadly: random.per_mille(200).then(|| DeadlyTask::of(random)),
             is_copied: random.per_mille(300),
+            is_calm: false,
         }
     }
+
+    /// Gives the world jobs whose tasks last ten times as long as leases live without news, if a slow worker counts them.
+    /// Every second worker is slow. If the world is calm, it has no faults and no lies.
+    pub fn lengthen(&mut self, random: &mut Random, is_calm: bool) {
+        self.is_calm = is_calm;
+        if is_calm {
+            self.faults = FaultRates::none();
+            (self.audited, self.is_copied, self.deadly) = (false, false, None);
+            self.league = League::default();
+            self.requests.retain(|(_, request)| matches!(request, ClientRequest::Submit(_)));
+            self.config.probe_tasks = self.config.probe_tasks.min(4);
+        }
+        let slow_us = 1_000 * self.slow_long_task_ms();
+        for (index, worker) in self.workers.iter_mut().enumerate() {
+            worker.us_per_task = match index % 2 {
+                0 => random.between(SLOWEST_US / 2, SLOWEST_US),
+                _ => random.scaled(200, 2_000),
+            };
+            worker.us_per_long_task = worker.us_per_task * slow_us / SLOWEST_US;
+            if is_calm {
+                (worker.in_order, worker.is_broken) = (true, false);
+                (worker.lies_per_mille, worker.echo_per_mille) = (0, 0);
+                worker.plot = Plot::None;
+            }
+        }
+        for (index, (_, request)) in self.requests.iter_mut().enumerate() {
+            let ClientRequest::Submit(submission) = request else { continue };
+            submission.audit = submission.audit.filter(|_| !is_calm);
+            if index == 0 || random.per_mille(300) {
+                let tasks =
+                    if index == 0 { random.between(50, 100) } else { random.between(2, 20) };
+                submission.plan =
+                    Plan { problem: Problem::Total { n: LONG_N }, tasks, ..submission.plan };
+            }
+        }
+    }
+
+    /// How long a slow worker takes for a task of a plan on average, in ms; 0 if its tasks are short.
+    pub fn task_ms(&self, plan: &Plan) -> u64 {
+        if plan.problem.n() == LONG_N { self.slow_long_task_ms() } else { 0 }
+    }
+
+    /// The same for a long task.
+    fn slow_long_task_ms(&self) -> u64 {
+        LONG * self.config.lease_ttl_ms
+    }
+}
+
+/// The time for a task, as a part of the mean in thousandths. The longest takes 3.5 times as long as tasks on average.
+pub fn long_task_per_mille(ordinal: u64) -> u64 {
+    [20, 200, 500, 780, 1_000, 3_500][(mix(ordinal) % 6) as usize]
 }
 
 fn faults(random: &mut Random) -> FaultRates {
@@ -317,7 +384,9 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                 false => owners.of_worker(index),
             },
             is_trusted: has_judge && index + 1 == count,
-            us_per_task: random.scaled(200, 20_000),
+            us_per_task: random.scaled(200, SLOWEST_US),
+            us_per_long_task: 0,
+            in_order: false,
             chunk: if lying { 2 } else { random.between(1, 8) },
             hopeless: !lying && index >= reliable && random.per_mille(300),
             lies_per_mille: 0,

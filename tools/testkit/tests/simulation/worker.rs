@@ -8,7 +8,7 @@ use farm::{
 };
 use testkit::Random;
 
-use crate::scenario::{Plot, Traits, kernel};
+use crate::scenario::{LONG_N, Plot, Traits, kernel, long_task_per_mille};
 use crate::truth::Truths;
 
 pub struct Worker {
@@ -143,17 +143,24 @@ impl Worker {
             if self.threads[thread].is_some() {
                 continue;
             }
-            let index = random.below(self.queue.len() as u64) as usize;
+            let index = match self.traits.in_order {
+                true => 0,
+                false => random.below(self.queue.len() as u64) as usize,
+            };
             let (lease, rest) = self.queue[index];
-            let mut range = rest.first(self.traits.chunk);
+            let is_long = lease.plan.problem.n() == LONG_N;
+            let mut range = rest.first(if is_long { 1 } else { self.traits.chunk });
             while truths.of(&lease.plan).checked_count(range).is_none() {
                 range = range.first(range.len() / 2);
             }
             match Range::new(range.end(), rest.end()) {
                 Some(rest) => self.queue[index].1 = rest,
-                None => drop(self.queue.swap_remove(index)),
+                None => drop(self.queue.remove(index)),
             }
-            let busy_us = self.traits.us_per_task * range.len();
+            let busy_us = match is_long {
+                true => self.traits.us_per_long_task * long_task_per_mille(range.start()) / 1_000,
+                false => self.traits.us_per_task * range.len(),
+            };
             self.threads[thread] = Some(Job { lease, range, busy_us, ready: false });
             begun.push((thread, (busy_us / 1000).max(1)));
         }

@@ -19,6 +19,9 @@ use crate::worker::Worker;
 /// One of this many worlds has the real ledger.
 const REAL: u64 = 10;
 
+/// One of this many worlds has long tasks. Of these worlds every second one is calm.
+const LONG: u64 = 8;
+
 pub struct World {
     pub traced: bool,
     pub random: Random,
@@ -52,6 +55,9 @@ impl World {
         let mut ledger = real.map(Ledger::beside).unwrap_or_default();
         let mut random = Random::new(mix(seed));
         let mut scenario = Scenario::of(&mut random);
+        if seed % LONG == LONG - 3 {
+            scenario.lengthen(&mut random, seed % (2 * LONG) < LONG);
+        }
         scenario.is_copied &= ledger.real.is_none();
         ledger.lying = scenario.league.owners;
         if traced {
@@ -63,7 +69,7 @@ impl World {
             agenda: Agenda::default(),
             network: Network::default(),
             ledger,
-            model: Model::new(scenario.league.clone()),
+            model: Model::new(scenario.league.clone(), scenario.is_calm),
             truths: Truths::default(),
             coverage: Coverage::default(),
             farm: None,

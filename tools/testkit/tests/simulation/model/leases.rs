@@ -6,6 +6,7 @@ use super::{Leased, Model};
 use crate::books::{Book, Held, Seat, ordinals};
 use crate::coverage::Coverage;
 use crate::ledger::Ledger;
+use crate::scenario::LONG_N;
 
 impl Model {
     pub(super) fn assign(
@@ -64,8 +65,22 @@ impl Model {
                 None => book.free -= 1,
             }
         }
+        let is_tail = book.free == 0;
         if overtakes {
             return;
+        }
+        if plan.problem.n() == LONG_N {
+            coverage.long_leases += 1;
+            for ordinal in ordinals(range) {
+                let is_first = self.long_leased.insert((job, ordinal));
+                assert!(
+                    is_first || !self.is_calm || self.in_tail.contains(&job),
+                    "nothing was lost, and {ordinal} of job {job} is leased again: {lease:?}"
+                );
+            }
+        }
+        if is_tail {
+            self.in_tail.insert(job);
         }
         let (seat, book) = (&self.seats[&session], &self.books[&job]);
         let late = seat.late;

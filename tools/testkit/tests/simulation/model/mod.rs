@@ -32,6 +32,12 @@ pub struct Model {
     distrusted: Distrusted,
     /// All leases in all lives of the coordinator.
     leased: BTreeMap<LeaseId, Leased>,
+    /// Whether nothing is ever lost.
+    is_calm: bool,
+    /// The jobs of which everything was counted or leased at some time.
+    in_tail: BTreeSet<JobId>,
+    /// The long tasks that were leased.
+    long_leased: BTreeSet<(JobId, usize)>,
     /// The time that was passed to the farm, in ms.
     pub now: u64,
     /// Whether the end of a dispute is in the ledger's queue. What it invalidates is not known yet.
@@ -62,8 +68,8 @@ struct Leased {
 }
 
 impl Model {
-    pub fn new(league: League) -> Model {
-        Model { league, ..Model::default() }
+    pub fn new(league: League, is_calm: bool) -> Model {
+        Model { league, is_calm, ..Model::default() }
     }
 
     /// Restarts the model with the next coordinator, at the time `now`.
