@@ -36,7 +36,7 @@ impl Plan {
     /// Whether the count of each task is reported beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the
     /// other methods are many and short.
     pub fn reports_tasks(&self) -> bool {
-        self.method == Method::Halves
+        matches!(self.method, Method::Halves | Method::Colours)
     }
 }
 
@@ -101,6 +101,7 @@ mod tests {
             Method::Ring { width: 1 },
             Method::Ring { width: 2 },
             Method::Halves,
+            Method::Colours,
         ];
         let plans = problems
             .iter()
