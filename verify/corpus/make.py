@@ -79,7 +79,7 @@ def changed(of, change):
 
 
 def bad():
-    plain, told = read("rows-8"), read("halves-10-told")
+    plain, told, coloured = read("rows-8"), read("halves-10-told"), read("colours-12-told")
     machines, owners = audited("machines", "b"), audited("owners", "a")
     text, more_line = bundle(*plain), bundle({}, [author("a", "one", "avx2")]).split(b"\n")[1] + b"\n"
     row_of = lambda line: next(iter(line.values()))["row"]
@@ -93,6 +93,25 @@ def bad():
         of, counts = row_of(lines[2]), lines[2]["range"]["counts"]
         last = digest(bytes.fromhex(head["fingerprint"]), of["past"] - 1, int(counts.pop()))
         of["digest"] = f"{(int(of['digest'], 16) - last) % 2**128:032x}"
+
+    def tell(head, line, change):
+        """Changes the counts of a range's tasks, and its digest with them."""
+        of, counts = row_of(line), list(map(int, line["range"]["counts"]))
+        change(counts)
+        digests = (digest(bytes.fromhex(head["fingerprint"]), ordinal, count) for ordinal, count in enumerate(counts, of["first"]))
+        of.update(count=str(sum(counts)), digest=f"{sum(digests) % 2**128:032x}")
+        line["range"]["counts"] = list(map(str, counts))
+
+    def move(counts):
+        # Of each two tasks one counts less by one, the other one more.
+        for at in range(0, len(counts) - 1, 2):
+            if counts[at]:
+                counts[at : at + 2] = counts[at] - 1, counts[at + 1] + 1
+
+    def more_than_can_be(head, lines):
+        # No task of N = 12 counts more than 8 x 6! x 6!. While a job runs, its total is not compared.
+        tell(head, lines[1], lambda counts: counts.__setitem__(0, 8 * 720**2 + 1))
+        head.update(state="running", counted=str(sum(int(row_of(line)["count"]) for line in lines[1:])))
 
     return {
         "file-without-its-last-byte": text[:-1],
@@ -121,6 +140,8 @@ def bad():
         "audit-policy-behind-trust": changed(machines, lambda head, lines: lines.insert(2, lines.pop(1))),
         "tasks-do-not-add-up": changed(told, lambda head, lines: row_of(lines[1]).update(digest="0" * 32)),
         "tasks-one-too-few": changed(told, one_too_few),
+        "tasks-moved": changed(coloured, lambda head, lines: [tell(head, line, move) for line in lines[1:]]),
+        "tasks-more-than-can-be": changed(coloured, more_than_can_be),
         "tasks-of-another-method": changed(plain, lambda head, lines: lines[1]["range"].update(counts=[str(sum(task)) for task in islice(rows(8, 2), 16)])),
     }  # fmt: skip
 
