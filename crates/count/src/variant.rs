@@ -64,7 +64,7 @@ impl Variant {
     /// itself.
     ///
     /// ```text
-    ///   first                  halves                           rows and ring
+    ///   first                  halves                           rows, ring and colours
     ///   a backend              the fastest other one (1)        mirrored, on the fastest other one (2)
     ///   a backend mirrored     -                                straight, on the fastest other one (2)
     ///   search, or a device    the fastest one                  -
@@ -73,9 +73,9 @@ impl Variant {
     ///   (1) the search, if there is no other      (2) on the same, if there is no other
     /// ```
     ///
-    /// The reference is too slow to be chosen. `by_search` asks for the search of `halves`, unless
-    /// `first` is the search; other methods have no such search. It is slower than a join, by a
-    /// factor that grows with the board.
+    /// `by_search` asks for a plain search, unless that is `first`: the search of `halves`, or the
+    /// reference of `colours`. It is slower than a kernel, by a factor that grows with the board. Other
+    /// methods visit each board anyway. Without `by_search`, the reference is too slow to be chosen.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_search: bool) -> Variant {
         let by_device = first == Variant::DEVICE;
@@ -92,6 +92,7 @@ impl Variant {
                     other(backend).map_or(Variant::Search, Variant::Straight)
                 }
             },
+            Method::Colours if by_search && first != Some(REFERENCE) => REFERENCE,
             Method::Rows { .. }
             | Method::Prefixes { .. }
             | Method::Ring { .. }
@@ -114,6 +115,9 @@ impl From<Backend> for Variant {
     }
 }
 
+/// The plain searches of `colours`.
+const REFERENCE: Variant = Variant::Straight(Backend::Reference);
+
 const MIRRORED: &str = " mirrored";
 const SEARCH: &str = "search";
 
@@ -131,8 +135,8 @@ impl fmt::Display for Variant {
 mod tests {
     use super::*;
 
-    const METHODS: [Method; 3] =
-        [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves];
+    const METHODS: [Method; 4] =
+        [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves, Method::Colours];
 
     fn all() -> impl Iterator<Item = Variant> {
         let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
@@ -160,7 +164,9 @@ mod tests {
                     assert_ne!(check.to_string(), first, "{method}");
                     assert!(check.suits(method), "{first} by {check}, {method}");
                     if let Variant::Straight(backend) | Variant::Mirrored(backend) = check {
-                        assert!(backend.is_available() && backend != Backend::Reference);
+                        let may_be_slow = by_search && method == Method::Colours;
+                        assert!(backend.is_available());
+                        assert!(may_be_slow || backend != Backend::Reference, "{first}, {method}");
                     }
                 }
             }
@@ -172,10 +178,11 @@ mod tests {
         let fastest = Backend::detect();
         let other = Backend::available().rev().nth(1).expect("the reference at least");
         let check = |first: Variant, method| Variant::to_check(&first.to_string(), method, false);
-        let [rows, ring, halves] = METHODS;
+        let [rows, ring, halves, colours] = METHODS;
         if other != Backend::Reference {
             let first = Variant::Straight(fastest);
             assert_eq!(check(first, rows), Variant::Mirrored(other));
+            assert_eq!(check(first, colours), Variant::Mirrored(other));
             assert_eq!(check(Variant::Mirrored(fastest), ring), Variant::Straight(other));
             assert_eq!(check(first, halves), Variant::Straight(other));
             assert_eq!(check(other.into(), halves), first);
@@ -187,5 +194,9 @@ mod tests {
         assert_eq!(Variant::to_check("avx2", halves, true), Variant::Search);
         assert_eq!(Variant::to_check("search", halves, true), fastest.into());
         assert_eq!(Variant::to_check("avx2", rows, true), check(Backend::Avx2.into(), rows));
+        for first in ["avx2", "avx2 mirrored", "reference mirrored", ""] {
+            assert_eq!(Variant::to_check(first, colours, true), REFERENCE, "{first}");
+        }
+        assert_eq!(Variant::to_check("reference", colours, true), check(REFERENCE, colours));
     }
 }
