@@ -25,6 +25,7 @@ fn a_count_as_json_says_how_it_was_counted() {
         ("10 --rows 3 --threads 2", 10, "rows", &3.into(), &null),
         ("9 --method ring --width 2", 9, "ring", &null, &2.into()),
         ("9 --method halves", 9, "halves", &null, &null),
+        ("9 --method colours", 9, "colours", &null, &null),
         // Halves is chosen where it wins.
         ("16", 16, "halves", &null, &null),
     ] {
@@ -140,6 +141,8 @@ fn a_parameter_of_another_method_is_refused() {
         ("8 --method rows --width 1", 2, "leave out --width"),
         ("8 --method ring --rows 2", 2, "leave out --rows"),
         ("8 --method halves --rows 2", 2, "leave out --rows"),
+        ("8 --method colours --rows 2", 2, "leave out --rows"),
+        ("8 --method colours --width 1", 2, "leave out --width"),
         ("8 --rows 2 --width 1", 2, "cannot be used with"),
         ("8 --method ring --width 3", 3, "the width is 1 or 2"),
         ("3 --method ring --width 2", 3, "by the method rows"),
@@ -186,6 +189,7 @@ fn a_count_ends_with_a_line_about_its_cost() {
             &["count", "10", "--method", "halves", "--threads", "1"],
             "halves by portable, 1 thread; as published (OEIS A000170)\n",
         ),
+        (&["count", "10", "--method", "colours"], "colours by portable, "),
         (&["count", "10", "--method", "states"], "states, 1 thread\n"),
         (&["count", "70", "--board", "-"], "arrays, 1 thread\n"),
     ] {

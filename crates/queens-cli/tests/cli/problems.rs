@@ -184,6 +184,7 @@ fn options_that_a_problem_lacks_are_refused() {
     );
     refused("count 8 --no-mirror --given a1", 3, &["by prefixes", "method rows"]);
     refused("count 8 --no-mirror --method halves", 2, &["leave out --no-mirror"]);
+    refused("count 8 --no-mirror --method colours", 2, &["leave out --no-mirror"]);
     refused("count 8 --no-mirror --rows 9", 3, &["by prefixes M=9", "at most 8 rows"]);
     refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
     refused("count 8 --by-column --problem toroidal", 2, &["leave out --by-column or --problem"]);
@@ -206,6 +207,10 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("solve 8 --blocked a1 --construction pauls", 2, &["cannot be used with"]);
     refused("count 40 --problem toroidal", 3, &["size 40", "a size of at most 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
+    refused("count 11 --problem toroidal --method colours", 3, &["toroidal N=11", "method rows"]);
+    refused("count 8 --given a1 --method colours", 3, &["by colours", "method rows"]);
+    refused("count 3 --method colours", 3, &["total N=3", "by colours", "from 4 to 32"]);
+    refused("count 33 --method colours", 3, &["size 33", "at most 32"]);
     refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);
     refused("count 8 --problem superqueens --method states", 2, &["total alone"]);
     refused("count 8 --method unique", 2, &["--problem fundamental"]);
