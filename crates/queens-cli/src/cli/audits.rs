@@ -36,9 +36,10 @@ pub(super) struct AuditArgs {
     /// worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope())]
     across: Option<String>,
-    /// With `rows`, count halves by searching
+    /// With `rows`, count halves and colours by plain searches
     ///
-    /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times
+    /// Ranges of `halves` are counted by searching below their tasks, and those of `colours` by the
+    /// reference, which searches row by row for the queens of each colour. Both take hundreds of times
     /// as long [default: by another counting loop].
     #[arg(long, value_name = "rows", value_parser = ["rows"])]
     method: Option<String>,

@@ -54,7 +54,7 @@ pub(super) struct VerifyArgs {
     /// What counts [default: not what farms use first]
     ///
     /// It is a loop of the processor: portable, neon, avx2, avx512, or reference, which is as simple as
-    /// the definition and takes a hundred times as long. For bundles by `halves` it may be search, which
+    /// the definition and takes hundreds of times as long. For bundles by `halves` it may be search, which
     /// searches below the tasks, shares nothing with the join and takes a hundred times as long, too.
     #[arg(long, value_name = "NAME", value_parser = recounter)]
     backend: Option<Variant>,
@@ -96,8 +96,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         Some(variant) if variant.suits(method) => variant,
         Some(_) => {
             return usage(format!(
-                "--backend search is for bundles by halves, and {} was counted by searching; --backend reference counts \
-                 it by the simplest search",
+                "--backend search is for bundles by halves, and this is one of {}; --backend reference counts it by the \
+                 simplest search",
                 checked.plan
             ));
         }
