@@ -67,6 +67,7 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
     let ring =
         Plan { problem: Problem::Total { n: 8 }, method: Method::Ring { width: 1 }, tasks: 42 };
     let halves = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 42 };
+    let colours = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 42 };
     let torus =
         Plan { problem: Problem::Toroidal { n: 7 }, method: Method::Rows { rows: 2 }, tasks: 42 };
     let of = |plan: Plan| v1::Lease { plan: Some((&plan).into()), ..lease() };
@@ -85,6 +86,11 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
         (of(halves), masks(0b111)),
         (of(halves), v1::Tasks { left: vec![7 << 29; 3], ..masks(0b1111) }),
         (v1::Lease { recount: again("search", true), ..of(halves) }, masks(0b1)),
+        // The records are splits: of too few rows, beyond the board, and with a diagonal.
+        (of(colours), masks(0b111)),
+        (of(colours), masks(0b1_0000_0111)),
+        (v1::Lease { recount: again("avx2", true), ..of(colours) }, masks(0b111)),
+        (of(colours), v1::Tasks { left: vec![1; 3], ..masks(0b1111) }),
         (of(torus), masks(0xfff)),
     ];
     let refused = |answer: Vec<Message>, words: &[&str]| {

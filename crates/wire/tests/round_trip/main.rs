@@ -142,6 +142,9 @@ fn a_plan_that_does_not_suit_its_problem_is_refused() {
         (3, "ring", Some(2), "width"),
         (3, "halves", None, "n"),
         (8, "halves", Some(1), "method"),
+        (3, "colours", None, "n"),
+        (33, "colours", None, "n"),
+        (8, "colours", Some(1), "method"),
         (8, "columns", None, "method"),
     ];
     for (n, method, parameter, field) in cuts {
@@ -193,7 +196,7 @@ fn a_choice_of_a_method_comes_back() {
             MethodChoice::Ring { width: value },
         ]
     });
-    for choice in choices.chain([MethodChoice::Halves]) {
+    for choice in choices.chain([MethodChoice::Halves, MethodChoice::Colours]) {
         assert_eq!(MethodChoice::try_from(v1::Method::from(choice)), Ok(choice));
     }
 }

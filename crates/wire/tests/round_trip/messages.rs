@@ -157,7 +157,8 @@ pub(super) fn plan() -> impl Strategy<Value = Plan> {
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
     let halves = (4..=29u32).prop_map(|n| (n, Method::Halves));
-    let total = prop_oneof![rows, ring, halves].prop_flat_map(|(n, method)| {
+    let colours = (4..=32u32).prop_map(|n| (n, Method::Colours));
+    let total = prop_oneof![rows, ring, halves, colours].prop_flat_map(|(n, method)| {
         let problems = vec![Problem::Total { n }, Problem::Fundamental { n }];
         (prop::sample::select(problems), Just(method))
     });
