@@ -12,6 +12,8 @@ from pathlib import Path
 from plans import most, prefixes, rows
 
 HERE = Path(__file__).parent
+# What is refused before anything is counted again.
+BOUNDS = {"range-more-than-can-be", "tasks-more-than-can-be"}
 EXPECTED = {"exported": 0, "good": 0, "unfinished": 13, "unknown": 2, "bad": 16}
 
 
@@ -26,7 +28,7 @@ def judge(case):
 
 with ThreadPoolExecutor() as pool, tempfile.TemporaryDirectory() as bombs:
     files = [(file, folder) for folder in EXPECTED for file in sorted((HERE / "corpus" / folder).iterdir())]
-    cases = [(file, EXPECTED[folder], "60", "") for file, folder in files]
+    cases = [(file, EXPECTED[folder], "60", "tasks cannot count so much" if file.stem in BOUNDS else "") for file, folder in files]
     exported = HERE / "corpus" / "exported" / "rows-8.bundle"
     # Without time to count, the verifier cannot tell.
     cases.append((exported, 2, "0", ""))
