@@ -26,10 +26,11 @@ pub struct Method {
     /// symmetries of the square.
     /// `halves`: a task is a way to give half of the columns to the upper half's queens, of odd boards the columns less that of
     /// the centre row's queen.
+    /// `colours`: a task says for the queen of each row whether it stands on a black or a white square, as a chessboard has them.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Of `rows` and `prefixes` the number of rows M, 0 to n; of `ring` the number of rows and columns on each side, 1 or 2;
-    /// absent of `halves`.
+    /// absent of `halves` and `colours`.
     #[prost(uint32, optional, tag = "2")]
     pub parameter: ::core::option::Option<u32>,
 }
@@ -205,13 +206,13 @@ pub struct Recount {
     /// The name, as in a Report, of a kernel that must not be used. Empty if several kernels counted the range.
     #[prost(string, tag = "1")]
     pub unlike: ::prost::alloc::string::String,
-    /// Whether to count by searching if the method does not search.
+    /// Whether to count by a plain search if the method visits no boards: as `search` by `halves`, as `reference` by `colours`.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
 }
 /// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
 /// masks of a task are depends on the problem and the method of the lease's plan. The count of a task is the
-/// number of ways to complete it, except by `halves`; a partial count adds up weight x count.
+/// number of ways to complete it, except by `halves` and `colours`; a partial count adds up weight x count.
 ///
 /// Squares. Rows and columns are numbered from 0. Bit c of a mask, whose value is 2^c, is column c.
 ///
@@ -261,6 +262,23 @@ pub struct Recount {
 /// odd; 3 to 6 for those whose sum is 0 to 3 modulo 4. For the sum, the columns of the half's queens are
 /// numbered from 0, the lowest first; the numbers of the columns are added up whose queens stand in the n/4
 /// rows (rounded down) nearest to the edge.
+///
+/// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in even columns: bit r
+/// is row r. The queens of all other rows stand in odd columns. A completion is a way to place a queen in each row so, no
+/// two of which attack each other. It does not count 1: it counts its share, because only some symmetries were removed
+/// from the tasks.
+///
+/// A split s is a mask of n bits. Its images are s, the mask with the bits of s in reverse order (bit i becomes bit
+/// n - 1 - i) and, if n is even, the complements of both; some of them may be equal. Let E and O be the masks of all even
+/// and of all odd bits below n. Splits are compared by how many bits of E they have; if that is equal, by the bits of O
+/// that they lack, as a number; if that is equal, too, by the bits of E that they have, as a number. down is the least
+/// of its images. Let t be the split with bit c set if the queen of column c stands in an even row, and u the least of
+/// the images of t.
+/// The share is 0 if u is less than down, 1 if they are equal, and 2 if u is greater. If n is odd, this is multiplied
+/// by 0 if t is not u, and otherwise by the number of different images of t, 1 or 2.
+///
+/// Queens on squares with an even sum of row and column share no diagonal with those on the other squares. So for each set
+/// of columns of the former, the completions are their placements times those of the others in the columns that are left.
 ///
 /// ALL OTHER PROBLEMS BY `rows`. left and right are 0. down has the columns of the queens in the first M rows
 /// without a given queen, six bits each, the first of these rows lowest; M is at most 5. A completion is a way
@@ -319,8 +337,8 @@ pub struct Report {
     /// worker forgets all that it holds.
     #[prost(bytes = "vec", tag = "10")]
     pub token: ::prost::alloc::vec::Vec<u8>,
-    /// For plans by `halves`: weight x count of each task of the range, in the order of their ordinals, at most 4,096. Empty if
-    /// they are not reported. A report whose counts are not those that `count` and `digest` add up ends the session.
+    /// For plans by `halves` and `colours`: weight x count of each task of the range, in the order of their ordinals, at most
+    /// 4,096. Empty if they are not reported. A report whose counts are not those that `count` and `digest` add up ends the session.
     #[prost(uint64, repeated, tag = "12")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
 }
@@ -722,7 +740,7 @@ pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
     #[prost(uint32, tag = "1")]
     pub share_ppm: u32,
-    /// Whether to count by searching if the method does not search.
+    /// Whether to count by a plain search if the method visits no boards, as `halves` and `colours` do not.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of credentials, against owners that
