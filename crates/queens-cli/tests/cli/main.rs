@@ -45,6 +45,7 @@ mod linux {
     mod machine_limits;
     mod output;
     mod secrets;
+    mod stranger;
     mod terminals;
 }
 
