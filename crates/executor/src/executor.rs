@@ -323,8 +323,11 @@ mod tests {
     }
 
     #[test]
-    fn parts_tile_the_lease_sum_to_the_total_and_tell_what_each_task_of_halves_counts() {
-        for (method, is_reported) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
+    fn parts_tile_the_lease_sum_to_the_total_and_tell_what_each_task_counts() {
+        let rows = Method::Rows { rows: 3 };
+        for (method, is_reported) in
+            [(Method::Halves, true), (Method::Colours, true), (rows, false)]
+        {
             let (plan, tasks) = all_tasks(10, method);
             let (executor, parts) = start(3, Backend::detect(), MEMORY);
             push(&executor, lease(1, plan), tasks);

@@ -185,9 +185,13 @@ fn one_invented_range_over_most_of_the_plan_is_refused() {
     assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
 }
 
-/// The total of N = 16 by `halves` as one range whose tasks are reported.
-fn reported(forge: impl Fn(&mut [u64])) -> Forger {
-    let mut forger = Forger::honest(16, Method::Halves, usize::MAX);
+/// The methods of which the counts of tasks are reported, and the plain searches that check them.
+const REPORTED: [(Method, Variant); 2] =
+    [(Method::Halves, Variant::Search), (Method::Colours, REFERENCE)];
+
+/// The total of N = 16 as one range whose tasks are reported.
+fn reported(method: Method, forge: impl Fn(&mut [u64])) -> Forger {
+    let mut forger = Forger::honest(16, method, usize::MAX);
     forger.report_tasks(0, forge);
     forger
 }
@@ -200,53 +204,59 @@ fn times() -> impl Iterator<Item = Duration> {
 
 #[test]
 fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
-    let forger = reported(|_| {});
-    let mut recounts =
-        times().map(|time| forger.recount(Variant::Search, Some(time)).expect("it holds"));
-    let recounted = recounts.find(|recounted| recounted.reported > 100).expect("tasks are counted");
-    assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
-    assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
-    let whole = forger.recount(another_loop(forger.plan.method), None).expect("it holds");
-    assert_eq!((whole.ranges, whole.verdict.is_exact, whole.is_cut_short), (1, true, false));
-    assert_eq!(whole.verdict.wrong_of_total, 0.0);
+    for (method, search) in REPORTED {
+        let forger = reported(method, |_| {});
+        let mut recounts =
+            times().map(|time| forger.recount(search, Some(time)).expect("it holds"));
+        let recounted = recounts.find(|it| it.reported > 100).expect("tasks are counted");
+        assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
+        assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
+        let whole = forger.recount(another_loop(method), None).expect("it holds");
+        assert_eq!((whole.ranges, whole.verdict.is_exact, whole.is_cut_short), (1, true, false));
+        assert_eq!(whole.verdict.wrong_of_total, 0.0);
+    }
 }
 
 /// The sum of the range, its digest and the counts of its tasks agree, and so does the published
 /// total.
 #[test]
 fn counts_moved_between_reported_tasks_are_found() {
-    let half = reported(|counts| {
-        let most = counts.iter().copied().max().expect("there are tasks");
-        for pair in counts.chunks_exact_mut(2) {
-            let moved = pair[0].min(most - pair[1].min(most)).min(1);
-            pair[0] -= moved;
-            pair[1] += moved;
-        }
-    });
-    let wrong = times().find_map(|time| half.recount(Variant::Search, Some(time)).err());
-    let wrong = wrong.expect("most tasks are wrong").to_string();
-    assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
-    let one = reported(|counts| {
-        let from = counts.iter().position(|&count| count > 0).expect("there are boards");
-        counts[from] -= 1;
-        counts[from + 1] += 1;
-    });
-    one.recount(another_loop(one.plan.method), None).expect_err("everything is counted again");
+    for (method, search) in REPORTED {
+        let half = reported(method, |counts| {
+            let most = counts.iter().copied().max().expect("there are tasks");
+            for pair in counts.chunks_exact_mut(2) {
+                let moved = pair[0].min(most - pair[1].min(most)).min(1);
+                pair[0] -= moved;
+                pair[1] += moved;
+            }
+        });
+        let wrong = times().find_map(|time| half.recount(search, Some(time)).err());
+        let wrong = wrong.expect("most tasks are wrong").to_string();
+        assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
+        let one = reported(method, |counts| {
+            let from = counts.iter().position(|&count| count > 0).expect("there are boards");
+            counts[from] -= 1;
+            counts[from + 1] += 1;
+        });
+        one.recount(another_loop(method), None).expect_err("everything is counted again");
+    }
 }
 
 #[test]
 fn more_than_a_task_can_count_is_refused_without_counting() {
-    let mut forger = Forger::honest(10, Method::Halves, 70);
-    let most = known::of(&forger.plan, Slice::ALL).most_per_task;
-    forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
-    let refused = forger.check().expect_err("no task has so many boards");
-    assert!(refused.contains("the task 0 cannot count"), "{refused}");
+    for (method, _) in REPORTED {
+        let mut forger = Forger::honest(10, method, 70);
+        let most = known::of(&forger.plan, Slice::ALL).most_per_task;
+        forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
+        let refused = forger.check().expect_err("no task has so many boards");
+        assert!(refused.contains("the task 0 cannot count"), "{refused}");
 
-    let mut forger = Forger::honest(10, Method::Halves, 70);
-    forger.report_tasks(0, |_| {});
-    forger.counted(0).row.checked_count.digest.0 ^= 1;
-    let refused = forger.check().expect_err("the tasks make another sum");
-    assert!(refused.contains("do not add up"), "{refused}");
+        let mut forger = Forger::honest(10, method, 70);
+        forger.report_tasks(0, |_| {});
+        forger.counted(0).row.checked_count.digest.0 ^= 1;
+        let refused = forger.check().expect_err("the tasks make another sum");
+        assert!(refused.contains("do not add up"), "{refused}");
+    }
 }
 
 /// This tests that the recount does not take its algorithm from the bundle. Otherwise a bundle with
