@@ -191,17 +191,14 @@ impl MethodChoice {
 
     /// The choice for a problem when nothing is asked for.
     ///
-    /// For the total `halves` is the fastest from N = 16 on, and is chosen up to the largest board that
-    /// it takes; below 16 every method takes milliseconds. Other problems are cut by rows.
+    /// For the total `colours` is at least as fast as every other method from N = 15 on, and below that
+    /// every method takes milliseconds. The choice does not depend on the processor, so that all nodes
+    /// of a cluster cut the same plan. Other problems are cut by rows.
     #[must_use]
     pub const fn suggested(problem: Problem) -> MethodChoice {
-        if !problem.sums_all_placements() {
-            return MethodChoice::Rows { rows: None };
-        }
         match problem.n() {
-            0..=15 => MethodChoice::Rows { rows: None },
-            16..=halves::MAX_N => MethodChoice::Halves,
-            _ => MethodChoice::Ring { width: None },
+            15..=colours::MAX_N if problem.sums_all_placements() => MethodChoice::Colours,
+            _ => MethodChoice::Rows { rows: None },
         }
     }
 
@@ -273,8 +270,10 @@ mod tests {
             for choice in MethodChoice::all() {
                 let method = choice.for_problem(total);
                 let is_too_small = choice == MethodChoice::Ring { width: None } && n < 2;
-                let is_split = choice != MethodChoice::Halves || Method::Halves.suits(n);
-                assert_eq!(method.suits(n), is_split && !is_too_small, "{method} of N = {n}");
+                let is_split = [MethodChoice::Halves, MethodChoice::Colours].contains(&choice);
+                if !is_split {
+                    assert_eq!(method.suits(n), !is_too_small, "{method} of N = {n}");
+                }
                 assert!(choice.allows(method));
             }
         }
@@ -288,6 +287,7 @@ mod tests {
 
     #[test]
     fn neighbours_of_odd_boards_share_lists_or_tables() {
+        assert_eq!([15, 21, 28].map(|n| Method::Colours.locality(n)), [Locality::of_run(1); 3]);
         let halves = |n| Method::Halves.locality(n);
         assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::of_run(1); 5]);
         let lists = Locality { needs_fair_run: true, ..Locality::of_run(SHARING_NEIGHBOURS) };

@@ -23,17 +23,18 @@ use support::process::{Process, wait_until};
 
 #[test]
 fn totals_are_exact_after_a_few_kills() {
-    kill_and_check(5, 5);
+    kill_and_check(5, 5, 15);
 }
 
 #[test]
 #[ignore = "takes a minute: CI runs it"]
 fn totals_are_exact_after_fifty_kills_of_each_kind() {
-    kill_and_check(50, 50);
+    kill_and_check(50, 50, 20);
 }
 
-/// In the second half, workers send every report again after a few milliseconds.
-fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
+/// In the second half, workers send every report again after a few milliseconds, and a job of size `n` is counted
+/// by `colours` beside the others.
+fn kill_and_check(coordinator_kills: u32, worker_kills: u32, n: u32) {
     let seed = std::env::var("QUEENS_KILL_SEED").ok().map(|seed| seed.parse().expect("a number"));
     let seed = seed.unwrap_or_else(rand::random);
     println!("QUEENS_KILL_SEED={seed}");
@@ -43,6 +44,9 @@ fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
         let coordinator_options = "--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50";
         let worker_options = format!("--report-ms 10 --resend-ms {resend_ms}");
         let mut chaos = Chaos::start(Farm::new(coordinator_options, &worker_options));
+        if half == 1 {
+            chaos.farm.submit_by(n, &["--method", "colours"]);
+        }
         // Windows cannot stop a process and continue it later.
         if half == 1 && cfg!(unix) {
             chaos.force_a_duplicate(&mut random);

@@ -1,8 +1,9 @@
 //! Compares `colours` with searches of whole boards, and its totals with known counts.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
-use board::colours::{Split, even_lines, share};
+use board::colours::{Split, even_lines, odd_lines, sets, share};
 use board::{Method, PlanIndex, Prefix, Problem, Task, bits, full_mask};
 use queens_count::{Backend, Kernel};
 use rand::rngs::StdRng;
@@ -193,4 +194,60 @@ fn boards_of_16_to_18_have_the_known_counts_by_every_backend() {
             assert_eq!(total(backend, n), vectors::total(n), "N = {n}, {backend}");
         }
     }
+}
+
+/// Compares backends on single sets of odd columns of random tasks. Sets without a board are passed over.
+fn single_sets_agree(n: u32, drawn: usize, backends: impl Iterator<Item = Backend>) {
+    let mut random = StdRng::seed_from_u64(n.into());
+    let index = plan_index(n);
+    let mut first_kernel = kernel(Backend::detect(), n);
+    let mut compared = Vec::new();
+    while compared.len() < drawn {
+        let at = random.random_range(0..index.len());
+        let task = index.tasks(at..at + 1).expect("the plan has the task");
+        let split = Split::unpack(n, task[0].record).expect("each task is a split");
+        let sets = sets(odd_lines(n), split.odd.count_ones()).len() as u32;
+        let (every, set) =
+            (NonZeroU32::new(sets).expect("there is one"), random.random_range(0..sets));
+        let sampled = first_kernel.sample(&task, every, set).expect("it is a task");
+        if sampled.count > 0 {
+            compared.push((task, every, set, sampled.count));
+        }
+    }
+    for backend in backends {
+        let mut kernel = kernel(backend, n);
+        for (task, every, set, count) in &compared {
+            let sampled = kernel.sample(task, *every, *set).expect("it is a task");
+            assert_eq!(sampled.count, *count, "N = {n}, {backend}, {task:?}, set {set} of {every}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes a minute: CI runs it"]
+fn single_sets_of_large_boards_have_the_same_count_by_every_backend() {
+    single_sets_agree(24, 10, Backend::available());
+    single_sets_agree(28, 3, Backend::available());
+    for n in 29..=32 {
+        single_sets_agree(n, 3, fast());
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: a nightly run has it"]
+fn nightly_single_sets_of_the_largest_boards_have_the_count_of_the_reference() {
+    for n in [30, 32] {
+        single_sets_agree(n, 2, [Backend::Reference].into_iter());
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: a nightly run has it"]
+fn nightly_boards_of_19_to_22_have_the_known_counts() {
+    for n in 19..=21 {
+        for backend in fast().filter(|backend| *backend != Backend::Portable) {
+            assert_eq!(total(backend, n), vectors::total(n), "N = {n}, {backend}");
+        }
+    }
+    assert_eq!(total(Backend::detect(), 22), vectors::total(22));
 }

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use board::{Method, Problem};
-use queens_count::{Backend, Counting, CountingError, count, memory_needed};
+use board::Problem;
+use queens_count::{Backend, Counting, CountingError, count};
 
 #[test]
 fn every_problem_has_the_known_counts() {
@@ -74,8 +74,6 @@ fn threads_of(counting: Counting<'_>) -> usize {
 #[test]
 fn as_many_threads_run_as_asked_for_if_possible() {
     assert_eq!(threads_of(Counting::new(18).threads(8)), 8);
-    let need = memory_needed(Problem::Total { n: 20 }, Method::Halves).least;
-    assert_eq!(threads_of(Counting::new(20).threads(8).memory(3 * need - 1)), 2);
     // The empty board is one task.
     assert_eq!(threads_of(Counting::new(0).threads(100_000)), 1);
 }
@@ -108,8 +106,6 @@ fn a_problem_that_cannot_be_counted_is_an_error() {
         let refused = Counting::new(problem).run();
         assert!(matches!(refused, Err(CountingError::Plan(_))), "{problem}: {refused:?}");
     }
-    let too_little = Counting::new(Problem::Total { n: 20 }).memory(1 << 20).run();
-    assert!(matches!(too_little, Err(CountingError::TooLittleMemory { .. })), "{too_little:?}");
     for backend in Backend::ALL.iter().copied().filter(|backend| !backend.is_available()) {
         let refused = Counting::new(Problem::Total { n: 8 }).backend(backend).run();
         assert!(matches!(refused, Err(CountingError::SelfTest(_))), "{refused:?}");

@@ -10,7 +10,7 @@ use crate::support::process::{behind, queens, run};
 
 const MIB: u64 = 1 << 20;
 /// A plan whose memory is not estimated from a sample.
-const PLAN: [&str; 5] = ["plan", "20", "--seconds", "0", "--json"];
+const PLAN: [&str; 7] = ["plan", "20", "--method", "halves", "--seconds", "0", "--json"];
 
 fn planned(command: &mut Command) -> Value {
     crate::object(&run(command).success())

@@ -49,7 +49,7 @@ fn nodes_without_a_rate_are_refused_in_a_sentence() {
     refused(&["--on", &nowhere], &["cannot read the rates", "queens bench --json"]);
     refused(&["--on", &other], &["is not what `queens bench --json` writes"]);
     refused(&["--on", &prose], &["is not what `queens bench --json` writes"]);
-    refused(&["--on", &without], &["no rate of halves", "--sample-ms"]);
+    refused(&["--on", &without], &["no rate of colours", "--sample-ms"]);
     refused(&["--cores", "2", "--watts", "1,2"], &["2 numbers for 1 types"]);
     refused(&["--watts", "1"], &["1 numbers for 0 types"]);
     refused(&["--cores", "2", "--seconds", "0"], &["need a sample"]);

@@ -26,8 +26,8 @@ fn a_count_as_json_says_how_it_was_counted() {
         ("9 --method ring --width 2", 9, "ring", &null, &2.into()),
         ("9 --method halves", 9, "halves", &null, &null),
         ("9 --method colours", 9, "colours", &null, &null),
-        // Halves is chosen where it wins.
-        ("16", 16, "halves", &null, &null),
+        // Colours is chosen where it wins.
+        ("16", 16, "colours", &null, &null),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
         let json = object(&run(queens(&["count", "--json"]).args(args)).success());
@@ -40,7 +40,8 @@ fn a_count_as_json_says_how_it_was_counted() {
 
 #[test]
 fn a_plan_describes_the_cost_of_a_count() {
-    let plan = ["plan", "24", "--memory", "100MiB", "--threads", "4", "--seconds", "0"];
+    let plan = "plan 24 --method halves --memory 100MiB --threads 4 --seconds 0";
+    let plan: Vec<&str> = plan.split(' ').collect();
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
     assert!(text.contains(&format!("published {} placements (", vectors::total(24))), "{text}");
@@ -125,13 +126,23 @@ fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
     let ledger = scratch.path("none.db");
     let path = ledger.display().to_string();
     for command in [&["plan"][..], &["count"], &["count", "--ledger", &path]] {
-        let refused = run(queens(command).args(["24", "--memory", "64MiB"]));
+        let refused = run(queens(command).args(["24", "--method", "halves", "--memory", "64MiB"]));
         refused.refusal(3, &["MiB of memory per thread", "--memory", "--method ring"]);
     }
     assert!(!ledger.exists(), "nothing is left behind");
     run(&mut queens(&["count", "8", "--memory", "much"])).usage("--memory");
 
-    let mut one_fits = queens(&["count", "16", "--memory", "6MiB", "--threads", "2", "--json"]);
+    let mut one_fits = queens(&[
+        "count",
+        "16",
+        "--method",
+        "halves",
+        "--memory",
+        "6MiB",
+        "--threads",
+        "2",
+        "--json",
+    ]);
     assert_eq!(object(&run(&mut one_fits).success())["threads"], 1);
 }
 

@@ -113,8 +113,13 @@ impl Farm {
 
     /// Submits a job and returns its number.
     pub(crate) fn submit(&self, n: u32, rows: u32, priority: i32) -> u64 {
-        let [n, rows, priority] = [n.to_string(), rows.to_string(), priority.to_string()];
-        let submitted = self.client(&["submit", &n, "--rows", &rows, "--priority", &priority]);
+        self.submit_by(n, &["--rows", &rows.to_string(), "--priority", &priority.to_string()])
+    }
+
+    /// The same with these options.
+    pub(crate) fn submit_by(&self, n: u32, options: &[&str]) -> u64 {
+        let n = n.to_string();
+        let submitted = self.client(&[&["submit", &n], options].concat());
         submitted.success().trim().parse().expect("the job's number")
     }
 
