@@ -21,13 +21,12 @@ pub fn of(plan: &Plan, slice: Slice) -> Known {
 
 /// Milliseconds that a thread of a slow worker takes for a task on average. It is 0 for methods whose tasks are short.
 ///
-/// By `colours`, a task of N = 28 takes 0.6 s with AVX-512 on a processor of 2024. Plain words take five times as long, and
-/// an older processor twice as long again. A task of N = 24 takes 7 ms, one of 26 takes 66 ms: three times as long for each
-/// line.
+/// By `colours`, a task of N = 28 takes 0.6 s with AVX-512 on Zen 5, and three and a half times as long for each further
+/// line. Plain words take five times as long, and an older processor twice as long again.
 fn task_ms(plan: &Plan) -> u64 {
     let lines_beyond_28 = plan.problem.n() as i32 - 28;
     match plan.method {
-        Method::Colours => (10.0 * 600.0 * 3_f64.powi(lines_beyond_28)) as u64,
+        Method::Colours => (10.0 * 600.0 * 3.5_f64.powi(lines_beyond_28)) as u64,
         _ => 0,
     }
 }
@@ -96,6 +95,16 @@ mod tests {
     fn known(problem: Problem) -> Known {
         let method = MethodChoice::suggested(problem).for_problem(problem);
         of(&Plan { problem, method, tasks: 1 }, Slice::ALL)
+    }
+
+    #[test]
+    fn slow_workers_take_long_for_tasks_of_the_largest_boards() {
+        let task_ms = |n, method| {
+            of(&Plan { problem: Problem::Total { n }, method, tasks: 1 }, Slice::ALL).task_ms
+        };
+        let by_colours = [24, 28, 30, 32].map(|n| task_ms(n, Method::Colours));
+        assert_eq!(by_colours, [39, 6_000, 73_500, 900_375]);
+        assert_eq!(task_ms(30, Method::Rows { rows: 6 }), 0);
     }
 
     #[test]
