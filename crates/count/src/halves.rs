@@ -58,10 +58,10 @@ use self::memory::Room;
 pub(crate) use self::memory::needs;
 pub(crate) use self::task::CountTasks;
 use self::task::TaskCounter;
-#[cfg(target_arch = "aarch64")]
-use self::units::neon::Neon;
 use self::units::portable::Portable;
 use crate::Backend;
+#[cfg(target_arch = "aarch64")]
+use crate::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::{avx2::Avx2, avx512::Avx512};
 

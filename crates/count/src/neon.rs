@@ -1,7 +1,20 @@
 //! NEON: vectors of 16 bytes as four lanes of 32 bits, and the move of chosen lanes to the front.
-//! The joins of `halves` use them.
+//! The joins of `halves` use them, and the search of `colours` has lanes of its own.
 
 use std::arch::aarch64::*;
+use std::arch::is_aarch64_feature_detected;
+
+/// The right to execute these instructions.
+#[derive(Clone, Copy)]
+pub(crate) struct Neon(());
+
+impl Neon {
+    /// `None` if the processor lacks the instructions. Every processor that runs an operating
+    /// system has them.
+    pub(crate) fn new() -> Option<Neon> {
+        is_aarch64_feature_detected!("neon").then_some(Neon(()))
+    }
+}
 
 pub(crate) const LANES: usize = 4;
 

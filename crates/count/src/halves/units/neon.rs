@@ -4,7 +4,6 @@
 //! compiler may use vectors for them, too, because all processors of its target have them.
 
 use std::arch::aarch64::*;
-use std::arch::is_aarch64_feature_detected;
 
 use crate::halves::buckets::STEP;
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Tables};
@@ -12,19 +11,7 @@ use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::Unit;
-use crate::neon::{self, Chosen, packed};
-
-/// The right to execute these instructions.
-#[derive(Clone, Copy)]
-pub(crate) struct Neon(());
-
-impl Neon {
-    /// `None` if the processor lacks the instructions. Every processor that runs an operating
-    /// system has them.
-    pub(crate) fn new() -> Option<Neon> {
-        is_aarch64_feature_detected!("neon").then_some(Neon(()))
-    }
-}
+use crate::neon::{self, Chosen, Neon, packed};
 
 impl Unit for Neon {
     by_functions! {

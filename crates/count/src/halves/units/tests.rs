@@ -16,9 +16,9 @@ use crate::halves::lists::records::Records;
 use crate::halves::quarters::{PADDING, Pair, Quarter};
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::Unit;
-#[cfg(target_arch = "aarch64")]
-use crate::halves::units::neon::Neon;
 use crate::halves::units::portable::Portable;
+#[cfg(target_arch = "aarch64")]
+use crate::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::{avx2::Avx2, avx512::Avx512};
 
