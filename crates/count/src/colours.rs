@@ -37,6 +37,8 @@ use board::colours::Split;
 
 use self::reference::Reference;
 use self::task::counter_with;
+#[cfg(target_arch = "aarch64")]
+use self::units::neon::Neon;
 use self::units::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use self::units::{avx2::Avx2, avx512::Avx512};
@@ -74,12 +76,15 @@ pub(crate) fn counter(backend: Backend, n: u32) -> Option<Box<dyn CountSplits>> 
     Some(match backend {
         Backend::Reference => Box::new(Reference::new(n)),
         Backend::Portable => counter_with(Portable::new(n), n),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon => counter_with(Neon::new(n)?, n),
+        #[cfg(not(target_arch = "aarch64"))]
+        Backend::Neon => return None,
         #[cfg(target_arch = "x86_64")]
         Backend::Avx2 => counter_with(Avx2::new(n)?, n),
         #[cfg(target_arch = "x86_64")]
         Backend::Avx512 => counter_with(Avx512::new(n)?, n),
         #[cfg(not(target_arch = "x86_64"))]
         Backend::Avx2 | Backend::Avx512 => return None,
-        Backend::Neon => return None,
     })
 }

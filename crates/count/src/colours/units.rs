@@ -6,6 +6,9 @@ pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub(super) mod avx512;
+#[cfg(target_arch = "aarch64")]
+#[allow(unsafe_code)]
+pub(super) mod neon;
 pub(super) mod portable;
 
 use board::colours::{even_lines, odd_lines, reversed};
@@ -56,3 +59,23 @@ pub(super) trait Unit: Send + Sync {
     /// have no share may be left out.
     fn search(&mut self, colour: &Colour, roots: &Roots<'_>, found: &mut dyn FnMut(&[u16]));
 }
+
+/// The order that moves the lanes of a set of eight to the front, as numbers of bytes.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static ORDERS: [[u8; 16]; 256] = {
+    let mut table = [[0x80; 16]; 256];
+    let mut set = 0;
+    while set < table.len() {
+        let (mut lane, mut front) = (0, 0);
+        while lane < 8 {
+            if set >> lane & 1 == 1 {
+                table[set][front] = 2 * lane as u8;
+                table[set][front + 1] = 2 * lane as u8 + 1;
+                front += 2;
+            }
+            lane += 1;
+        }
+        set += 1;
+    }
+    table
+};

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm256_subs_epu16 as sub_to_zero, _mm256_xor_si256 as xor, *,
 };
 
-use super::{Roots, Unit};
+use super::{ORDERS, Roots, Unit};
 use crate::avx2::Avx2 as Instructions;
 use crate::colours::colour::{Attack, Colour, MAX_ROWS};
 use crate::colours::levels::{Buffers, CAPACITY, Field, Search, levels};
@@ -87,25 +87,6 @@ impl Lanes {
         self.len
     }
 }
-
-/// The order that moves the lanes of a set of eight to the front, as numbers of bytes.
-static ORDERS: [[u8; 16]; 256] = {
-    let mut table = [[0x80; 16]; 256];
-    let mut set = 0;
-    while set < table.len() {
-        let (mut lane, mut front) = (0, 0);
-        while lane < 8 {
-            if set >> lane & 1 == 1 {
-                table[set][front] = 2 * lane as u8;
-                table[set][front + 1] = 2 * lane as u8 + 1;
-                front += 2;
-            }
-            lane += 1;
-        }
-        set += 1;
-    }
-    table
-};
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
