@@ -182,12 +182,14 @@ fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
     store.add_policy(job, policy, by)?;
+    let distrusted = distrusted(store)?;
     let mut changed = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
         let (range, first) = (row.range, &row.provenance.principal);
         let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range),
-            Check::Wanted => !policy.is_none(),
+            // What is left of a worker that was wrong waits, whoever wants no audit any more.
+            Check::Wanted => !policy.is_none() || distrusted.includes(first),
             Check::Agreed => second.is_some_and(|it| !it.is_apart_from(first, policy.across)),
         };
         changed.extend((wanted != (check == Check::Wanted)).then_some((range, wanted)));

@@ -112,14 +112,12 @@ struct Table<const SETS: usize> {
 impl<const SETS: usize> Table<SETS> {
     fn new(value: impl Fn(u32) -> u16) -> Box<Table<SETS>> {
         let mut table = Box::new(Table { first: [0; SETS], rest: [[0; 2]; SETS], len: [0; SETS] });
-        for set in 0..SETS {
+        let Table { first, rest, len } = &mut *table;
+        for (set, ((first, rest), len)) in first.iter_mut().zip(rest).zip(len).enumerate() {
             for (place, column) in ones(set as u64).enumerate() {
-                let word = match place / 4 {
-                    0 => &mut table.first[set],
-                    word => &mut table.rest[set][word - 1],
-                };
+                let word = if place < 4 { &mut *first } else { &mut rest[place / 4 - 1] };
                 *word |= u64::from(value(column)) << (place % 4 * 16);
-                table.len[set] += 1;
+                *len += 1;
             }
         }
         table
@@ -259,7 +257,7 @@ impl Portable {
             for word in 0..W {
                 let left = parents[word][place] & masks[word][column];
                 below[word][stored] = left;
-                lives &= (left & !TOP) + filled[word] | left;
+                lives &= ((left & !TOP) + filled[word]) | left;
             }
             stored += usize::from(lives & TOP == TOP);
         }
