@@ -19,7 +19,7 @@ use crate::{Method, Problem, TaskKind, colours};
 ///   A slice of a split has some of these pairs.
 /// - A split by *colours* gives the e = N/2 (rounded up) even columns to e rows, and the o odd ones to the
 ///   other o rows. Each way to place the queens counts at most eight times, by its share and the task's
-///   weight: 8 e! o!
+///   weight: 8 e! o! With given queens there are fewer ways.
 /// - *First rows*, M of the R rows that are open, lack R - M queens. The weight is at most 2N on a torus,
 ///   2 for superqueens and 1 for completions: the weight times (R - M)!
 ///

@@ -34,10 +34,16 @@
 //! black queen, then by that of the even rows. Neighbours have the odd rows in common, and with them the
 //! sets of columns that their kernels go through. A plan is a list of [runs](plan::ColoursPlan) with the
 //! same odd rows, so the task of an ordinal is found by a binary search.
+//!
+//! Given queens leave no symmetry. [Every split](completions::CompletionsPlan) with which they agree is then
+//! a task of weight 1, and counts each of its boards once.
 
+mod completions;
 mod plan;
 mod share;
 
+pub(crate) use self::completions::CompletionsPlan;
+pub use self::completions::agrees;
 pub(crate) use self::plan::ColoursPlan;
 pub use self::plan::sets;
 pub use self::share::{Class, share};

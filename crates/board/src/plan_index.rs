@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::colours::{self, ColoursPlan};
+use crate::colours::{self, ColoursPlan, CompletionsPlan};
 use crate::first_rows;
 use crate::method::suggested_rows;
 use crate::ring::RingPlan;
@@ -36,6 +36,7 @@ enum Plan {
     Ring(RingPlan),
     Halves { n: u32 },
     Colours(ColoursPlan),
+    Completions(CompletionsPlan),
     FirstRows(Vec<Task>),
 }
 
@@ -140,7 +141,10 @@ impl PlanIndex {
                 RingPlan::new_unless(n, width, stop).map(Plan::Ring)
             }
             TaskKind::Split => Some(Plan::Halves { n }),
-            TaskKind::Colours => Some(Plan::Colours(ColoursPlan::new(n))),
+            TaskKind::Colours => Some(match problem.given() {
+                Some(given) => Plan::Completions(CompletionsPlan::new(given)),
+                None => Plan::Colours(ColoursPlan::new(n)),
+            }),
             TaskKind::FirstRows { rows } => {
                 let tasks = first_rows::tasks(problem, rows);
                 Some(Plan::FirstRows(tasks.ok_or(PlanError::TooManyTasks { problem, rows })?))
@@ -157,6 +161,7 @@ impl PlanIndex {
             Plan::Ring(plan) => plan.len(),
             Plan::Halves { n } => halves::len(*n),
             Plan::Colours(plan) => plan.len(),
+            Plan::Completions(plan) => plan.len(),
             Plan::FirstRows(tasks) => tasks.len() as u64,
         }
     }
@@ -195,6 +200,7 @@ impl PlanIndex {
             Plan::Ring(plan) => plan.fill(range, &mut out),
             Plan::Halves { n } => out.extend(range.map(|ordinal| halves::task(*n, ordinal))),
             Plan::Colours(plan) => plan.fill(range, &mut out),
+            Plan::Completions(plan) => out.extend(range.map(|ordinal| plan.task(ordinal))),
             Plan::FirstRows(tasks) => {
                 out.extend_from_slice(&tasks[range.start as usize..range.end as usize]);
             }

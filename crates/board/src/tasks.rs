@@ -31,7 +31,7 @@ pub enum TaskKind {
 
 impl TaskKind {
     /// What the tasks of `problem` are if it is cut by `method`; `None` if it cannot be cut so. The
-    /// total is cut in every way, other problems by their first rows.
+    /// total is cut in every way, other problems by their first rows, and completions also by colours.
     #[must_use]
     pub fn of(problem: Problem, method: Method) -> Option<TaskKind> {
         if problem.sums_all_placements() {
@@ -48,9 +48,11 @@ impl TaskKind {
                 let fits = problem.n() <= problem.max_n() && rows <= first_rows::most_rows(problem);
                 fits.then_some(TaskKind::FirstRows { rows })
             }
-            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves | Method::Colours => {
-                None
+            Method::Colours => {
+                let fits = problem.given().is_some() && method.suits(problem.n());
+                fits.then_some(TaskKind::Colours)
             }
+            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,
         }
     }
 }

@@ -15,6 +15,7 @@
 //!
 //! ```text
 //!   task        the path of a task, in these three steps: begin here
+//!   start       given queens and blocked squares, where every share is 1
 //!   cells       the row of cells, and why none overflows
 //!   colour      the rows of one colour, in the order in which they get their queens
 //!   levels      the search in vectors, for every instruction set
@@ -30,12 +31,15 @@ mod colour;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod levels;
 mod reference;
+mod start;
 mod task;
 mod units;
 
 use board::colours::Split;
+use board::{Problem, Square};
 
 use self::reference::Reference;
+use self::start::Start;
 use self::task::counter_with;
 #[cfg(target_arch = "aarch64")]
 use self::units::neon::Neon;
@@ -70,21 +74,81 @@ impl Draws {
     }
 }
 
-/// The kernel for boards of size `n`, with its tables and buffers: some MB at every N. `None` if the
-/// processor lacks the backend.
-pub(crate) fn counter(backend: Backend, n: u32) -> Option<Box<dyn CountSplits>> {
+/// The kernel for a problem's boards without queens on `blocked` squares, with its tables and buffers: some MB
+/// at every N. The total has no blocked squares. `None` if the processor lacks the backend.
+pub(crate) fn counter(
+    backend: Backend,
+    problem: Problem,
+    blocked: &[Square],
+) -> Option<Box<dyn CountSplits>> {
+    let (n, start) = (problem.n(), Start::new(problem, blocked));
     Some(match backend {
-        Backend::Reference => Box::new(Reference::new(n)),
-        Backend::Portable => counter_with(Portable::new(n), n),
+        Backend::Reference => Box::new(Reference::new(problem, blocked)),
+        Backend::Portable => counter_with(Portable::new(n), start),
         #[cfg(target_arch = "aarch64")]
-        Backend::Neon => counter_with(Neon::new(n)?, n),
+        Backend::Neon => counter_with(Neon::new(n)?, start),
         #[cfg(not(target_arch = "aarch64"))]
         Backend::Neon => return None,
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2 => counter_with(Avx2::new(n)?, n),
+        Backend::Avx2 => counter_with(Avx2::new(n)?, start),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 => counter_with(Avx512::new(n)?, n),
+        Backend::Avx512 => counter_with(Avx512::new(n)?, start),
         #[cfg(not(target_arch = "x86_64"))]
         Backend::Avx2 | Backend::Avx512 => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{Given, Method, PlanIndex};
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
+
+    use super::*;
+
+    /// The ways to fill the rows below some queens, by the rules.
+    fn by_rules(n: u32, open: &dyn Fn(Square) -> bool, queens: &mut Vec<Square>) -> u128 {
+        let row = queens.len() as u32;
+        if row == n {
+            return 1;
+        }
+        let attack = |queen: &Square, square| Problem::Total { n }.attack(*queen, square);
+        let mut found = 0;
+        for square in (0..n).map(|column| Square { column, row }).filter(|&it| open(it)) {
+            if !queens.iter().any(|queen| attack(queen, square)) {
+                queens.push(square);
+                found += by_rules(n, open, queens);
+                queens.pop();
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn no_queen_stands_on_a_blocked_square() {
+        for (n, seed) in (4..=9).flat_map(|n| (0..8).map(move |seed| (n, seed))) {
+            let mut random = StdRng::seed_from_u64(seed);
+            let mut square =
+                || Square { column: random.random_range(0..n), row: random.random_range(0..n) };
+            let (queen, many) = (square(), square().column);
+            let given: &[Square] = if seed % 2 == 0 { &[] } else { &[queen] };
+            let blocked: Vec<Square> =
+                (0..2 * many).map(|_| square()).filter(|it| !given.contains(it)).collect();
+            let problem = Problem::Completions(Given::new(n, given).expect("it stands alone"));
+            let open = |square: Square| match given {
+                [queen] if queen.row == square.row => square == *queen,
+                _ => !blocked.contains(&square),
+            };
+            let expected = by_rules(n, &open, &mut Vec::new());
+            let plan = PlanIndex::new(problem, Method::Colours).expect("it is cut so");
+            let tasks = plan.tasks(0..plan.len()).expect("the plan has the range");
+            let splits = tasks.iter().map(|task| Split::unpack(n, task.record));
+            let splits: Vec<Split> = splits.map(|it| it.expect("each is a task")).collect();
+            for backend in Backend::available() {
+                let Some(mut counter) = counter(backend, problem, &blocked) else { continue };
+                let found: u128 = splits.iter().map(|it| counter.count(*it, Draws::ALL)).sum();
+                assert_eq!(found, expected, "N = {n} by {backend}, seed {seed}");
+            }
+        }
+    }
 }

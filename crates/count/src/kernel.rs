@@ -154,7 +154,7 @@ impl Kernel {
         };
         let (work, is_mirrored) = match variant {
             Variant::Straight(backend) => (work(backend, problem)?, false),
-            Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem))?, true),
+            Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem, kind))?, true),
             Variant::Search => (Work::SplitSearch, false),
         };
         Ok(Kernel { problem, kind, is_mirrored, work })
@@ -301,7 +301,7 @@ impl Work {
             TaskKind::Preplacement { width } => Work::Ring(Ring::new(backend, n, width)?),
             TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
             TaskKind::Split => Work::Halves(halves::counter(memory, backend, n)?),
-            TaskKind::Colours => Work::Colours(colours::counter(backend, n)?),
+            TaskKind::Colours => Work::Colours(colours::counter(backend, problem, &[])?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)
             }

@@ -3,7 +3,7 @@
 //! A task may come from another machine. A malformed task would give a meaningless number. So each
 //! task is checked against the board's size and the number of placed rows before it is counted.
 
-use board::colours::Split;
+use board::colours::{self, Split};
 use board::halves;
 use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
@@ -17,18 +17,24 @@ pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool
         }
         TaskKind::Preplacement { width } => Preplacement::unpack(record, n, width).is_some(),
         TaskKind::Split => halves::Split::unpack(n, record).is_some(),
-        TaskKind::Colours => Split::unpack(n, record).is_some(),
+        TaskKind::Colours => {
+            Split::unpack(n, record).is_some()
+                && problem.given().is_none_or(|given| colours::agrees(given, down))
+        }
         TaskKind::FirstRows { rows } => first_rows::queens(problem, rows, record).is_some(),
     }
 }
 
-/// The mirror image of a problem: its columns are reversed.
-pub(crate) fn mirrored_problem(problem: Problem) -> Problem {
+/// The mirror image of a problem: its columns are reversed, or by colours its rows.
+pub(crate) fn mirrored_problem(problem: Problem, kind: TaskKind) -> Problem {
     let Some(given) = problem.given() else { return problem };
-    let queens: Vec<Square> =
-        given.queens().map(|queen| mirrored_square(given.n(), queen)).collect();
-    let image =
-        Given::new(given.n(), &queens).expect("an image's queens attack no more than queens");
+    let n = given.n();
+    let image = |queen: Square| match kind {
+        TaskKind::Colours => Square { row: n - 1 - queen.row, ..queen },
+        _ => mirrored_square(n, queen),
+    };
+    let queens: Vec<Square> = given.queens().map(image).collect();
+    let image = Given::new(n, &queens).expect("an image's queens attack no more than queens");
     Problem::Completions(image)
 }
 
@@ -84,10 +90,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_split_that_contradicts_a_given_queen_is_no_task() {
+        let given = Given::new(8, &[Square { column: 2, row: 1 }, Square { column: 5, row: 6 }]);
+        let problem = Problem::Completions(given.expect("they stand so"));
+        let is_task =
+            |down| is_task(&problem, TaskKind::Colours, Prefix { left: 0, down, right: 0 });
+        assert!(is_task(0b0000_1111) && is_task(0b1011_0010));
+        assert!(!is_task(0b0000_1101 | 0b1_0000), "the queen of row 1 is in an even column");
+        assert!(!is_task(0b0100_0111), "the queen of row 6 is in an odd column");
+        assert!(!is_task(0b0000_0111) && !is_task(0b1_0000_0111));
+    }
+
+    #[test]
     fn images_are_tasks_of_the_image_and_their_images_are_the_tasks() {
         let given = Given::new(9, &[Square { column: 1, row: 2 }, Square { column: 6, row: 5 }]);
         let completions = Problem::Completions(given.expect("they stand so"));
-        assert_ne!(mirrored_problem(completions), completions);
+        assert_ne!(mirrored_problem(completions, TaskKind::Colours), completions);
         let total = Problem::Total { n: 9 };
         let rows = Method::Rows { rows: 2 };
         for (problem, method) in [
@@ -100,11 +118,12 @@ mod tests {
             (Problem::Toroidal { n: 11 }, rows),
             (Problem::Superqueens { n: 9 }, rows),
             (completions, rows),
+            (completions, Method::Colours),
         ] {
-            let image = mirrored_problem(problem);
-            assert_eq!(mirrored_problem(image), problem);
-            let index = PlanIndex::new(problem, method).expect("it is cut so");
             let kind = TaskKind::of(problem, method).expect("it is cut so");
+            let image = mirrored_problem(problem, kind);
+            assert_eq!(mirrored_problem(image, kind), problem);
+            let index = PlanIndex::new(problem, method).expect("it is cut so");
             let tasks = index.tasks(0..index.len()).expect("the plan has the range");
             assert!(!tasks.is_empty());
             let mut others = 0;

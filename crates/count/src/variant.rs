@@ -12,10 +12,10 @@ use crate::Backend;
 pub enum Variant {
     /// Counts the tasks themselves by the method's own algorithm. Farms count with it first.
     Straight(Backend),
-    /// Counts the mirror images of the tasks, with the columns reversed. The masks are different
-    /// and come in another order, so an error of a processor or of a loop is unlikely to repeat
-    /// itself. It is not possible for `halves`, where a canonical split stands for its mirror image
-    /// and the shares are those of the canonical split.
+    /// Counts the mirror images of the tasks, with the columns reversed, or by `colours` the rows.
+    /// The masks are different and come in another order, so an error of a processor or of a loop
+    /// is unlikely to repeat itself. It is not possible for `halves`, where a canonical split stands
+    /// for its mirror image and the shares are those of the canonical split.
     Mirrored(Backend),
     /// Counts by a plain search, row by row through all boards of a task, without vectors and
     /// therefore without a backend. It is only for `halves`, and shares no code with its lists and

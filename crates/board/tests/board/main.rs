@@ -4,6 +4,7 @@
 mod boards;
 mod colours;
 mod first_rows;
+mod given;
 mod halves;
 mod ring;
 mod rows;
@@ -107,6 +108,13 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
             Problem::Superqueens { n: 8 },
             Method::Colours,
             "it is counted by the method rows, M up to 5",
+        ),
+        (completions(3, ""), Method::Colours, "it is counted by the method rows, M up to 3"),
+        (completions(33, "a1"), Method::Colours, "it is counted by the method rows, M up to 5"),
+        (
+            Problem::Toroidal { n: 11 },
+            Method::Colours,
+            "toroidal N=11 cannot be cut by colours: it is counted by the method rows, M up to 5",
         ),
         (
             completions(4, "b1,d2"),

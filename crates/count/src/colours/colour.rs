@@ -28,6 +28,8 @@
 use board::colours::{Split, even_lines, odd_lines};
 use board::{MAX_N, full_mask, ones};
 
+use super::start::Start;
+
 /// The most rows of one colour: on an odd board all queens can be black.
 pub(super) const MAX_ROWS: usize = MAX_N as usize;
 
@@ -70,7 +72,7 @@ impl Attack {
     }
 }
 
-/// The rows of one colour by their levels.
+/// The rows of one colour, without those of given queens, by their levels.
 #[derive(Clone, Debug)]
 pub(super) struct Colour {
     /// The number of rows.
@@ -79,31 +81,41 @@ pub(super) struct Colour {
     even: usize,
     /// The rows, by their levels.
     rows: [u8; MAX_ROWS],
+    /// The columns that their queens may take, by their levels.
+    open: [u16; MAX_ROWS],
+    /// The number of the placement of the given queens.
+    number: u16,
     n: u32,
 }
 
 impl Colour {
     /// The rows of black queens of a split.
-    pub(super) fn black(n: u32, split: Split) -> Colour {
-        Colour::new(n, rows(split.even, 0), rows(split.odd, 1))
+    pub(super) fn black(start: &Start, split: Split) -> Colour {
+        Colour::new(start, rows(split.even, 0), rows(split.odd, 1), start.numbers[0])
     }
 
     /// The rows of white queens of a split.
-    pub(super) fn white(n: u32, split: Split) -> Colour {
+    pub(super) fn white(start: &Start, split: Split) -> Colour {
+        let n = start.n;
         let (even, odd) =
             (!split.even & full_mask(even_lines(n)), !split.odd & full_mask(odd_lines(n)));
-        Colour::new(n, rows(odd, 1), rows(even, 0))
+        Colour::new(start, rows(odd, 1), rows(even, 0), start.numbers[1])
     }
 
     /// The colour whose queens stand in these rows, masks of the board's rows.
-    fn new(n: u32, in_even_columns: u32, in_odd_columns: u32) -> Colour {
-        let mut colour = Colour { n, len: 0, even: 0, rows: [0; MAX_ROWS] };
-        for mask in [in_even_columns, in_odd_columns] {
+    fn new(start: &Start, in_even_columns: u32, in_odd_columns: u32, number: u16) -> Colour {
+        let n = start.n;
+        let (rows, open) = ([0; MAX_ROWS], [0; MAX_ROWS]);
+        let mut colour = Colour { n, len: 0, even: 0, rows, open, number };
+        let [in_even_columns, in_odd_columns] =
+            [in_even_columns, in_odd_columns].map(|mask| mask & !start.rows);
+        for (mask, open) in [in_even_columns, in_odd_columns].into_iter().zip(&start.open) {
             // From the edges to the middle: the last row has level 0.
             for place in 0..n {
                 let row = if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 };
                 if mask >> row & 1 == 1 {
                     colour.rows[colour.len] = row as u8;
+                    colour.open[colour.len] = open[row as usize];
                     colour.len += 1;
                 }
             }
@@ -115,6 +127,16 @@ impl Colour {
     /// The number of rows, which is that of queens.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// The number of the placement of the given queens.
+    pub(super) fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// The columns that are open to the queen of the row at this level.
+    pub(super) fn open(&self, level: usize) -> u16 {
+        self.open[level]
     }
 
     /// The number of rows whose queens stand in even columns, which have the lowest levels.

@@ -298,21 +298,22 @@ impl<'a, A> Search<'a, A> {
     /// Stores the roots at the first level, or gives them away if there is no row. Returns their number.
     pub(super) fn begin(&mut self, colour: &Colour, roots: &Roots<'_>) -> usize {
         let Some(level) = colour.len().checked_sub(1) else {
-            let numbers: Vec<u16> = roots.nodes().map(|(number, _)| number).collect();
+            let numbers: Vec<u16> = roots.nodes(colour).map(|(number, _)| number).collect();
             (self.found)(&numbers);
             return numbers.len();
         };
         let (numbers, rows) = self.buffers.nodes[level].split_at_mut(1);
         let (odd, even) = (&mut self.buffers.found[0].0, roots.even());
         let mut len = 0;
-        for (number, columns) in roots.nodes() {
+        for (number, columns) in roots.nodes(colour) {
             (numbers[0].0[len], odd[len]) = (number, columns);
             len += 1;
         }
         for (later, Field(row)) in rows.iter_mut().enumerate() {
+            let open = colour.open(later);
             match colour.is_in_even_columns(later) {
-                true => row[..len].fill(even),
-                false => row[..len].copy_from_slice(&odd[..len]),
+                true => row[..len].fill(even & open),
+                false => row[..len].iter_mut().zip(&*odd).for_each(|(row, odd)| *row = odd & open),
             }
         }
         len

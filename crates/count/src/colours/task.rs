@@ -19,12 +19,16 @@
 //! If all of them exceed a, so does the class of S2. On a bound it depends on the other lines, too: there
 //! [`share`] is asked for each cell. So sets c outside the bounds are passed over, and placements whose d is
 //! outside may be dropped by the search. They are a quarter of all.
+//!
+//! With given queens every share is 1, and step 2 falls away. Of the sets c, those are passed over in which a
+//! given queen does not stand.
 
 use board::colours::{Class, Split, even_lines, odd_lines, reversed, sets, share};
 use board::full_mask;
 
 use super::cells::{Cell, Cells, NARROW_MAX_N};
 use super::colour::Colour;
+use super::start::Start;
 use super::units::{Roots, Unit};
 use super::{CountSplits, Draws};
 
@@ -36,15 +40,15 @@ const MOST_CELLS: usize = 1 << 14;
 pub(super) const MOST_ROOTS: usize = 1024;
 
 /// The kernel with the instructions of a unit.
-pub(super) fn counter_with<U: Unit + 'static>(unit: U, n: u32) -> Box<dyn CountSplits> {
-    match n {
-        0..=NARROW_MAX_N => Box::new(TaskCounter::<U, u16>::new(unit, n)),
-        _ => Box::new(TaskCounter::<U, u32>::new(unit, n)),
+pub(super) fn counter_with<U: Unit + 'static>(unit: U, start: Start) -> Box<dyn CountSplits> {
+    match start.n {
+        0..=NARROW_MAX_N => Box::new(TaskCounter::<U, u16>::new(unit, start)),
+        _ => Box::new(TaskCounter::<U, u32>::new(unit, start)),
     }
 }
 
 struct TaskCounter<U, C> {
-    n: u32,
+    start: Start,
     unit: U,
     cells: Cells<C>,
     /// The sets of even columns, and of odd ones, by their size.
@@ -52,17 +56,17 @@ struct TaskCounter<U, C> {
 }
 
 impl<U: Unit, C: Cell> TaskCounter<U, C> {
-    fn new(unit: U, n: u32) -> TaskCounter<U, C> {
+    fn new(unit: U, start: Start) -> TaskCounter<U, C> {
         let by_size = |lines| (0..=lines).map(|size| sets(lines, size)).collect();
-        let sets = [even_lines(n), odd_lines(n)].map(by_size);
-        TaskCounter { n, unit, cells: Cells::new(), sets }
+        let sets = [even_lines(start.n), odd_lines(start.n)].map(by_size);
+        TaskCounter { start, unit, cells: Cells::new(), sets }
     }
 }
 
 impl<U: Unit, C: Cell> CountSplits for TaskCounter<U, C> {
     fn count(&mut self, split: Split, draws: Draws) -> u128 {
-        let TaskCounter { n, unit, cells, sets: [evens, odds] } = self;
-        let task = Task::new(*n, split);
+        let TaskCounter { start, unit, cells, sets: [evens, odds] } = self;
+        let task = Task::new(start, split);
         let [evens, odds] =
             [&evens[split.even.count_ones() as usize], &odds[split.odd.count_ones() as usize]];
         let mut wanted = draws.of(odds).filter(|&set| task.wants(set));
@@ -84,7 +88,8 @@ impl<U: Unit, C: Cell> CountSplits for TaskCounter<U, C> {
 }
 
 /// What the batches of a task have in common.
-struct Task {
+struct Task<'a> {
+    start: &'a Start,
     n: u32,
     split: Split,
     class: Class,
@@ -93,28 +98,31 @@ struct Task {
     white: Colour,
 }
 
-/// The bounds of the sets that can have a share, both included.
+/// The bounds of the sets that can have a share, both included. Without shares they are those of all sets.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: u32,
     most: u32,
 }
 
-impl Task {
-    fn new(n: u32, split: Split) -> Task {
+impl Task<'_> {
+    fn new(start: &Start, split: Split) -> Task<'_> {
+        let n = start.n;
         let class = split.class(n);
         let all = full_mask(odd_lines(n));
         let (least, most) = (class.odd(), all & !class.odd());
         let (twice_k, half) = (2 * split.even.count_ones(), n / 2);
-        let bounds = if n % 2 == 1 || twice_k < half {
+        let bounds = if !start.has_shares {
+            Bounds { least: 0, most: all }
+        } else if n % 2 == 1 || twice_k < half {
             Bounds { least, most: all }
         } else if twice_k > half {
             Bounds { least: 0, most }
         } else {
             Bounds { least, most }
         };
-        let (black, white) = (Colour::black(n, split), Colour::white(n, split));
-        Task { n, split, class, bounds, black, white }
+        let (black, white) = (Colour::black(start, split), Colour::white(start, split));
+        Task { start, n, split, class, bounds, black, white }
     }
 
     fn is_odd(&self) -> bool {
@@ -128,6 +136,10 @@ impl Task {
 
     /// Whether boards whose black queens take this set of odd columns can have a share.
     fn wants(&self, set: u32) -> bool {
+        if !self.start.has_shares {
+            let [black, white] = self.start.odd;
+            return set & (black | white) == black;
+        }
         let Bounds { least, most } = self.bounds;
         let is_within = least <= set && set <= most;
         is_within && (!self.is_odd() || set <= reversed(set, odd_lines(self.n)))
@@ -150,7 +162,9 @@ impl Task {
         cells: &mut Cells<C>,
     ) -> u64 {
         let sides = [(&self.black, false), (&self.white, true)];
-        let [counted, summed] = match self.black.len() <= self.white.len() {
+        // The colour with fewer queens is chosen with the given ones, so that no cell overflows.
+        let black = self.split.even.count_ones() + self.split.odd.count_ones();
+        let [counted, summed] = match 2 * black <= self.n {
             true => sides,
             false => [sides[1], sides[0]],
         };
@@ -169,8 +183,10 @@ impl Task {
         }
 
         // 2. Share.
-        for (&set, row) in batch.iter().zip(cells.rows(self.row())) {
-            self.share(set, evens, row);
+        if self.start.has_shares {
+            for (&set, row) in batch.iter().zip(cells.rows(self.row())) {
+                self.share(set, evens, row);
+            }
         }
 
         // 3. Sum. There are less than 2^32 placements, so that the sum is less than 2^64.

@@ -29,13 +29,14 @@ pub(super) struct Roots<'a> {
 }
 
 impl Roots<'_> {
-    /// Every root: the number that its placements begin with, and the odd columns that are free.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (u16, u16)> {
+    /// Every root: the number that its placements begin with, and its odd columns.
+    pub(super) fn nodes(&self, colour: &Colour) -> impl Iterator<Item = (u16, u16)> {
         let odd = odd_lines(self.n);
         let (flip, begin) = match self.is_white {
             true => (full_mask(odd), self.last_place()),
             false => (0, 0),
         };
+        let begin = begin ^ colour.number();
         let row = u32::from(self.last_place()) + 1;
         self.sets.iter().zip(0_u32..).map(move |(&set, place)| {
             ((place * row) as u16 | begin, reversed(set ^ flip, odd) as u16)

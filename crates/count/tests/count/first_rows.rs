@@ -1,17 +1,30 @@
 //! Compares counts of toroidal boards, superqueens and completions with known counts, and
 //! completions with the rules.
 
-use board::{Given, Method, PlanIndex, Problem, Square};
+use std::ops::RangeInclusive;
+
+use board::{Given, Method, MethodChoice, PlanIndex, Problem, Square};
 use proptest::prelude::*;
-use queens_count::{Backend, Kernel};
+use queens_count::{Backend, Kernel, Variant};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
 
 fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
-    let plan =
-        PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
-    let tasks = plan.tasks(0..plan.len()).expect("the plan has the range");
-    let mut kernel = Kernel::with_memory(0, backend, problem, Method::Rows { rows })
-        .expect("there is such a kernel");
-    kernel.count(&tasks).expect("tasks are good")
+    count_by(backend.into(), problem, Method::Rows { rows })
+}
+
+fn count_by(variant: Variant, problem: Problem, method: Method) -> u64 {
+    let plan = PlanIndex::new(problem, method).expect("the method cuts the problem");
+    let mut kernel =
+        Kernel::with_memory(0, variant, problem, method).expect("there is such a kernel");
+    kernel.count_range(&plan, 0..plan.len()).expect("tasks are good")
+}
+
+/// The variants that count tasks of `colours` on this processor.
+fn variants() -> impl Iterator<Item = Variant> {
+    Backend::available()
+        .filter(|&backend| Variant::from(backend).suits(Method::Colours))
+        .flat_map(|backend| [Variant::Straight(backend), Variant::Mirrored(backend)])
 }
 
 #[test]
@@ -66,5 +79,47 @@ proptest! {
         for backend in Backend::available() {
             prop_assert_eq!(count(backend, problem, rows), expected, "{:?}, {}", problem, backend);
         }
+        for variant in variants() {
+            let found = count_by(variant, problem, Method::Colours);
+            prop_assert_eq!(found, expected, "{:?} by colours, {}", problem, variant);
+        }
     }
+}
+
+/// A problem with at most `most` queens at random squares of a board of size `n`.
+fn random_given(n: u32, most: usize, random: &mut impl Rng) -> Problem {
+    let mut queens: Vec<Square> = Vec::new();
+    for _ in 0..most {
+        let square = Square { column: random.random_range(0..n), row: random.random_range(0..n) };
+        let free = |queen: &Square| {
+            queen.row != square.row && !Problem::Total { n }.attack(*queen, square)
+        };
+        if queens.iter().all(free) {
+            queens.push(square);
+        }
+    }
+    Problem::Completions(Given::new(n, &queens).expect("they stand so"))
+}
+
+fn colours_counts_like_rows(sizes: RangeInclusive<u32>, boards: u64, most: usize) {
+    for (n, seed) in sizes.flat_map(|n| (0..boards).map(move |seed| (n, seed))) {
+        let problem = random_given(n, most, &mut StdRng::seed_from_u64(seed));
+        let rows = MethodChoice::Rows { rows: None }.for_problem(problem);
+        let expected = count_by(Backend::detect().into(), problem, rows);
+        for variant in variants().filter(|it| !it.to_string().starts_with("reference")) {
+            let found = count_by(variant, problem, Method::Colours);
+            assert_eq!(found, expected, "{problem:?} by {variant}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn colours_counts_random_boards_like_rows() {
+    colours_counts_like_rows(10..=14, 6, 5);
+}
+
+#[test]
+#[ignore = "it takes some seconds in release, and minutes in debug"]
+fn colours_counts_large_random_boards_like_rows() {
+    colours_counts_like_rows(15..=18, 5, 4);
 }

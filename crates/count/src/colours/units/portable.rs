@@ -308,7 +308,7 @@ impl Level {
 impl Unit for Portable {
     fn search(&mut self, colour: &Colour, roots: &Roots<'_>, found: &mut dyn FnMut(&[u16])) {
         let Some(top) = colour.len().checked_sub(1) else {
-            return roots.nodes().for_each(|(number, _)| found(&[number]));
+            return roots.nodes(colour).for_each(|(number, _)| found(&[number]));
         };
         self.inverted = if roots.is_white { 0 } else { roots.last_place() };
         for (level, row) in self.levels[..=top].iter_mut().enumerate() {
@@ -327,13 +327,13 @@ impl Unit for Portable {
         }
         let nodes = &mut self.nodes[top];
         let mut len = 0;
-        for (number, odd) in roots.nodes() {
+        for (number, odd) in roots.nodes(colour) {
             nodes.iter_mut().for_each(|word| word[len] = 0);
             nodes[0][len] = (number ^ self.inverted).into();
             for level in 0..=top {
                 let (word, shift) = field(level);
                 let free = if colour.is_in_even_columns(level) { roots.even() } else { odd };
-                nodes[word][len] |= u64::from(free) << shift;
+                nodes[word][len] |= u64::from(free & colour.open(level)) << shift;
             }
             len += 1;
         }
