@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use board::{MethodChoice, PlanError, PlanIndex, Problem};
+use board::{Given, MethodChoice, PlanError, PlanIndex, Problem, Square};
 use thiserror::Error;
 
 use crate::{
@@ -138,6 +138,7 @@ pub struct Counted {
 /// ```
 pub struct Counting<'a> {
     problem: Problem,
+    blocked: &'a [Square],
     backend: Backend,
     threads: usize,
     memory: Option<u64>,
@@ -152,12 +153,30 @@ impl<'a> Counting<'a> {
     pub fn new(problem: impl Into<Problem>) -> Counting<'a> {
         Counting {
             problem: problem.into(),
+            blocked: &[],
             backend: Backend::detect(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             memory: None,
             on_progress: Box::new(|_| {}),
             stop: None,
         }
+    }
+
+    /// A count of the placements that have the given queens, and none on the `blocked` squares. These are squares of
+    /// the board without a given queen. Boards of size 4 to 32 are counted so, by colours.
+    ///
+    /// ```
+    /// use queens_count::Counting;
+    /// use queens_count::board::Given;
+    ///
+    /// let blocked = ["d1".parse()?, "h8".parse()?];
+    /// let counted = Counting::blocking(Given::new(8, &[])?, &blocked).run()?;
+    /// assert_eq!(counted.answer.count(), 71);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn blocking(given: Given, blocked: &'a [Square]) -> Counting<'a> {
+        Counting { blocked, ..Counting::new(Problem::Completions(given)) }
     }
 
     /// Counts by this backend.
@@ -210,7 +229,10 @@ impl<'a> Counting<'a> {
     /// Panics if the function given to [`on_progress`](Counting::on_progress) panics. The other
     /// threads then stop soon.
     pub fn run(self) -> Result<Counted, CountingError> {
-        let choice = MethodChoice::suggested(self.problem);
+        let choice = match self.blocked {
+            [] => MethodChoice::suggested(self.problem),
+            _ => MethodChoice::Colours,
+        };
         self_test(self.backend, [choice])?;
         let method = choice.for_problem(self.problem);
         let index = PlanIndex::new(self.problem, method)?;
@@ -234,7 +256,10 @@ impl<'a> Counting<'a> {
         };
         let work = || {
             shared.or_stop_others(|| {
-                let kernel = Kernel::with_memory(bytes, self.backend, self.problem, method);
+                let kernel = match self.blocked {
+                    [] => Kernel::with_memory(bytes, self.backend, self.problem, method),
+                    blocked => Kernel::blocking(self.backend, self.problem, blocked),
+                };
                 let mut kernel =
                     kernel.expect("the backend was tested, and the method cuts the problem");
                 shared.count(&mut kernel)

@@ -6,7 +6,7 @@ mod sampled;
 use std::fmt;
 use std::ops::Range;
 
-use board::{Method, PlanIndex, Prefix, Problem, RangeError, Task, TaskKind, full_mask};
+use board::{Method, PlanIndex, Prefix, Problem, RangeError, Square, Task, TaskKind, full_mask};
 use thiserror::Error;
 
 pub use self::sampled::Sampled;
@@ -158,6 +158,17 @@ impl Kernel {
             Variant::Search => (Work::SplitSearch, false),
         };
         Ok(Kernel { problem, kind, is_mirrored, work })
+    }
+
+    /// A kernel for completions that are cut by colours, for the boards without a queen on the `blocked` squares.
+    pub(crate) fn blocking(
+        backend: Backend,
+        problem: Problem,
+        blocked: &[Square],
+    ) -> Result<Kernel, KernelError> {
+        let kernel = Kernel::with_memory(u64::MAX, backend, problem, Method::Colours)?;
+        let counter = colours::counter(backend, problem, blocked);
+        Ok(Kernel { work: Work::Colours(counter.ok_or(MissingBackend(backend))?), ..kernel })
     }
 
     /// The sum of weight times completions over the tasks of `index` whose ordinals are in `range`.
