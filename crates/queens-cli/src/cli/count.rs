@@ -193,10 +193,16 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     counted.map_err(anyhow::Error::from)??.print(args, n).map(Some)
 }
 
-/// Counts what no method cuts into tasks.
+/// Counts what no farm knows.
 async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failure> {
+    // Many blocked squares leave little to search, so that colours is not chosen unless it is asked for.
+    let is_asked = matches!(args.method_args.choice(), Ok(Some(MethodChoice::Colours)));
+    let colours = search.for_colours().filter(|_| is_asked);
     let foreign = [
-        (args.method_args.is_given(), "--method, --rows, --width and --no-mirror"),
+        (
+            args.method_args.is_given() && colours.is_none(),
+            "--method, --rows, --width and --no-mirror",
+        ),
         (args.ledger.is_some(), "--ledger and --shard"),
         (args.stats, "--stats"),
         (args.fundamental, "--fundamental"),
@@ -205,13 +211,19 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
     if let Some((_, options)) = foreign.into_iter().find(|(is_given, _)| *is_given) {
         return usage(format!(
             "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-             counted by one plain search: leave out {options}"
+             counted by one plain search, or with --blocked squares by --method colours for sizes from 4 to 32: leave out \
+             {options}"
         ));
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
-    let n = search.n;
-    search.count(!args.progress.quiet).await?.print(args, n)
+    let (n, threads) = (search.n, args.counting.room.threads().get());
+    let backend = || args.counting.tested_backend([MethodChoice::Colours]);
+    let colours = match colours {
+        Some(given) => Some((given, backend()?, threads)),
+        None => None,
+    };
+    search.count(colours, !args.progress.quiet).await?.print(args, n)
 }
 
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
@@ -220,7 +232,9 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     if !matches!(problem, Problem::Total { .. }) {
         return usage("--by-column counts all placements: leave out --by-column or --problem");
     }
-    let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
+    let corner = Problem::completions(n, &[Square { column: 0, row: 0 }]);
+    let method = corner.map_or(MethodChoice::Rows { rows: None }, MethodChoice::suggested);
+    let backend = args.counting.tested_backend([method])?;
     let threads = args.counting.room.threads();
     let begun = Instant::now();
     let done = Arc::new(AtomicU32::new(0));
@@ -255,7 +269,8 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
         "threads": threads, "backend": backend.name(),
     });
     args.print(n, columns.join(" "), json)?;
-    let how = format!("rows by {backend}, {threads} thread{}", show::plural(threads as u64, "s"));
+    let (method, s) = (method.name(), show::plural(threads as u64, "s"));
+    let how = format!("{method} by {backend}, {threads} thread{s}");
     Ok(Took { seconds, counted: Some(total), how })
 }
 

@@ -1,16 +1,18 @@
-//! `queens count` of boards that no method cuts into tasks: more columns than fit words of 64 bits, blocked squares, given
-//! queens of a torus or of superqueens, and boards of fewer ranks than files.
+//! `queens count` of boards that farms do not know: more columns than fit words of 64 bits, blocked squares, given queens of a
+//! torus or of superqueens, and boards of fewer ranks than files. With blocked squares colours can count them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use board::{Given, Square};
+use board::{Given, Method, Square};
+use count::{Backend, Counting};
 use serde_json::json;
 use solve::{Start, ways};
 use tokio::task::spawn_blocking;
 
 use super::count::Counted;
+use super::show;
 use crate::failure::Failure;
 use crate::progress::{Progress, Took};
 
@@ -30,23 +32,46 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Counts by plain backtracking, on one thread.
-    pub(super) async fn count(self, wants_progress: bool) -> Result<Counted, Failure> {
+    /// The given queens, if the method colours counts the boards: by the usual rules, of all ranks, from N = 4 to 32.
+    pub(super) fn for_colours(&self) -> Option<Given> {
+        let is_cut =
+            self.problem == "completions" && self.ranks.is_none() && Method::Colours.suits(self.n);
+        Given::new(self.n, &self.given).ok().filter(|_| is_cut)
+    }
+
+    /// Counts by colours on threads of a backend, or else by plain backtracking on one thread.
+    pub(super) async fn count(
+        self,
+        colours: Option<(Given, Backend, usize)>,
+        wants_progress: bool,
+    ) -> Result<Counted, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;
         let (rows, begun) = (ranks.unwrap_or(n), Instant::now());
         // The number found so far may be all that is ever known, if few rows have given queens.
         let found = Arc::new(AtomicU64::new(0));
-        let counting = Arc::clone(&found);
+        let (counting, closed) = (Arc::clone(&found), blocked.clone());
         let counted = spawn_blocking(move || {
-            ways(&start, rows, |more| {
-                counting.fetch_add(more, Ordering::Relaxed);
+            let Some((given, backend, threads)) = colours else {
+                ways(&start, rows, |more| {
+                    counting.fetch_add(more, Ordering::Relaxed);
+                });
+                return Ok((counting.load(Ordering::Relaxed).into(), 1));
+            };
+            let by_colours = Counting::blocking(given, &closed).backend(backend).threads(threads);
+            let by_colours = by_colours.on_progress(|progress| {
+                counting.store(progress.placements as u64, Ordering::Relaxed);
             });
+            by_colours.run().map(|counted| (counted.answer.count(), counted.threads))
         });
         let see = || (0.0, format!("{} found", found.load(Ordering::Relaxed)));
         let counted = Progress::during(wants_progress, n, counted, see).await;
-        counted.map_err(anyhow::Error::from)?;
-        let total = found.load(Ordering::Relaxed).into();
-        let method = if n <= Given::MAX_N { "masks" } else { "arrays" };
+        let (total, threads) =
+            counted.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?;
+        let method = match colours {
+            Some(_) => Method::Colours.name(),
+            None if n <= Given::MAX_N => "masks",
+            None => "arrays",
+        };
         let squares = |squares: Vec<Square>| {
             let named: Vec<String> = squares.iter().map(ToString::to_string).collect();
             (!named.is_empty()).then(|| named.join(","))
@@ -55,7 +80,14 @@ impl Search {
             "problem": problem, "n": n, "method": method, "given": squares(given),
             "blocked": squares(blocked), "ranks": ranks,
         });
-        let (took, table) = (Took::by_one_thread(begun, total, method), String::new());
-        Ok(Counted { object, total, table, threads: 1, took })
+        let how = match colours {
+            Some((_, backend, _)) => {
+                let s = show::plural(threads as u64, "s");
+                format!("{method} by {backend}, {threads} thread{s}")
+            }
+            None => format!("{method}, 1 thread"),
+        };
+        let took = Took { seconds: begun.elapsed().as_secs_f64(), counted: Some(total), how };
+        Ok(Counted { object, total, table: String::new(), threads, took })
     }
 }

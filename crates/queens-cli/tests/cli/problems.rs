@@ -161,6 +161,13 @@ fn one_search_counts_problems_without_a_method() {
         let listed = run(&mut queens(&lines)).success().lines().count();
         assert_eq!(count(args), listed.to_string(), "{args}");
     }
+    for (args, by) in [
+        ("10 --method colours --given c1,g4", "10 --method rows --given c1,g4"),
+        ("9 --method colours --blocked c1-c9,d4 --given a5", "9 --blocked c1-c9,d4 --given a5"),
+        ("12 --method colours --blocked a1-l12", "12 --blocked a1-l12"),
+    ] {
+        assert_eq!(count(args), count(by), "{args}");
+    }
     // The values are the numbers of ways to fill the first rows (OEIS A319284), and all placements
     // of the torus, translated.
     let ranks = |n: u32| count(&format!("12 --ranks {n}"));
@@ -194,6 +201,8 @@ fn options_that_a_problem_lacks_are_refused() {
         refused(&format!("count 8 {alone} --backend gpu"), 2, &["--backend", "QUEENS_BACKEND"]);
     }
     refused("count 8 --blocked a1 --method rows", 2, &["one plain search", "--method"]);
+    refused("count 3 --blocked a1 --method colours", 2, &["sizes from 4 to 32", "--method"]);
+    refused("count 3 --given a1 --method colours", 3, &["by colours", "method rows"]);
     refused("count 8 --blocked a1 --given a1", 2, &["a1 stands on a blocked square"]);
     refused("count 8 --blocked a1-b3", 2, &["--blocked", "a1-b3 is no row, column or diagonal"]);
     refused("count 8 --blocked a1-a4000000000", 2, &["a4000000000 is off the board"]);
