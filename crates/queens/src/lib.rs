@@ -50,8 +50,7 @@
 //!
 //! # Threads and memory
 //!
-//! A count takes all processors and, from N = 16 on, the memory that each thread has use for, together at most half
-//! of the machine's. [`Counting::threads`] and [`Counting::memory`] ask for less. Everything else runs on the caller's
+//! A count takes all processors and some MB for each thread. [`Counting::threads`] asks for less. Everything else runs on the caller's
 //! thread, and so does a count on one thread, so that it runs where there are no threads, as in WebAssembly.
 //!
 //! # Rust versions

@@ -41,6 +41,7 @@ const PAGES: [Page; 9] = [
             ("count 17", "count 13"),
             ("count 14", "count 10"),
             ("a4,e10,h1", "a4,e10"),
+            ("count 24 --given a1,f9,l17,p6", "count 12 --given a1,f9"),
             ("count 22", "count 11"),
             ("plan 24", "plan 12"),
             ("plan 26", "plan 12"),
