@@ -94,7 +94,7 @@ impl<C: Cell> Cells<C> {
         rest.iter().for_each(|&number| count(number));
     }
 
-    /// The sum of the cells of all placements. It is less than 2^64, because there are less than 2^32 placements.
+    /// The sum of the cells of some placements, less than 2^32, so that it is less than 2^64.
     #[inline]
     pub(super) fn sum(&self, numbers: &[u16]) -> u64 {
         let cell = |number: u16| -> u64 { self.cells[usize::from(number)].into() };

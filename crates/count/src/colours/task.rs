@@ -82,7 +82,7 @@ impl<U: Unit, C: Cell> CountSplits for TaskCounter<U, C> {
             if len == 0 {
                 return total;
             }
-            total += u128::from(task.count(&batch[..len], evens, unit, cells));
+            total += task.count(&batch[..len], evens, unit, cells);
         }
     }
 }
@@ -160,7 +160,7 @@ impl Task<'_> {
         evens: &[u16],
         unit: &mut U,
         cells: &mut Cells<C>,
-    ) -> u64 {
+    ) -> u128 {
         let sides = [(&self.black, false), (&self.white, true)];
         // The colour with fewer queens is chosen with the given ones, so that no cell overflows.
         let black = self.split.even.count_ones() + self.split.odd.count_ones();
@@ -189,9 +189,11 @@ impl Task<'_> {
             }
         }
 
-        // 3. Sum. There are less than 2^32 placements, so that the sum is less than 2^64.
+        // 3. Sum.
         let mut sum = 0;
-        unit.search(summed.0, &roots(summed.1), &mut |numbers| sum += cells.sum(numbers));
+        unit.search(summed.0, &roots(summed.1), &mut |numbers| {
+            sum += u128::from(cells.sum(numbers));
+        });
         sum
     }
 

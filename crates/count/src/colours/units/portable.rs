@@ -160,6 +160,12 @@ impl Columns {
     }
 }
 
+/// A word of the nodes of a block. There may be fewer nodes.
+#[inline(always)]
+fn parents(nodes: &Words, start: usize) -> &[u64; BLOCK] {
+    nodes[start..].first_chunk().expect("blocks divide the buffer")
+}
+
 /// Writes the four numbers of a word.
 #[inline(always)]
 fn put(out: &mut [u16], at: usize, word: u64) {
@@ -247,12 +253,12 @@ impl Portable {
         let len = self.list(level, nodes, block.clone());
         let masks: &[_; W] = self.levels[level].masks.first_chunk().expect("there are as many");
         let filled = self.levels[level - 1].filled;
-        let parents: [&[u64]; W] = std::array::from_fn(|word| &nodes[word][block.clone()]);
+        let parents: [_; W] = std::array::from_fn(|word| parents(&nodes[word], block.start));
         let below: &mut [Words; W] =
             (&mut *self.nodes[level - 1]).try_into().expect("it has as many words");
         let below = below.each_mut().map(|word| &mut **word);
         for &child in &self.children[..len] {
-            let (place, column) = (usize::from(child >> 4), usize::from(child & 15));
+            let (place, column) = (usize::from(child >> 4) % BLOCK, usize::from(child & 15));
             let mut lives = TOP;
             for word in 0..W {
                 let left = parents[word][place] & masks[word][column];
@@ -279,15 +285,15 @@ impl Portable {
         let mut end = |node: u64, stored: usize| {
             ends.list((node >> 16) as u16, node as u16 ^ inverted, found, stored)
         };
-        let parents = &nodes[0][block];
+        let parents = parents(&nodes[0], block.start);
         if level == 0 {
-            for &node in parents {
+            for &node in &parents[..block.len()] {
                 stored = end(node, stored);
             }
         }
         let masks = &levels[level].masks[0];
         for &child in &children[..len] {
-            let (place, column) = (usize::from(child >> 4), usize::from(child & 15));
+            let (place, column) = (usize::from(child >> 4) % BLOCK, usize::from(child & 15));
             stored = end(parents[place] & masks[column], stored);
         }
         stored
