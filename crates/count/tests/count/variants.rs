@@ -349,7 +349,7 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
         (Problem::Total { n: 3 }, Method::Colours),
         (Problem::Total { n: 33 }, Method::Colours),
         (Problem::Superqueens { n: 9 }, Method::Colours),
-        (completions(9, "a2"), Method::Colours),
+        (completions(3, "a1"), Method::Colours),
         (Problem::Superqueens { n: 4 }, Method::Rows { rows: 5 }),
     ] {
         let error = refused(Backend::Portable.into(), problem, method);

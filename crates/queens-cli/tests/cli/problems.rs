@@ -217,7 +217,6 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("count 40 --problem toroidal", 3, &["size 40", "a size of at most 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
     refused("count 11 --problem toroidal --method colours", 3, &["toroidal N=11", "method rows"]);
-    refused("count 8 --given a1 --method colours", 3, &["by colours", "method rows"]);
     refused("count 3 --method colours", 3, &["total N=3", "by colours", "from 4 to 32"]);
     refused("count 33 --method colours", 3, &["size 33", "at most 32"]);
     refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);

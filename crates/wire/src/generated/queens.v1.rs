@@ -280,7 +280,11 @@ pub struct Recount {
 /// Queens on squares with an even sum of row and column share no diagonal with those on the other squares. So for each set
 /// of columns of the former, the completions are their placements times those of the others in the columns that are left.
 ///
-/// ALL OTHER PROBLEMS BY `rows`. left and right are 0. down has the columns of the queens in the first M rows
+/// COMPLETIONS BY `colours`. The same masks, with weight 1, of all sets of rows in which every given queen stands: the
+/// row of a given queen in an even column is in down, and that of one in an odd column is not. They are in ascending
+/// order of down. A completion counts 1.
+///
+/// COMPLETIONS AND ALL OTHER PROBLEMS BY `rows`. left and right are 0. down has the columns of the queens in the first M rows
 /// without a given queen, six bits each, the first of these rows lowest; M is at most 5. A completion is a way
 /// to place queens in all other rows so that no two queens attack each other, the given ones included, by the
 /// rules of the problem (plan.proto).
