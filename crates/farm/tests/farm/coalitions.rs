@@ -263,3 +263,28 @@ fn an_owner_with_two_wrong_machines_is_distrusted() {
         case.job = case.stage.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
     }
 }
+
+#[test]
+fn what_is_left_of_a_wrong_machine_waits_even_if_the_audit_is_withdrawn() {
+    // Given: two machines of one owner agree, then one of them is distrusted.
+    let mut case = Case::new(AuditScope::Machines);
+    case.says("rack7", "w1", 0);
+    assert_eq!(case.says("rack7", "w2", 0), Some(Verdict::Agreed));
+    let party = Party { owner: "rack7".into(), machine: Some("w1".into()) };
+    let (trusted, reason) = (false, "broken memory".into());
+    case.stage.act(asked(RequestId(7), Request::Trust { party, trusted, reason }));
+    assert_eq!(case.total(), (JobState::Done, 4), "the other machine agreed");
+
+    // When an audit across owners is asked for, and then none
+    let across = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
+    for (request, policy) in [(8, across), (9, AuditPolicy { share_ppm: 0, ..across })] {
+        case.stage.act(change(RequestId(request), case.job, audit(policy)));
+        assert_eq!(case.total().0, JobState::Done);
+        assert_eq!(audits(&case.stage, case.job), (1, 0), "the count does not stand by itself");
+    }
+
+    // Then another owner counts it again.
+    assert!(case.asks("rack8", "w3", false));
+    assert_eq!(case.says("rack8", "w4", 0), Some(Verdict::Agreed));
+    assert_eq!((case.total(), audits(&case.stage, case.job)), ((JobState::Done, 4), (0, 1)));
+}
