@@ -26,17 +26,17 @@
 //! ```
 //!
 //! For each S2 these boards are the placements of black queens times those of white queens: the
-//! *colour product*, which is this project's own. [`share`] removes what is left of the symmetry.
+//! *colour product*, which is this project's own. [`share()`] removes what is left of the symmetry.
 //!
 //! # The order of tasks
 //!
 //! Tasks are ordered by the number k of even rows with a black queen, then by the set of odd rows with a
 //! black queen, then by that of the even rows. Neighbours have the odd rows in common, and with them the
-//! sets of columns that their kernels go through. A plan is a list of [runs](plan::ColoursPlan) with the
-//! same odd rows, so the task of an ordinal is found by a binary search.
+//! sets of columns that their kernels go through. A plan is a list of runs with the same odd rows, so the task
+//! of an ordinal is found by a binary search.
 //!
-//! Given queens leave no symmetry. [Every split](completions::CompletionsPlan) with which they agree is then
-//! a task of weight 1, and counts each of its boards once.
+//! Given queens leave no symmetry. Every split with which they agree is then a task of weight 1, and counts
+//! each of its boards once.
 
 mod completions;
 mod plan;

@@ -9,10 +9,10 @@
 //!   f(S, S2) = f(rev S, S2)  = f(S, rev S2)           N odd: a reflection keeps them
 //! ```
 //!
-//! The *class* of a split is the set of its images ([`Split::images`]). Classes are numbered by their least
-//! member, in the order of k, then of the odd lines, then of the even lines. The least split of a class is
-//! canonical; it is the task for all splits of its class, and its weight is their number. A board of the
-//! task S counts
+//! The *class* of a split is the set of its images: itself, its reverse, and for even N the complements of
+//! both. Classes are numbered by their least member, in the order of k, then of the odd lines, then of the
+//! even lines. The least split of a class is canonical; it is the task for all splits of its class, and its
+//! weight is their number. A board of the task S counts
 //!
 //! ```text
 //!   0, 1 or 2    if the class of S2 is numbered below, equal to or above the class of S
