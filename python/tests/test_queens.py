@@ -136,11 +136,6 @@ def test_wrong_types_are_type_errors():
         queens.count(8, given=[1])
 
 
-def test_too_little_memory_is_a_memory_error():
-    with pytest.raises(MemoryError, match="a thread needs"):
-        queens.count(20, memory=1)
-
-
 def test_progress_rises_to_one():
     fractions = []
     queens.count(17, threads=1, progress=fractions.append)
