@@ -1,8 +1,8 @@
 //! Tasks of the method `colours`: every way to say which rows' queens stand in even columns.
 //!
-//! Rows and columns are numbered from 0. A square is black if its row and its column are both even or
-//! both odd. Along a diagonal the colour does not change, so a black and a white queen meet only in a row
-//! or in a column.
+//! Rows and columns are numbered from 0. A square is black if its row and its column are both even
+//! or both odd. Along a diagonal the colour does not change, so a black and a white queen meet only
+//! in a row or in a column.
 //!
 //! ```text
 //!   N = 6     column  0 1 2 3 4 5
@@ -14,10 +14,11 @@
 //!             row 5   . . . . w .      black: rows 1 and 4, columns 2 and 3
 //! ```
 //!
-//! The *split* S of a board has the rows whose queens stand in even columns. Its even rows hold black queens,
-//! its odd rows white ones, and of the other rows the odd ones hold black queens. So a split says of each
-//! row which colour its queen stands on. S2 is the split of the transposed board, and says the same of each
-//! column. Both have ceil(N/2) lines.
+//! The *split* S of a board is the set of rows whose queens stand in even columns. The even rows in
+//! S and the odd rows that are not in S hold black queens; all others hold white ones. So a split
+//! says of each row which colour its queen stands on, and [`Split`] has the rows of black queens.
+//! S2 is the split of the transposed board, and says the same of each column. Both have ceil(N/2)
+//! lines.
 //!
 //! A task is one split, and counts the boards that have it:
 //!
@@ -30,13 +31,14 @@
 //!
 //! # The order of tasks
 //!
-//! Tasks are ordered by the number k of even rows with a black queen, then by the set of odd rows with a
-//! black queen, then by that of the even rows. Neighbours have the odd rows in common, and with them the
-//! sets of columns that their kernels go through. A plan is a list of runs with the same odd rows, so the task
-//! of an ordinal is found by a binary search.
+//! Tasks are ordered by the number k of even rows with a black queen, then by the set of odd rows
+//! with a black queen, then by the set of even rows, which for even N is read from the other end.
+//! Neighbours have the odd rows in common, and with them the sets of columns that their kernels go
+//! through. A plan is a list of runs with the same odd rows, so the task of an ordinal is found by
+//! a binary search.
 //!
-//! Given queens leave no symmetry. Every split with which they agree is then a task of weight 1, and counts
-//! each of its boards once.
+//! No symmetry is used for boards with given queens. Every split that agrees with them is a task of
+//! weight 1, and counts each of its boards once.
 
 mod completions;
 mod plan;
@@ -67,8 +69,8 @@ pub const fn odd_lines(n: u32) -> u32 {
     n / 2
 }
 
-/// The lines of a board that hold a black queen. Of a board they say which rows, or which columns; the
-/// other lines hold white queens.
+/// The lines of a board, its rows or its columns, that hold a black queen. All other lines hold
+/// white queens.
 ///
 /// There are `even_lines(n) - odd_lines(n)` more even lines with a black queen than odd ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,15 +98,16 @@ impl Split {
         })
     }
 
-    /// The split as a record of a board of size `n`: `down` has the rows whose queens stand in even columns.
+    /// The split as a record of a board of size `n`: `down` has the rows whose queens stand in even
+    /// columns.
     #[must_use]
     pub fn pack(self, n: u32) -> Prefix {
         let white_odd = !self.odd & full_mask(odd_lines(n));
         Prefix { left: 0, down: spread(self.even) | spread(white_odd) << 1, right: 0 }
     }
 
-    /// The split read from the other end: that of the board with its rows in reverse order, or, for the split
-    /// of columns, with its columns in reverse order.
+    /// The split read from the other end: that of the board with its rows in reverse order, or, for
+    /// the split of columns, with its columns in reverse order.
     #[must_use]
     #[inline(always)]
     pub fn reversed(self, n: u32) -> Split {
@@ -112,13 +115,14 @@ impl Split {
         if n % 2 == 1 {
             return Split { even: reversed(even, even_lines(n)), odd: reversed(odd, odd_lines(n)) };
         }
-        // Reading from the other end exchanges even and odd rows, but no columns, so it exchanges the colours.
+        // Reading from the other end exchanges even and odd rows, but no columns, so it exchanges
+        // the colours.
         let Split { even, odd } = Split { even, odd }.complement(n);
         Split { even: reversed(odd, n / 2), odd: reversed(even, n / 2) }
     }
 
-    /// The split with its colours exchanged. For even N it is that of the board with its columns in reverse
-    /// order, or, for the split of columns, with its rows in reverse order.
+    /// The split with its colours exchanged, for even N only. It is that of the board with its
+    /// columns in reverse order, or, for the split of columns, with its rows in reverse order.
     #[must_use]
     #[inline(always)]
     pub fn complement(self, n: u32) -> Split {

@@ -1,10 +1,11 @@
-//! The method `colours`: it counts the queens on black squares and those on white squares apart, and
-//! multiplies.
+//! The method `colours`: it counts the queens on black squares and those on white squares apart,
+//! and multiplies.
 //!
-//! Queens of different colours share no diagonal, so they meet only through the rows and columns that they
-//! take. A task fixes the rows of both colours ([`board::colours`]). For each set of columns, the boards are
-//! the placements of the black queens in these columns times those of the white queens in the others. No
-//! board is visited: at N = 20 there are 0.18 placements for each board, at N = 28 there are 0.005.
+//! Queens of different colours share no diagonal, so they meet only through the rows and columns
+//! that they take. A task fixes the rows of both colours ([`board::colours`]). For each set of
+//! columns, the boards are the placements of the black queens in these columns times those of the
+//! white queens in the others. No board is visited: at N = 20 there are 0.18 placements for each
+//! board, at N = 28 there are 0.005.
 //!
 //! ```text
 //!   for each set of odd columns of black queens, a row of cells, one for each set of even columns
@@ -23,8 +24,8 @@
 //!   reference   the definition, in two plain searches
 //! ```
 //!
-//! The method and its kernel are this project's own. [`board::colours::share`] has the mathematics, and
-//! `LABBOOK.md` what was tried.
+//! The method and its kernel are this project's own. [`board::colours::share`] has the mathematics,
+//! and `LABBOOK.md` what was tried.
 
 mod cells;
 mod colour;
@@ -56,8 +57,8 @@ pub(crate) trait CountSplits: Send + Sync {
 
 /// The boards of a task that are counted: those whose set of odd columns of black queens is drawn.
 ///
-/// These sets are numbered from 0, in the order of [`board::colours::sets`]. Of `every` sets one is drawn,
-/// beginning with number `first`, which is less than `every`.
+/// These sets are numbered from 0, in the order of [`board::colours::sets`]. Of `every` sets one is
+/// drawn, beginning with number `first`, which is less than `every`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
     pub(crate) every: u32,
@@ -74,8 +75,9 @@ impl Draws {
     }
 }
 
-/// The kernel for a problem's boards without queens on `blocked` squares, with its tables and buffers: some MB
-/// at every N. The total has no blocked squares. `None` if the processor lacks the backend.
+/// The kernel for a problem's boards without queens on `blocked` squares, with its tables and
+/// buffers: some MB at every N. The total has no blocked squares. `None` if the processor lacks the
+/// backend.
 pub(crate) fn counter(
     backend: Backend,
     problem: Problem,

@@ -1,16 +1,16 @@
 //! The tasks of `colours` for boards with given queens, by ordinal.
 //!
-//! Given queens leave no symmetry, so every split with which they agree is a task of weight 1. Of the N rows,
-//! ceil(N/2) hold a queen in an even column. With g given queens in even columns and m rows without a given
-//! queen, ceil(N/2) - g of the m rows are still to be chosen:
+//! Given queens leave no symmetry, so every split with which they agree is a task of weight 1. Of
+//! the N rows, ceil(N/2) hold a queen in an even column. With g given queens in even columns and m
+//! rows without a given queen, ceil(N/2) - g of the m rows are still to be chosen:
 //!
 //! ```text
 //!   order     ascending, by the record's mask of the rows with a queen in an even column
 //!   tasks     C(m, ceil(N/2) - g)
 //! ```
 //!
-//! The place of a task among all of them is found from Pascal's triangle, row by row (the combinatorial
-//! number system), so the plan holds no tasks.
+//! The task of an ordinal is found row by row from binomial coefficients (the combinatorial number
+//! system), so the plan holds no tasks.
 
 use super::even_lines;
 use crate::{Given, Prefix, Task};
@@ -48,7 +48,8 @@ impl CompletionsPlan {
     pub(crate) fn task(&self, mut ordinal: u64) -> Task {
         let (mut down, mut chosen, mut ways) = (self.given, u64::from(self.chosen), self.len);
         for (below, row) in self.open.iter().enumerate().rev() {
-            // Of the `ways` to choose from this row and the rows below, those without this row come first.
+            // Of the `ways` to choose from this row and the rows below, those without this row come
+            // first.
             let rows = below as u64 + 1;
             let without = ways * (rows - chosen) / rows;
             if ordinal < without {
@@ -62,7 +63,8 @@ impl CompletionsPlan {
     }
 }
 
-/// Whether given queens, of a board up to [`MAX_N`](super::MAX_N), stand where a split says. `down` has the rows whose queens stand in even columns.
+/// Whether given queens, of a board up to [`MAX_N`](super::MAX_N), stand where a split says. `down`
+/// has the rows whose queens stand in even columns.
 #[must_use]
 pub fn agrees(given: &Given, down: u32) -> bool {
     let rows = given.queens().map(|queen| 1 << queen.row).sum::<u32>();

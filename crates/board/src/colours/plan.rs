@@ -1,8 +1,8 @@
 //! The tasks of `colours` by ordinal.
 //!
-//! A plan is a list of *runs*: tasks with the same odd rows. In a run the even rows go through a part of a table, which
-//! follows from the symmetry. Let a be the odd rows and b the even rows that hold black queens, `rev` the
-//! reversal of a set of lines, and `~` its complement.
+//! A plan is a list of *runs*: tasks with the same odd rows. In a run the even rows go through a
+//! part of a table, which follows from the symmetry. Let a be the odd rows and b the even rows that
+//! hold black queens, `rev` the reversal of a set of lines, and `~` its complement.
 //!
 //! ```text
 //!   N even, h = N/2, k = 0 ..= h/2     a: k odd rows       b: k even rows with a <= rev b
@@ -14,8 +14,8 @@
 //!           weight 2, or 1 if a = rev a and b = rev b
 //! ```
 //!
-//! Sets with equally many lines are compared and listed as numbers, so that the values of rev b for even N
-//! are neighbours in the table.
+//! Sets of equal size are compared and listed as numbers. For even N a run therefore takes
+//! consecutive entries of the table of values of rev b.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -29,12 +29,12 @@ pub fn sets(lines: u32, size: u32) -> Vec<u16> {
     (0..=full_mask(lines)).filter(|set| set.count_ones() == size).map(|set| set as u16).collect()
 }
 
-/// The tasks of a board by ordinal. It takes at most 1.5 MB.
+/// The tasks of a board by ordinal. It takes less than 1 MB.
 #[derive(Clone, Debug)]
 pub(crate) struct ColoursPlan {
     n: u32,
-    /// The sets of even rows, by which runs are listed: rev b for even N; for odd N first all b of a size,
-    /// then, in another table, those with b <= rev b.
+    /// The sets of even rows that runs refer to. Even N: rev b. Odd N: for each size, first all b,
+    /// then, as the next table, those with b <= rev b.
     tables: Vec<Vec<u16>>,
     runs: Vec<Run>,
     len: u64,
@@ -69,8 +69,9 @@ impl ColoursPlan {
             let (table, turned) = (self.tables.len(), sets(half, k));
             let len = turned.len();
             for (rank, &odd) in turned.iter().enumerate() {
-                // The complement of a set of half of the lines has the same rank from the other end.
-                let end = if 2 * k == half { len.saturating_sub(rank) } else { len };
+                // The complement of a set of half of the lines has the same rank from the other
+                // end.
+                let end = if 2 * k == half { len - rank } else { len };
                 self.add(odd, table, rank..end);
             }
             self.tables.push(turned);

@@ -1,7 +1,7 @@
 //! How often a task counts each of its boards, so that the eight images of a board count as eight.
 //!
-//! Let f(S, S2) be the number of boards whose split is S and whose transposed board has the split S2.
-//! Reading rows or columns from the other end and transposing map boards to boards, so
+//! Let f(S, S2) be the number of boards whose split is S and whose transposed board has the split
+//! S2. Reading rows or columns from the other end and transposing map boards to boards, so
 //!
 //! ```text
 //!   f(S, S2) = f(S2, S)                               every N
@@ -9,24 +9,26 @@
 //!   f(S, S2) = f(rev S, S2)  = f(S, rev S2)           N odd: a reflection keeps them
 //! ```
 //!
-//! The *class* of a split is the set of its images: itself, its reverse, and for even N the complements of
-//! both. Classes are numbered by their least member, in the order of k, then of the odd lines, then of the
-//! even lines. The least split of a class is canonical; it is the task for all splits of its class, and its
-//! weight is their number. A board of the task S counts
+//! The *class* of a split is the set of its images: itself, its reverse, and for even N the
+//! complements of both. Classes are numbered by their least member, in the order of k, the number
+//! of black even lines, then of the odd lines, then of the even lines. This is not the order of
+//! tasks for even N. The least split of a class is canonical; it is the task for all splits of its
+//! class, and its weight is their number. A board of the task S counts
 //!
 //! ```text
 //!   0, 1 or 2    if the class of S2 is numbered below, equal to or above the class of S
 //!   N odd        that times 0, if S2 is not canonical, and otherwise times the number of splits in its class
 //! ```
 //!
-//! *Proof that the sum of weight x share x f is Q(N).* By the second and third line, each image of S has
-//! the same sum of f over the S2 of any one class, so the weight stands for all S of a class. By the first
-//! line, the boards with (S, S2) and with (S2, S) are equally many. Only those with the lesser class first
-//! are counted, so they count twice, and those with equal classes once. For odd N, S2 may be reversed while
-//! S stays, so all S2 of one class have equal counts, and the canonical one counts for all of them.
+//! *Proof that the sum of weight x share x f is Q(N).* By the second and third line, each image of
+//! S has the same sum of f over the S2 of any one class, so the weight stands for all S of a class.
+//! By the first line, the boards with (S, S2) and with (S2, S) are equally many. Only those with
+//! the lesser class first are counted, so they count twice, and those with equal classes once. For
+//! odd N, S2 may be reversed while S stays, so all S2 of one class have equal counts, and the
+//! canonical one counts for all of them.
 //!
-//! Equivalently, weight x share, added up over the eight images of any board, is eight. A test says so for
-//! every board up to N = 11 and for random boards beyond.
+//! Equivalently, weight x share, added up over the eight images of any board, is eight. A test says
+//! so for every board up to N = 11 and for random boards beyond.
 
 use super::Split;
 
@@ -35,7 +37,8 @@ use super::Split;
 pub struct Class(u64);
 
 impl Split {
-    /// The place of the split among those with as many even lines: by the odd lines, then by the even ones.
+    /// The place of the split among those with as many even lines: by the odd lines, then by the
+    /// even ones.
     #[inline(always)]
     const fn place(self) -> u32 {
         self.odd << 16 | self.even
@@ -50,7 +53,7 @@ impl Split {
         if n % 2 == 1 {
             return Class::new(k, self.place().min(reversed.place()));
         }
-        // The reverse has N/2 - k even lines, and so has the complement.
+        // The reverse has N/2 - k black even lines, and so has the complement.
         let own = self.place().min(reversed.complement(n).place());
         let others = reversed.place().min(self.complement(n).place());
         let other = n / 2 - k;
@@ -90,8 +93,8 @@ impl Class {
 
 /// How often a board counts for a task of a board of size `n`: 0, 1 or 2, and for odd N also 4.
 ///
-/// `class` is that of the task's split. `transposed` is the split of the transposed board: the columns
-/// that hold black queens.
+/// `class` is that of the task's split. `transposed` is the split of the transposed board: the
+/// columns that hold black queens.
 #[must_use]
 #[inline(always)]
 pub fn share(n: u32, class: Class, transposed: Split) -> u32 {

@@ -1,15 +1,15 @@
 //! The rows of cells: how often the queens of one colour can take a set of columns.
 //!
-//! A placement has a *number*: which row of cells, times the length of a row, plus the place of its even columns in
-//! the row. Both colours number alike ([`colour`](super::colour)), so a placement of the one colour looks up
-//! the cell of all placements of the other colour that it fits.
+//! A placement has a *number*: which row of cells, times the length of a row, plus the place of its
+//! even columns in the row. Both colours number alike ([`colour`](super::colour)), so a placement
+//! of the one colour looks up the cell of all placements of the other colour that it fits.
 //!
 //! # No cell overflows
 //!
-//! The colour with fewer queens is counted, so it has at most N/2. With k of them in even rows and l in odd
-//! rows, a cell is at most k! l!, because its columns are given: each of the k rows takes one of k even
-//! columns, and each of the l rows one of l odd columns. A cell is multiplied by its share, at most 2 for
-//! even N and 4 for odd N:
+//! The colour with fewer queens is counted, so it has at most N/2. Let k of them stand in even
+//! columns and l in odd columns. A cell is at most k! l!, because its columns are given: k rows
+//! share k even columns, and l rows share l odd columns. A cell is multiplied by its share, at most
+//! 2 for even N and 4 for odd N:
 //!
 //! ```text
 //!   cells of 16 bits, N <= 22     N = 21: 5! 5! x 4 = 57,600              < 2^16
@@ -20,12 +20,13 @@
 //!
 //! Given queens only make k and l less, and every share is then 1.
 //!
-//! Cells of 32 bits take 10% longer at N = 18 to 28.
+//! Up to N = 22, cells of 32 bits take 9 to 12% longer.
 
 /// The largest board whose cells fit in 16 bits.
 pub(super) const NARROW_MAX_N: u32 = 22;
 
-/// The type of a cell: `u16` or `u32`. Its sums and products do not overflow, so they are not checked.
+/// The type of a cell: `u16` or `u32`. Its sums and products do not overflow, so they are not
+/// checked.
 pub(super) trait Cell: Copy + Default + PartialEq + Into<u64> + Send + Sync {
     /// One placement more.
     fn next(self) -> Self;
@@ -94,13 +95,13 @@ impl<C: Cell> Cells<C> {
         rest.iter().for_each(|&number| count(number));
     }
 
-    /// The sum of the cells of some placements, less than 2^32, so that it is less than 2^64.
+    /// The sum of the cells of fewer than 2^32 placements, which is less than 2^64.
     #[inline]
     pub(super) fn sum(&self, numbers: &[u16]) -> u64 {
         let cell = |number: u16| -> u64 { self.cells[usize::from(number)].into() };
-        let (fours, rest) = numbers.as_chunks::<8>();
+        let (eights, rest) = numbers.as_chunks::<8>();
         let mut sums = [0_u64; 8];
-        for numbers in fours {
+        for numbers in eights {
             for place in 0..8 {
                 sums[place] = sums[place].wrapping_add(cell(numbers[place]));
             }
@@ -115,7 +116,8 @@ mod tests {
 
     use super::*;
 
-    /// The greatest product of a cell and its share, of the colour that is counted on a board of size `n`.
+    /// The greatest product of a cell and its share, of the colour that is counted on a board of
+    /// size `n`.
     fn most(n: u32) -> u64 {
         let factorial = |k: u32| (1..=u64::from(k)).product::<u64>();
         let share = if n.is_multiple_of(2) { 2 } else { 4 };

@@ -1,20 +1,21 @@
 //! The rows of one colour, in the order in which they get their queens.
 //!
-//! First come the rows whose queens stand in odd columns, because these columns are given, then those in
-//! even columns; each from the middle of the board outwards, because the middle rows attack most squares.
-//! Rows are known by their *level*: the number of rows that come after them.
+//! First come the rows whose queens stand in odd columns, because these columns are given, then
+//! those in even columns; each from the middle of the board outwards, because the middle rows
+//! attack most squares. Rows are known by their *level*: the number of rows that come after them.
 //!
 //! ```text
 //!   black   rows of split.odd in odd columns     then   rows of split.even in even columns
 //!   white   the other even rows, odd columns     then   the other odd rows, even columns
 //! ```
 //!
-//! Sets of columns are masks with a bit for each even or each odd column, in descending order: bit 0 is the
-//! last column. So the set of the even columns of black queens, as a number, is what
-//! [shares](board::colours::share) compare: it is read from the other end. Its place in a row of cells is
-//! this number without its lowest bit, which follows from the number of columns. Black queens begin with the
-//! number 0, and white queens with all columns, from which they take theirs away. So a queen on bit `b` of an even
-//! column changes the number of a placement of either colour by `^ b >> 1`.
+//! Sets of columns are masks with a bit for each even or each odd column, in descending order: bit
+//! 0 is the last column. So the set of the even columns of black queens, as a number, is what for
+//! even N [shares](board::colours::share) compare: it is read from the other end. Its place in a
+//! row of cells is this number without its lowest bit, which follows from the number of columns.
+//! Black queens begin with the number 0, and white queens with all columns, from which they take
+//! theirs away. So a queen on bit `b` of an even column changes the number of a placement of either
+//! colour by `^ b >> 1`.
 //!
 //! ```text
 //!   a queen with bit b on row d takes from row z, which is g = |d - z| rows away,
@@ -23,14 +24,15 @@
 //!                                           N odd           b << (g + 1)/2  and  b >> (g - 1)/2
 //! ```
 //!
-//! Rows of one colour are an even number of rows apart exactly if both stand in even or both in odd columns.
+//! Rows of one colour are an even number of rows apart exactly if both stand in even or both in odd
+//! columns.
 
 use board::colours::{Split, even_lines, odd_lines};
 use board::{MAX_N, full_mask, ones};
 
 use super::start::Start;
 
-/// The most rows of one colour: on an odd board all queens can be black.
+/// The most rows of one colour: all queens of a board can have the same colour.
 pub(super) const MAX_ROWS: usize = MAX_N as usize;
 
 /// How far a queen's row is from one that comes later, and how their columns are numbered.
@@ -48,7 +50,8 @@ impl Attack {
         (-1..=1).flat_map(|skew| (0..MAX_ROWS as u8).map(move |distance| Attack { distance, skew }))
     }
 
-    /// The number of this attack among all, so that a unit can prepare what it needs of each of them.
+    /// The number of this attack among all, so that a unit can prepare what it needs of each of
+    /// them.
     pub(super) const fn index(self) -> u8 {
         (self.skew + 1) as u8 * MAX_ROWS as u8 + self.distance
     }

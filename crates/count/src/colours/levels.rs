@@ -1,8 +1,8 @@
 //! The search in vectors, for every instruction set.
 //!
-//! A *node* is a placement of the queens of some rows: its number so far, and the free columns of every row
-//! to come. It does not know its root, so the nodes of all roots share full vectors. The nodes of a level are
-//! in one buffer, with an array for the numbers and one for each row.
+//! A *node* is a placement of the queens of some rows: its number so far, and the free columns of
+//! every row to come. It does not know its root, so the nodes of all roots share full vectors. The
+//! nodes of a level are in one buffer, with an array for the numbers and one for each row.
 //!
 //! ```text
 //!   level R     numbers, free columns of the rows at levels 0, 1, ..., R      the row at level R is next
@@ -11,18 +11,19 @@
 //!               nodes with more free columns move to the front of their buffer and wait
 //! ```
 //!
-//! Passes have no branches that depend on nodes. If the buffer below is full, it is worked off until half of
-//! it is free. The last queen's children are placements: their numbers are kept if they have a share,
-//! and given away.
+//! Passes have no branches that depend on nodes. If the buffer below is full, it is worked off
+//! until half of it is free. The children of the last queen are placements. Their numbers are kept
+//! if they can have a share, and are passed to `found`.
 
 use super::colour::{Colour, MAX_ROWS};
 use super::units::Roots;
 
-/// The nodes of a level that its buffer takes before the level is worked off. With a quarter or four times
-/// as many, the search takes as long, or 5% longer.
+/// The nodes of a level that its buffer takes before the level is worked off. With a quarter or
+/// four times as many, the search takes as long, or 5% longer.
 pub(super) const CAPACITY: usize = 2048;
 
-/// One array of a buffer. A pass may write two vectors of 32 lanes beyond the capacity.
+/// One array of a buffer. A pass may read and write one vector of 32 lanes beyond the capacity;
+/// with 64 lanes more, the arrays of a buffer begin in different sets of the first cache.
 #[derive(Clone)]
 #[repr(align(64))]
 pub(super) struct Field(pub(super) [u16; CAPACITY + 96]);
@@ -67,17 +68,19 @@ pub(super) struct Search<'a, A> {
 
 /// Defines the search of a [`Unit`](super::units::Unit) in a module.
 ///
-/// It is a macro because a function that enables instructions names them by a literal. The module has the types
-/// `Vector`, of lanes of 16 bits, `Taken`, what an attack takes, prepared for vectors, and `Lanes`, a set of
-/// lanes with its size `len`. It has the constants `LANES` and `PASSES`, the number of columns that are
-/// taken from a vector of nodes while it is in registers, and these functions:
+/// It is a macro because a function that enables instructions names them by a literal. The module
+/// has the types `Vector`, of lanes of 16 bits, `Taken`, what an attack takes, prepared for
+/// vectors, and `Lanes`, a set of lanes with its size `len`. It has the constants `LANES` and
+/// `PASSES`, the number of columns that are taken from a vector of nodes while it is in registers,
+/// and these functions:
 ///
 /// ```text
 ///   set, and, and_not (!a & b), xor, add, sub, min
 ///   sub_to_zero     a - b, or 0 if that is negative
 ///   halved          all lanes shifted down by one bit
 ///   load, store     vectors at a place of an array
-///   Queen::new      the lowest free column of each lane, from the columns before and after
+///   Queen::new      the lowest free column of each lane as a `bit`, from the free columns and these less 1, as numbers
+///   Taken::new      what an attack takes; `loaded` makes vectors of it
 ///   taken           the columns that these queens take from another row
 ///   nonzero         the lanes that are not 0
 ///   packed          the chosen lanes, moved to the front and stored; more may be written behind them
@@ -155,9 +158,9 @@ macro_rules! levels {
             level::<31>,
         ];
 
-        /// Makes the children of `len` nodes at level `R`: of all of them if `is_last` says that no more will
-        /// come, and then works off the levels below; otherwise until half of the buffer is free. Returns
-        /// the number of nodes that are left.
+        /// Makes children of the `len` nodes at level `R`. If `is_last`, no more nodes will come:
+        /// all children are made, and the levels below are worked off. Otherwise it stops once the
+        /// buffer is at most half full. Returns the number of nodes that are left.
         #[target_feature(enable = $features)]
         fn level<const R: usize>(
             search: &mut Search<'_, Taken>,
@@ -258,7 +261,8 @@ macro_rules! levels {
         }
 
         impl Search<'_, Taken> {
-            /// Works off the nodes below level `R`, or gives the placements away. Returns how many are left.
+            /// Works off the nodes below level `R`, or gives the placements away. Returns how many
+            /// are left.
             #[target_feature(enable = $features)]
             fn work_off<const R: usize>(&mut self, stored: usize, is_last: bool) -> usize {
                 if R > 0 {
@@ -295,7 +299,8 @@ impl<'a, A> Search<'a, A> {
         Search { attacks, indices, even: colour.even(), places, wanted, buffers, found }
     }
 
-    /// Stores the roots at the first level, or gives them away if there is no row. Returns their number.
+    /// Stores the roots at the first level, or gives them away if there is no row. Returns their
+    /// number.
     pub(super) fn begin(&mut self, colour: &Colour, roots: &Roots<'_>) -> usize {
         let Some(level) = colour.len().checked_sub(1) else {
             let numbers: Vec<u16> = roots.nodes(colour).map(|(number, _)| number).collect();

@@ -1,5 +1,6 @@
-//! The reference of `colours`: for each set of odd columns two plain searches, row by row. It shares no
-//! code with the kernels, so that it can judge them.
+//! The reference of `colours`: for each set of odd columns two plain searches, row by row. It
+//! shares with the kernels only the definitions in [`board::colours`] and the drawn sets, so that
+//! it can judge their searches.
 
 use board::colours::{Split, even_lines, odd_lines, sets, share};
 use board::{Given, MAX_N, Prefix, Problem, Square, bits, full_mask};
@@ -93,7 +94,7 @@ impl CountSplits for Reference {
                     let even = evens(!columns);
                     let black = cells[even as usize];
                     if black > 0 {
-                        // Given queens leave no symmetry.
+                        // With given queens no symmetry was removed.
                         let share = match problem.given() {
                             Some(_) => 1,
                             None => share(n, class, Split { even, odd }),

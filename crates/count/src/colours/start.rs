@@ -1,8 +1,8 @@
 //! The board before the search: its given queens, and the squares that no other queen may take.
 //!
-//! Given queens are no part of the search. Their rows are left out, and their numbers are what all placements of
-//! their colour begin with. The squares that they attack and blocked squares are zeros in the columns that are
-//! free at the roots.
+//! Given queens are no part of the search. Their rows are left out, and their numbers are what all
+//! placements of their colour begin with. The squares that they attack and blocked squares are
+//! zeros in the columns that are free at the roots.
 
 use board::colours::{even_lines, odd_lines};
 use board::{Given, MAX_N, Problem, Square};
@@ -15,12 +15,13 @@ pub(super) struct Start {
     pub(super) has_shares: bool,
     /// The rows with a given queen.
     pub(super) rows: u32,
-    /// The columns that queens may take: the even ones and the odd ones, by row, as sets in descending order.
+    /// The columns that queens may take: the even ones and the odd ones, by row, as sets in
+    /// descending order.
     pub(super) open: [[u16; MAX_N as usize]; 2],
     /// The number of the placement of the given queens: of the black ones and of the white ones.
     pub(super) numbers: [u16; 2],
-    /// The odd columns of the given queens, as [`board::colours::sets`] has them: of the black ones and of the
-    /// white ones.
+    /// The odd columns of the given queens, as [`board::colours::sets`] has them: of the black ones
+    /// and of the white ones.
     pub(super) odd: [u32; 2],
 }
 

@@ -1,11 +1,12 @@
-//! The path of a task, in the three steps of the [module](super), for one batch of sets of odd columns
-//! after the other.
+//! The path of a task, in the three steps of the [module](super), for one batch of sets of odd
+//! columns after the other.
 //!
 //! # What has a share
 //!
-//! Let a be the odd lines of the class of the task's split, and ~a its complement. A board whose black queens
-//! take the odd columns c and the even columns d has a share by the class of S2 = (c, d), which is numbered by
-//! its images ([`board::colours::share`]). So sets within certain *bounds* can have one, and no others:
+//! Let a be the odd lines of the least split of the task's class, and ~a its complement. A board
+//! whose black queens take the odd columns c and the even columns d has a share by the class of S2
+//! = (c, d), which is numbered by its images ([`board::colours::share`]). So sets within certain
+//! *bounds* can have one, and no others:
 //!
 //! ```text
 //!   N odd     a <= c <= rev c                     inside: share 4
@@ -15,13 +16,16 @@
 //!               2k > N/2    at most ~a
 //! ```
 //!
-//! For even N the odd lines of the images of S2 are c, rev d and their complements, and for odd N c and rev c.
-//! If all of them exceed a, so does the class of S2. On a bound it depends on the other lines, too: there
-//! [`share`] is asked for each cell. So sets c outside the bounds are passed over, and placements whose d is
-//! outside may be dropped by the search. They are a quarter of all.
+//! For odd N the odd lines of the images of S2 are c and rev c. For even N those of the images with
+//! k black even lines are c and rev d, and those of the images with N/2 - k are ~c and ~rev d; the
+//! least image is one of those with fewer, or any if 2k = N/2. If the odd lines of all of these
+//! exceed a, the class of S2 is above that of the task. If one is less than a, it is below. If the
+//! least of them equals a, the even lines decide: there [`share`] is asked for each cell. So sets c
+//! outside the bounds are passed over. For even N the search may also drop placements whose d is
+//! outside, a quarter of all placements.
 //!
-//! With given queens every share is 1, and step 2 falls away. Of the sets c, those are passed over in which a
-//! given queen does not stand.
+//! With given queens every share is 1, and there is no step 2. A set c is passed over if it lacks
+//! the odd column of a given black queen or has that of a given white queen.
 
 use board::colours::{Class, Split, even_lines, odd_lines, reversed, sets, share};
 use board::full_mask;
@@ -32,8 +36,9 @@ use super::start::Start;
 use super::units::{Roots, Unit};
 use super::{CountSplits, Draws};
 
-/// The most cells that are used at a time: all rows of cells of a batch. With 2^15 cells, N = 18 to 20 take 2% to
-/// 5% longer, because they leave the first cache.
+/// The most cells that are used at a time: all rows of cells of a batch. At N = 31 and 32 one row
+/// has 2^15 cells, and is a batch by itself. With 2^15 cells, N = 18 to 20 take 2% to 5% longer,
+/// because they leave the first cache.
 const MOST_CELLS: usize = 1 << 14;
 
 /// The most sets of a batch.
@@ -98,7 +103,8 @@ struct Task<'a> {
     white: Colour,
 }
 
-/// The bounds of the sets that can have a share, both included. Without shares they are those of all sets.
+/// The bounds of the sets that can have a share, both included. Without shares they are those of
+/// all sets.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: u32,
@@ -216,7 +222,8 @@ impl Task<'_> {
             row[..first].fill(C::default());
             row[last + 1..].fill(C::default());
             let mut ask_at = |place: usize| {
-                // The lowest bit of rev d is not in its place; it follows from the number of columns.
+                // The lowest bit of rev d is not in its place; it follows from the number of
+                // columns.
                 let [place, k] = [place as u32, self.split.even.count_ones()];
                 let columns = place << 1 | k.wrapping_sub(place.count_ones()) & 1;
                 ask(reversed(columns, lines), &mut row[place as usize]);

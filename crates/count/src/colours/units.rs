@@ -20,7 +20,8 @@ use super::colour::Colour;
 pub(super) struct Roots<'a> {
     /// The size of the board.
     pub(super) n: u32,
-    /// The odd columns of black queens, as [`board::colours::sets`] has them. White queens take the others.
+    /// The odd columns of black queens, as [`board::colours::sets`] has them. White queens take the
+    /// others.
     pub(super) sets: &'a [u32],
     /// Whether the queens are white.
     pub(super) is_white: bool,
@@ -56,8 +57,8 @@ impl Roots<'_> {
 
 /// A search for all placements of the queens of one colour.
 pub(super) trait Unit: Send + Sync {
-    /// Calls `found` with the numbers of all placements below the roots, some at a time. Placements that
-    /// have no share may be left out.
+    /// Calls `found` with the numbers of all placements below the roots, some at a time. Placements
+    /// that have no share may be left out.
     fn search(&mut self, colour: &Colour, roots: &Roots<'_>, found: &mut dyn FnMut(&[u16]));
 }
 

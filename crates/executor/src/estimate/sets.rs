@@ -1,19 +1,22 @@
-//! How tasks of `colours` are sampled: by sets of odd columns, a number of them that depends on the board only.
+//! How tasks of `colours` are sampled: by sets of odd columns, a number of them that depends on the
+//! board only.
 //!
-//! All work of a task belongs to a set of odd columns, and no two sets share any. So a task is sampled in two stages.
-//! Tasks are drawn from all over the plan, and of a drawn task the sets with numbers `first`, `first + every`, ... are
-//! counted, where `first` is random ([`count::Kernel::sample`]). Nothing has to be measured before, and nothing is kept
-//! between tasks.
+//! All work of a task belongs to a set of odd columns, and no two sets share any. So a task is
+//! sampled in two stages. Tasks are drawn from all over the plan, and of a drawn task the sets with
+//! numbers `first`, `first + every`, ... are counted, where `first` is random
+//! ([`count::Kernel::sample`]). Nothing has to be measured before, and nothing is kept between
+//! tasks.
 //!
-//! Tasks differ more than sets of a task do, and a set costs nothing beside its own work. Therefore a task is drawn with as few
-//! sets as the kernel counts at a time: half as many for each two lines, as its cells hold half as many. Small boards are
-//! drawn in runs of whole tasks.
+//! Tasks differ more than sets of a task do, and a set costs nothing beside its own work. Therefore
+//! a task is drawn with about twice as many sets as the kernel counts at a time, because about half
+//! of the sets can have a share. The number halves for every two lines, as the cells of a set
+//! double. Small boards are drawn in runs of whole tasks.
 //!
 //! ```text
 //!   N              16      18      20      22      24      26      28      30      32
 //!   tasks drawn    64      16       4       1       1       1       1       1       1
-//!   sets drawn    all     all     all      32      16       8       4       2       1
-//!   of them so many                       462     924    1716    3432    6435   12870
+//!   sets drawn    all     all     all      33      16       8       4       2       1
+//!   of sets, at most                      462     924    1716    3432    6435   12870
 //! ```
 
 use std::num::NonZeroU32;
@@ -21,22 +24,24 @@ use std::num::NonZeroU32;
 use board::MAX_N;
 use board::colours::odd_lines;
 
-/// The board from which parts of tasks are counted, and from which a run is one task. A task of a smaller board takes half as
-/// long for each line less, or less than that, and a run lasts so long that it is measured well.
+/// The board from which parts of tasks are counted, and from which a run is one task. A task of a
+/// smaller board takes half as long for each line less, or less than that, and a run lasts so long
+/// that it is measured well.
 const LARGE_MIN_N: u32 = 22;
 
-/// No more tasks are drawn if only some of their sets are counted: the draws are held in memory, and more of them would hardly
-/// make the estimate any better.
+/// No more tasks are drawn if only some of their sets are counted: the draws are held in memory,
+/// and more of them would hardly make the estimate any better.
 pub(super) const MOST_DRAWS: u64 = 1_000_000;
 
-/// The longest task takes up to so many times as long as tasks on average: 2.3 times at N = 16, 3.2 times at N = 17 and 19, and
-/// 3.0 to 3.1 times among some hundred tasks of N = 24 and 28.
+/// The longest task takes up to so many times as long as tasks on average: 2.3 times at N = 16, 3.2
+/// times at N = 17 and 19, and 3.0 to 3.1 times among some hundred tasks of N = 24 and 28.
 pub(super) const LONGEST: f64 = 3.5;
 
-/// Of so many sets of odd columns of a task on a board of size `n` one is counted.
+/// The number of sets of odd columns of which one is counted, for a board of size `n`.
 pub(super) fn every(n: u32) -> NonZeroU32 {
     let lines = odd_lines(n);
-    // Most tasks have black queens in half of the odd rows, and so in half of the odd columns.
+    // In most tasks about half of the odd rows hold black queens, and so about half of the odd
+    // columns.
     let every = if n < LARGE_MIN_N { 1 } else { most_sets(lines) >> (odd_lines(MAX_N) - lines) };
     NonZeroU32::new(every).expect("there are more sets than are drawn")
 }

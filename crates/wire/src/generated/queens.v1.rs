@@ -212,7 +212,8 @@ pub struct Recount {
 }
 /// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
 /// masks of a task are depends on the problem and the method of the lease's plan. The count of a task is the
-/// number of ways to complete it, except by `halves` and `colours`; a partial count adds up weight x count.
+/// number of ways to complete it, except for the total and the fundamental solutions by `halves` and `colours`,
+/// where it is a sum of shares; a partial count adds up weight x count.
 ///
 /// Squares. Rows and columns are numbered from 0. Bit c of a mask, whose value is 2^c, is column c.
 ///
@@ -264,11 +265,11 @@ pub struct Recount {
 /// rows (rounded down) nearest to the edge.
 ///
 /// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in even columns: bit r
-/// is row r. The queens of all other rows stand in odd columns. A completion is a way to place a queen in each row so, no
-/// two of which attack each other. It does not count 1: it counts its share, because only some symmetries were removed
+/// is row r. The queens of all other rows stand in odd columns. A completion is a way to place one queen in
+/// each row, in such columns, so that no two queens attack each other. It does not count 1: it counts its share, because only some symmetries were removed
 /// from the tasks.
 ///
-/// A split s is a mask of n bits. Its images are s, the mask with the bits of s in reverse order (bit i becomes bit
+/// A split s is a mask of n bits, of which (n + 1)/2, rounded down, are set. Its images are s, the mask with the bits of s in reverse order (bit i becomes bit
 /// n - 1 - i) and, if n is even, the complements of both; some of them may be equal. Let E and O be the masks of all even
 /// and of all odd bits below n. Splits are compared by how many bits of E they have; if that is equal, by the bits of O
 /// that they lack, as a number; if that is equal, too, by the bits of E that they have, as a number. down is the least
@@ -280,9 +281,9 @@ pub struct Recount {
 /// Queens on squares with an even sum of row and column share no diagonal with those on the other squares. So for each set
 /// of columns of the former, the completions are their placements times those of the others in the columns that are left.
 ///
-/// COMPLETIONS BY `colours`. The same masks, with weight 1, of all sets of rows in which every given queen stands: the
-/// row of a given queen in an even column is in down, and that of one in an odd column is not. They are in ascending
-/// order of down. A completion counts 1.
+/// COMPLETIONS BY `colours`. The same masks, with weight 1: all masks with (n + 1)/2 bits, rounded down, in which the
+/// row of each given queen in an even column is set, and the row of each given queen in an odd column is not. They are in
+/// ascending order of down. A completion counts 1.
 ///
 /// COMPLETIONS AND ALL OTHER PROBLEMS BY `rows`. left and right are 0. down has the columns of the queens in the first M rows
 /// without a given queen, six bits each, the first of these rows lowest; M is at most 5. A completion is a way
@@ -301,7 +302,8 @@ pub struct Tasks {
     pub down: ::prost::alloc::vec::Vec<u32>,
     #[prost(fixed32, repeated, tag = "5")]
     pub right: ::prost::alloc::vec::Vec<u32>,
-    /// One byte a task: how many boards one solution of it stands for.
+    /// One byte a task: by how much its count is multiplied. Without shares, that is the number of boards for which one
+    /// completion stands.
     #[prost(bytes = "vec", tag = "6")]
     pub weight: ::prost::alloc::vec::Vec<u8>,
 }

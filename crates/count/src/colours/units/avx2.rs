@@ -1,8 +1,8 @@
 //! AVX2: 16 nodes in a vector.
 //!
-//! A queen's bit is shifted by the products with powers of two: the lower half of a product is a shift up, the
-//! upper half one down. A factor that has its lowest bit set, too, adds the bit itself. Lanes move to the front of
-//! either half of a vector by a table of orders for eight lanes.
+//! A queen's bit is shifted by the products with powers of two: the lower half of a product is a
+//! shift up, the upper half one down. A factor that has its lowest bit set, too, adds the bit
+//! itself. Lanes move to the front of either half of a vector by a table of orders for eight lanes.
 
 use std::arch::x86_64::{
     __m256i as Vector, _mm256_add_epi16 as add, _mm256_and_si256 as and,
@@ -39,7 +39,7 @@ impl Taken {
         let [up, down] = attack.shifts();
         let own = u32::from(attack.takes_column() || down == 0);
         let factor = |shift: u32| 1_u32.checked_shl(shift).unwrap_or(0) as u16;
-        // A shift down by 0 is none of a product's upper half: `own` is.
+        // The upper half of a product cannot shift by 0, so `own` adds the bit itself.
         let down = if (1..16).contains(&down) { factor(16 - down) } else { 0 };
         Taken { up: factor(up) | own as u16, down }
     }

@@ -1,7 +1,7 @@
 //! AVX-512: 32 nodes in a vector.
 //!
-//! What a queen takes from a row is one look-up by the place of its column (`vpermw`), and lanes move to the
-//! front by one instruction.
+//! What a queen takes from a row is one look-up by the place of its column (`vpermw`), and lanes
+//! move to the front by one instruction.
 
 use std::arch::x86_64::{
     __m512i as Vector, _mm512_add_epi16 as add, _mm512_and_si512 as and,
@@ -20,7 +20,8 @@ const PASSES: usize = 2;
 
 levels!(Avx512, Instructions<u16>, "avx512bw,avx512vbmi2,avx512bitalg,popcnt");
 
-/// The columns that an attack takes, by the place of the queen's column. A lane without a queen has place 16.
+/// The columns that an attack takes, by the place of the queen's column. A lane without a queen has
+/// place 16.
 #[repr(align(64))]
 struct Taken([u16; LANES]);
 

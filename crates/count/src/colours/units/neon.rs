@@ -1,7 +1,8 @@
 //! NEON: 8 nodes in a vector.
 //!
-//! What a queen takes from a row is one look-up by the place of its column (`tbl`), in a table of two registers:
-//! the lower and the upper bytes of the columns. Lanes move to the front by a table of orders.
+//! What a queen takes from a row is one look-up by the place of its column (`tbl`), in a table of
+//! two registers: the lower and the upper bytes of the columns. Lanes move to the front by a table
+//! of orders.
 
 use std::arch::aarch64::{
     uint16x8_t as Vector, vaddq_u16 as add, vandq_u16 as and, veorq_u16 as xor, vminq_u16 as min,
@@ -19,8 +20,8 @@ const PASSES: usize = 1;
 
 levels!(Neon, Instructions, "neon");
 
-/// The columns that an attack takes, by the number of columns above the queen's: the lower bytes, then the upper
-/// ones.
+/// The columns that an attack takes, by the number of columns above the queen's: the lower bytes,
+/// then the upper ones.
 struct Taken([[u8; 16]; 2]);
 
 /// The same as vectors.
@@ -51,7 +52,8 @@ impl Taken {
 #[derive(Clone, Copy)]
 struct Queen {
     bit: Vector,
-    /// The places of both bytes in the table of an attack. They mean nothing in a lane without a queen, whose bit is 0.
+    /// The places of both bytes in the table of an attack. They mean nothing in a lane without a
+    /// queen, whose bit is 0.
     places: uint8x16_t,
 }
 

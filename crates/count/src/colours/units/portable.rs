@@ -1,21 +1,23 @@
 //! Plain words of 64 bits, for every processor.
 //!
-//! A node is a few words of four *fields* of 16 bits each. The first field is the number of the placement, and the
-//! next ones are the free columns of the rows at levels 0, 1 and so on.
+//! A node is a few words of four *fields* of 16 bits each. The first field is the number of the
+//! placement, and the next ones are the free columns of the rows at levels 0, 1 and so on.
 //!
 //! ```text
 //!   word 0   number, level 0, level 1, level 2      the lowest field first
 //!   word 1   level 3, level 4, level 5, level 6
 //! ```
 //!
-//! A queen only takes away: columns from every row to come, and its bit from the number. (The numbers of black
-//! placements grow, so they are kept inverted.) So a child is its parent's words, each ANDed with the *mask* of
-//! the queen's level, word and column.
+//! A queen only takes away: columns from every row to come, and its bit from the number. (The
+//! numbers of black placements grow, so they are kept inverted.) So a child is its parent's words,
+//! each ANDed with the *mask* of the queen's level, word and column.
 //!
-//! Nothing branches on a set of columns. [`Columns::list`] writes the columns of a set from tables for its two bytes, in any
-//! case eight at a time, and advances by their number. It is used twice. From a block of nodes it makes
-//! a list of all their children, which are then made in one plain loop, stored in any case, and kept if each row to
-//! come has a free column. And it makes the placements of the last row from the columns that the last queen but one
+//! Almost nothing branches on a set of columns. [`Columns::list`] writes the columns of a set from
+//! two tables, one for the lowest 11 columns and one for the others. It always writes the first
+//! four values of a table, and eight more if there are more than four, and advances by the number
+//! of columns. It is used twice. From a block of nodes it makes a list of all their children, which
+//! are then made in one plain loop, stored in any case, and kept if each row to come has a free
+//! column. And it makes the placements of the last row from the columns that the last queen but one
 //! leaves.
 
 use std::ops::Range;
@@ -29,7 +31,8 @@ use crate::colours::colour::{Attack, Colour, MAX_ROWS};
 /// The number of nodes or placements above which a buffer is worked off.
 const CAPACITY: usize = 2048;
 
-/// The nodes whose children are listed at a time. With 64 or 128 the search takes 8% longer at N = 20.
+/// The nodes whose children are listed at a time. With 64 or 128 the search takes 8% longer at N =
+/// 20.
 const BLOCK: usize = 256;
 
 /// The most columns of a set.
@@ -78,8 +81,8 @@ pub(crate) struct Portable {
 struct Level {
     /// By word and column of its queen: what the queen leaves in the words of the level below.
     masks: [[u64; WIDTH]; MOST_WORDS],
-    /// By word: with this number added, the highest bit of a field is set unless it is the field of a row at
-    /// this level or below and is 0.
+    /// By word: with this number added, the highest bit of a field is set unless it is the field of
+    /// a row at this level or below and is 0.
     filled: [u64; MOST_WORDS],
     /// Whether its queen stands in an even column.
     is_even: bool,
@@ -88,8 +91,8 @@ struct Level {
 /// The highest bit of each field.
 const TOP: u64 = 0x8000_8000_8000_8000;
 
-/// A value for each column, and the values of the columns of each set of the lowest 11 columns, and of each set of
-/// the highest 5.
+/// A value for each column, and the values of the columns of each set of the lowest 11 columns, and
+/// of each set of the highest 5.
 struct Columns {
     low: Box<Table<{ 1 << LOW }>>,
     /// `None` if the board has no more even columns than the lowest 11.
@@ -144,10 +147,11 @@ impl Columns {
         Columns { low: Table::new(value), high }
     }
 
-    /// Writes the values of a set's columns, each with `bits` changed, from place `len` on. Returns the place
-    /// behind them. Up to twelve more numbers are written there.
+    /// Writes the values of a set's columns, each with `bits` changed, from place `len` on. Returns
+    /// the place behind them. Up to twelve more numbers are written there.
     ///
-    /// More than four columns are rare where most of the time is spent, so that a branch for them costs little.
+    /// More than four columns are rare where most of the time is spent, so that a branch for them
+    /// costs little.
     #[inline(always)]
     fn list(&self, set: u16, bits: u16, out: &mut [u16], len: usize) -> usize {
         let four = u64::from(bits) * 0x0001_0001_0001_0001;
@@ -241,8 +245,8 @@ impl Portable {
         len
     }
 
-    /// Stores the children of a block of nodes at a level from 2 on that leave a free column for each row. They have
-    /// `W` words.
+    /// Stores the children of a block of nodes at a level from 2 on that leave a free column for
+    /// each row. They have `W` words.
     fn place<const W: usize>(
         &mut self,
         level: usize,
