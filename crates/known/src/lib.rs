@@ -19,10 +19,12 @@ pub fn of(plan: &Plan, slice: Slice) -> Known {
     }
 }
 
-/// Milliseconds that a thread of a slow worker takes for a task on average. It is 0 for methods whose tasks are short.
+/// Milliseconds that a thread of a slow worker takes for a task on average. It is 0 for methods
+/// whose tasks are short.
 ///
-/// By `colours`, a task of N = 28 takes 0.6 s with AVX-512 on Zen 5, and three and a half times as long for each further
-/// line. Plain words take five times as long, and an older processor twice as long again.
+/// By `colours`, a task of N = 28 takes 0.6 s with AVX-512 on Zen 5, and three and a half times as
+/// long for each further line. Plain words take five times as long, and an older processor twice as
+/// long again.
 fn task_ms(plan: &Plan) -> u64 {
     let lines_beyond_28 = plan.problem.n() as i32 - 28;
     match plan.method {
