@@ -39,7 +39,14 @@ impl Model {
                 };
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
                 let withdraws = policy.share_ppm == 0 && book.state != JobState::Suspended;
-                assert!(!withdraws || *wanted == 0, "{policy:?} leaves what waited");
+                // What is left of a wrong worker waits on.
+                let distrusted = Distrusted::after(&after.trust);
+                let waits = |counted: &&CountedRange| {
+                    let principal = &counted.row.provenance.principal;
+                    counted.check == Check::Wanted && !distrusted.includes(principal)
+                };
+                let left = rows.values().find(waits).filter(|_| withdraws);
+                assert_eq!(left, None, "{policy:?} leaves what waited");
                 coverage.audits_withdrawn += u64::from(withdraws);
                 if book.state == JobState::Suspended {
                     book.state = JobState::Running;
