@@ -310,7 +310,6 @@ mod tests {
             backend: "portable".into(),
             instance: 1,
             threads: 1,
-            memory: 0,
             credit: 10,
             holding: Vec::new(),
         };

@@ -18,17 +18,15 @@ pub struct JobView {
     /// The answer to what was asked, once the job is done: for a problem that counts up to symmetry, so many. `None` for a
     /// part of a plan.
     pub total: Option<u128>,
-    /// Bytes without which no thread can count its tasks.
-    pub thread_memory: u64,
     /// Sessions that work on it.
     pub workers: usize,
-    /// Sessions that may be leased ranges of it while it runs: they have the memory, and have not asked for no more work.
+    /// Sessions that may be leased ranges of it while it runs: they have not asked for no more work.
     pub able_workers: usize,
     /// Microseconds that the rest will take these workers, without audits; `None` before it can be estimated.
     pub us_left: Option<u64>,
     /// How fast these workers count it; of a job that is over, how fast they did.
     pub rate: Rate,
-    /// With as many threads these workers may count it.
+    /// Threads of these workers.
     pub threads: u32,
     /// Ranges whose count is in dispute.
     pub disputes: usize,
@@ -133,7 +131,7 @@ impl JobView {
             format!(
                 "leases no more of {} task{s} ({named}{more}) of which each was lost three times or more with its \
                  worker; look into their logs and how they ended (status 137 or oom-kill: the system killed them for \
-                 lack of memory), give them less --memory, another build or --backend, then `queens resume {}`",
+                 lack of memory), give them fewer --threads, another build or --backend, then `queens resume {}`",
                 self.failed, self.id
             )
         })

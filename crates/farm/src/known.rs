@@ -14,11 +14,9 @@ use board::Census;
 
 use crate::Range;
 
-/// What is known of the counts of a plan, or of a slice of it, and of what they take.
+/// What is known of the counts of a plan, or of a slice of it, and of the time that they take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Bytes without which no thread can count its tasks.
-    pub thread_memory: u64,
     /// Milliseconds that a thread of a slow worker takes for a task on average, by an estimate; 0 if nobody knows.
     pub task_ms: u64,
     /// The most that one task contributes to the sum.
@@ -90,7 +88,6 @@ impl Known {
     /// Nothing is known: every count may be true.
     pub fn nothing() -> Known {
         Known {
-            thread_memory: 0,
             task_ms: 0,
             most_per_task: u128::MAX,
             facts: Vec::new(),

@@ -34,8 +34,6 @@ pub struct Hello {
     pub instance: u64,
     /// Counting threads.
     pub threads: u32,
-    /// Bytes that all of them together may take.
-    pub memory: u64,
     /// The most tasks that the worker agrees to hold at a time.
     pub credit: u64,
     /// What it still works on from an earlier session.

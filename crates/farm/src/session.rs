@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
 
-use plan::threads_that_fit;
-
 use crate::lease::OpenLease;
 use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 
@@ -47,7 +45,6 @@ impl Session {
             },
             backend: hello.backend.clone(),
             threads: hello.threads.max(1),
-            memory: hello.memory,
             tasks: 0,
             rate: Rate::default(),
             leased: Vec::new(),
@@ -76,16 +73,6 @@ impl Session {
     /// What may be seen of it; how fast it counts, its jobs know.
     pub(crate) fn view(&self, rate: Rate) -> WorkerView {
         WorkerView { rate, leased: self.held().collect(), ..self.seen.clone() }
-    }
-
-    /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
-    pub(crate) fn threads_for(&self, thread_memory: u64) -> u32 {
-        threads_that_fit(self.seen.threads, self.seen.memory, thread_memory)
-    }
-
-    /// Whether it has the memory to count such a job.
-    pub(crate) fn may_count(&self, thread_memory: u64) -> bool {
-        self.threads_for(thread_memory) > 0
     }
 
     /// Whether it may be leased a recount of so many tasks, which cannot be divided. It may exceed the credit of a session
@@ -141,8 +128,6 @@ pub struct WorkerView {
     pub backend: String,
     /// Counting threads.
     pub threads: u32,
-    /// Bytes that all of them together may take.
-    pub memory: u64,
     /// Tasks that it was leased and has not reported.
     pub tasks: u64,
     /// How fast it counts what it was leased.

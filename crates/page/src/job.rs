@@ -12,7 +12,7 @@ use crate::jobs::{audits, done, owner, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
 use crate::snapshot::{JobDetail, Snapshot};
-use crate::text::{ago, end, grouped, hours, plural, rate, sentence, size, time, utc};
+use crate::text::{ago, end, grouped, hours, plural, rate, sentence, time, utc};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
@@ -145,9 +145,6 @@ fn facts(job: &JobView) -> Markup {
     html! {
         dl.facts {
             @if job.total.is_none() { (fact(sum, &grouped(job.counted))) }
-            @if job.thread_memory > 0 {
-                (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
-            }
             @let page = format!("../{}", of_owner(&job.spec.origin.owner));
             div { dt { "Owner" } dd { a href=(page) { (owner(job)) } } }
             (fact("Processor-hours", &hours(job.hours.processor())))

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use crate::address::{of_owner, of_worker};
 use crate::parts::{Page, Part, fact, share, stats};
 use crate::snapshot::{Credits, Snapshot};
-use crate::text::{ago, grouped, hours, plural, rate, short, size, time};
+use crate::text::{ago, grouped, hours, plural, rate, short, time};
 use crate::workers::{Marked, distrust, doing, marked};
 
 /// What somebody has counted, and the placements per second of now, if they are shown.
@@ -162,12 +162,11 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
 
 /// The state of a connected worker.
 fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
-    let WorkerView { provenance, backend, threads, memory, .. } = detail;
+    let WorkerView { provenance, backend, threads, .. } = detail;
     html! {
         dl.facts {
             div { dt { "Counts" } dd { (doing(detail)) } }
             (fact("Kernel", &format!("{backend}, {}", plural(threads, "thread"))))
-            (fact("Memory", &size(*memory)))
             (fact("Program", provenance.program()))
             (fact("Last report", &format!("{} ago", time(*silent))))
             (fact("Reported since it came", &plural(detail.counted, "task")))

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytesize::ByteSize;
 use maud::{Markup, html};
 use time::OffsetDateTime;
 
@@ -66,11 +65,6 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
     let hundredths = u128::from(part) * 10_000 / u128::from(whole);
     format!("{}.{:02}%", hundredths / 100, hundredths % 100)
-}
-
-/// Bytes in powers of two: 1.5 GiB.
-pub(crate) fn size(bytes: u64) -> String {
-    ByteSize(bytes).display().iec().to_string()
 }
 
 /// A Unix time in milliseconds as date and time in UTC.

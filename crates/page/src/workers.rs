@@ -212,7 +212,6 @@ mod tests {
             provenance,
             backend: "avx2".into(),
             threads: 2,
-            memory: 1 << 30,
             tasks: 5,
             rate: Rate { tasks_per_second: rate, placements_per_second: rate },
             leased: vec![(JobId(1), 5)],

@@ -30,5 +30,5 @@ pub use own_secrets::{lease_key, note_keys, require_keys, role_token, write_moni
 pub use server::{Phases, serve};
 
 pub(crate) use identity::LOCAL_OWNER;
-pub(crate) use plans::{Plans, known};
+pub(crate) use plans::Plans;
 pub(crate) use session::{Peer, host};

@@ -21,9 +21,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
-use crate::coordinator::{
-    EventLoop, FarmHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of,
-};
+use crate::coordinator::{EventLoop, FarmHandle, LOCAL_OWNER, Peer, Plans, host};
 use crate::worker::{Connect, LeaveRules, Link, LinkEnd, machine, start_executor, work};
 
 /// A problem to count, and the resources to count it with.
@@ -210,7 +208,6 @@ impl LocalCount {
                 backend: self.backend.to_string(),
                 instance: 0,
                 threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
-                memory: self.memory,
                 credit: 1 << 20,
                 holding: Vec::new(),
             },
@@ -309,7 +306,7 @@ async fn begin(
         Request::Change(job, Change::Resume)
     } else {
         let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
-        let known = known_of(&plan, slice).into();
+        let known = known::of(&plan, slice).into();
         Request::Submit(vec![Submission { spec, audit: None, known }])
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;

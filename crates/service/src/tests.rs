@@ -16,7 +16,6 @@ pub(crate) fn hello(worker: &str) -> Hello {
         backend: worker.into(),
         instance: 1,
         threads: 1,
-        memory: 1 << 30,
         credit: 100,
         holding: Vec::new(),
     }

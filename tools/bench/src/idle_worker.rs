@@ -47,7 +47,6 @@ pub(crate) async fn idle(
             backend: "portable".into(),
             instance,
             threads: 1,
-            memory: 0,
             credit,
             holding: Vec::new(),
         },

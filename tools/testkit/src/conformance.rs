@@ -21,7 +21,7 @@ pub trait Subject {
     ///
     /// The reason why a command does not fit the rows.
     fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String>;
-    /// The state from which a farm restarts. The epoch and the memory of threads are 0.
+    /// The state from which a farm restarts. The epoch is 0.
     fn restored(&mut self) -> Restored;
 }
 

@@ -3,9 +3,8 @@
 //! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
 //! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
 //! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
-//! served again when half of that is left. A worker without company that may count the job has nobody to leave a share
-//! for. Before its speed on a job is known it gets a probe, and then never more than twice what it was seen to count, so
-//! that what it says of its threads and its credit gets it nothing. A job that it has no memory for is passed over. What may
+//! served again when half of that is left. A worker without company has nobody to leave a share for. Before its speed on a job is known it gets a probe, and then never more than twice what it was seen to count, so
+//! that what it says of its threads and its credit gets it nothing. What may
 //! have killed workers comes last within its job.
 //!
 //! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
@@ -130,8 +129,7 @@ impl Farm {
     /// nothing else that is.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
         let job = &self.jobs[&id];
-        session.may_count(job.known.thread_memory)
-            && self.lease_from <= self.now
+        self.lease_from <= self.now
             && (!job.pool.is_empty() || job.free_tasks() > 0 && !self.holds_suspected(session))
     }
 
@@ -139,8 +137,7 @@ impl Farm {
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let is_idle = session.seen.tasks == 0 && self.lease_from <= self.now;
-        let able = session.may_count(job.known.thread_memory);
-        let task_ms = 1_000_000 / job.costs.rate_of(id).filter(|_| is_idle && able)?;
+        let task_ms = 1_000_000 / job.costs.rate_of(id).filter(|_| is_idle)?;
         let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
         job.to_overtake(self.now, sooner)
     }
@@ -150,9 +147,6 @@ impl Farm {
     /// worker's credit goes to a worker that is idle.
     fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
         let (job, principal) = (&self.jobs[&id], session.principal());
-        if !session.may_count(job.known.thread_memory) {
-            return None;
-        }
         let may = |range| !job.timeouts.sets_back(range, principal, self.now);
         let disputed = job.disputes.iter().find(|&(&range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
@@ -216,16 +210,13 @@ impl Farm {
     /// at least 1.
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let threads = session.threads_for(job.known.thread_memory);
+        let threads = session.seen.threads;
         let Some(rate) = job.costs.rate_of(id) else { return self.probe_tasks(threads) };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
-        let is_company = |(&other, session): (&SessionId, &Session)| {
-            other != id && session.may_count(job.known.thread_memory)
-        };
         let pool = u128::from(pool);
-        let share = match self.sessions.iter().any(is_company) {
-            false => pool,
-            true => pool * u128::from(rate) / (2 * u128::from(job.costs.rate.max(rate).max(1))),
+        let share = match self.sessions.len() {
+            1 => pool,
+            _ => pool * u128::from(rate) / (2 * u128::from(job.costs.rate.max(rate).max(1))),
         };
         let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
         let lease = lease.max(long.min(share / LONG));
@@ -241,7 +232,7 @@ impl Farm {
         let shortest =
             rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
-        let threads = u64::from(session.threads_for(job.known.thread_memory));
+        let threads = u64::from(session.seen.threads);
         job.scheduler.piece.max(shortest).max(threads)
     }
 
@@ -302,7 +293,7 @@ impl Farm {
     fn task_ns(&self, id: SessionId, job: JobId) -> u64 {
         const NS: u64 = 1_000_000_000_000;
         let (session, job) = (&self.sessions[&id], &self.jobs[&job]);
-        let threads = session.threads_for(job.known.thread_memory).max(1);
+        let threads = session.seen.threads;
         let (ns, tasks) = match job.costs.rate_of(id) {
             Some(rate) => (NS, rate),
             None => (self.pace.lease_ms(&self.config) * 1_000_000, self.probe_tasks(threads)),

@@ -191,11 +191,9 @@ impl Farm {
     }
 
     fn view(&self, id: JobId, job: &Job) -> JobView {
-        let thread_memory = job.known.thread_memory;
         let stays = |session: &&Session| !session.seen.draining;
         let able = self.sessions.values().filter(stays);
-        let able = able.filter(|session| session.may_count(thread_memory));
-        let threads = |session| self.sessions[&session].threads_for(thread_memory);
+        let threads = |session| self.sessions[&session].seen.threads;
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
         let failed = job.failed.iter().flat_map(|range| range.start()..range.end());
@@ -208,7 +206,6 @@ impl Farm {
             total: (job.durable_state == JobState::Done)
                 .then(|| job.known.question.answer(job.total))
                 .flatten(),
-            thread_memory,
             workers: workers.len(),
             able_workers: if job.is_served() { able.clone().count() } else { 0 },
             us_left: job.us_left(&workers),

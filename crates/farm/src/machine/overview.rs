@@ -96,8 +96,8 @@ impl Farm {
     /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs: the
     /// size that an automatic scaling of workers should aim at. 0 if there is nothing to count.
     ///
-    /// Until something of a job was counted, each of its tasks counts as one thread. A job counts even if no connected
-    /// worker has the memory for it, and not if its owner has had all hours that it may.
+    /// Until something of a job was counted, each of its tasks counts as one thread. A job does not count if its owner
+    /// has had all hours that it may.
     pub fn leasable_threads(&self) -> u64 {
         let running = self.leasable().map(|id| self.threads_for(&self.jobs[&id]));
         running.fold(0, u64::saturating_add)

@@ -91,7 +91,7 @@ impl Farm {
             let reported = report.range.len();
             let share = tasks as f64 / reported as f64;
             session.seen.counted = session.seen.counted.saturating_add(tasks);
-            let threads = session.threads_for(job.known.thread_memory).max(1);
+            let threads = session.seen.threads;
             let placements = share * report.checked_count.count as f64;
             if !is_backlog {
                 job.costs.measured(self.now, (lease, threads), reported, (tasks, placements));

@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 
-use bytesize::ByteSize;
-
 use super::Farm;
 use crate::job::Job;
 use crate::{AuditScope, JobId, JobState, JobView};
@@ -28,12 +26,8 @@ impl Farm {
                  --hours H`"
             ));
         }
-        match (view.able_workers, view.thread_memory) {
-            (0, 0) if is_idle => Some("a worker: none is connected".into()),
-            (0, needed) if is_idle => {
-                let needed = ByteSize(needed).display().iec();
-                Some(format!("a worker with {needed} of memory: none is connected"))
-            }
+        match view.able_workers {
+            0 if is_idle => Some("a worker: none is connected".into()),
             _ if view.audits_stranded > Some(0) => Some(second_counts(view)),
             _ if !is_running || !is_idle => None,
             _ if view.tasks_done == view.tasks() && view.disputes > 0 => {

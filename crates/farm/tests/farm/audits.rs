@@ -328,7 +328,7 @@ fn a_lone_machine_is_asked_again_with_a_longer_deadline() {
 fn a_report_of_another_lease_does_not_end_a_rest() {
     // Given: w2 holds a recount, and has missed the deadline of another lease.
     let (mut stage, _) = counted();
-    let two = stage.join_with("w2", 4, 0);
+    let two = stage.join_with("w2", 4);
     let recount = stage.last_lease(two);
     let other = stage.submit(100, 1);
     let lease = stage.last_lease(two);

@@ -27,7 +27,7 @@ impl Fleet {
     fn start(&mut self) -> SessionId {
         self.started += 1;
         let threads = TASKS as u32;
-        self.stage.join_with(&format!("w{}", self.started), threads, u64::MAX)
+        self.stage.join_with(&format!("w{}", self.started), threads)
     }
 
     /// Starts one process after the other until one survives and has counted all its leases.

@@ -77,7 +77,7 @@ fn leases_shrink_towards_the_end_of_a_job() {
 fn a_repeated_task_counts_once_for_the_speed_of_a_session() {
     let mut stage = Stage::new();
     stage.submit(256_000, 0);
-    let worker = stage.join_with("w1", 64, 1 << 40);
+    let worker = stage.join_with("w1", 64);
     let lease = stage.last_lease(worker);
     assert!(lease.range.len() >= 64, "{lease:?}");
     for end in 1..=lease.range.len() {

@@ -14,7 +14,6 @@ mod interval_set;
 mod joined_rows;
 mod leasing;
 mod liars;
-mod memory;
 mod overview;
 mod owners;
 mod removal;

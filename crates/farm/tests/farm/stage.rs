@@ -143,13 +143,7 @@ impl Stage {
     }
 
     pub fn submit(&mut self, tasks: u64, priority: i32) -> JobId {
-        self.submit_large(tasks, priority, 0)
-    }
-
-    /// Submits a job that takes this much memory for each thread.
-    pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
-        let known = Known { thread_memory, ..Known::nothing() };
-        self.submit_spec(JobSpec { priority, ..spec(plan(tasks)) }, None, known)
+        self.submit_spec(JobSpec { priority, ..spec(plan(tasks)) }, None, Known::nothing())
     }
 
     /// Submits a job that is audited completely.
@@ -180,9 +174,9 @@ impl Stage {
         SessionId(number)
     }
 
-    /// Adds a worker of `threads` threads with this much memory for all of them.
-    pub fn join_with(&mut self, worker: &str, threads: u32, memory: u64) -> SessionId {
-        let hello = Hello { threads, memory, ..hello(worker, 1_000) };
+    /// Adds a worker of `threads` threads.
+    pub fn join_with(&mut self, worker: &str, threads: u32) -> SessionId {
+        let hello = Hello { threads, ..hello(worker, 1_000) };
         let session = SessionId(hello.instance);
         self.join_as(session, OWNER, hello);
         session
@@ -266,7 +260,6 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         backend: "portable".into(),
         instance,
         threads: 1,
-        memory: 0,
         credit,
         holding: Vec::new(),
     }

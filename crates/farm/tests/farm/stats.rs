@@ -27,7 +27,7 @@ fn a_report_adds_at_most_a_day_of_each_thread() {
     const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
     let mut stage = Stage::new();
     stage.submit(10, 0);
-    let one = stage.join_with("w1", 2, 1 << 30);
+    let one = stage.join_with("w1", 2);
     let lease = stage.last_lease(one);
 
     stage.finish(one, &lease, u64::MAX / lease.range.len());
@@ -94,7 +94,7 @@ fn wanted_threads_follow_tasks_and_later_leases() {
     let left = 1_000 - stage.farm.stats().tasks_accepted;
     assert_eq!(leasable(&stage), left.div_ceil(100));
     // A worker without a measured speed changes nothing.
-    stage.join_with("w2", 64, u64::MAX);
+    stage.join_with("w2", 64);
     assert_eq!(leasable(&stage), left.div_ceil(100));
 
     stage.act(change(RequestId(9), job, Change::Pause));

@@ -206,7 +206,6 @@ fn play(
             backend: "portable".into(),
             instance: session,
             threads: 1,
-            memory: 0,
             credit: 1,
             holding: Vec::new(),
         };

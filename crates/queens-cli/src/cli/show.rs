@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
-use bytesize::ByteSize;
 use farm::{AuditPolicy, JobSpec, JobState, JobView, Plan};
 use serde_json::{Value, json};
 
@@ -31,7 +30,6 @@ pub(super) fn json(job: &JobView) -> Value {
         "percent": job.percent(),
         "workers": job.workers,
         "able_workers": job.able_workers,
-        "least_thread_memory_bytes": job.thread_memory,
         "tasks_per_second": known(job.rate.tasks_per_second),
         "placements_per_second": known(job.rate.placements_per_second),
         "seconds_left": job.seconds_left(),
@@ -220,7 +218,6 @@ pub(super) fn details(job: &JobView) -> String {
     let JobView { id, spec, times, rate, .. } = job;
     let symmetry = if spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
     let time = |at_ms| format!("{} UTC", utc(at_ms));
-    let memory = ByteSize(job.thread_memory).display().iec();
     let speed =
         |tasks| format!("{} placements/s, {} tasks/s", si(rate.placements_per_second), si(tasks));
     let properties = [
@@ -241,7 +238,6 @@ pub(super) fn details(job: &JobView) -> String {
         ("took", took(job).map(brief)),
         ("hours", Some(format!("{} of processors", hours(job.hours.processor())))),
         ("gpu hours", (job.hours.gpu_us > 0).then(|| hours(job.hours.gpu()))),
-        ("memory", (job.thread_memory > 0).then(|| format!("{memory} or more a thread"))),
         ("total", job.total.map(|total| total.to_string())),
         ("counted", (job.total != Some(job.counted)).then(|| format!("{}{symmetry}", job.counted))),
         ("speed", known(rate.tasks_per_second).map(speed)),

@@ -1,6 +1,5 @@
 //! `queens workers` and `queens trust`.
 
-use bytesize::ByteSize;
 use clap::Args;
 use count::Variant;
 use farm::Party;
@@ -63,7 +62,6 @@ pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
             "machine": worker.machine,
             "build": worker.build,
             "threads": worker.threads,
-            "memory_bytes": worker.memory,
             "backend": worker.backend,
             "tasks": worker.tasks,
             "tasks_per_second": show::known(worker.tasks_per_second),
@@ -75,21 +73,20 @@ pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
     })
 }
 
-pub(super) const COLUMNS: [Column<v1::Worker>; 10] = [
+pub(super) const COLUMNS: [Column<v1::Worker>; 9] = [
     ("WORKER", false, |worker| worker.name.clone()),
     ("OWNER", false, |worker| worker.owner.clone()),
     ("MACHINE", false, |worker| worker.machine.clone()),
     ("BUILD", false, |worker| farm::program_of(&worker.build).into()),
     ("KERNEL", false, |worker| kernel(worker).into()),
     ("THREADS", true, |worker| worker.threads.to_string()),
-    ("MEMORY", true, |worker| ByteSize(worker.memory).display().iec().to_string()),
     ("TASKS", true, |worker| worker.tasks.to_string()),
     ("TASKS/S", true, |worker| show::rate(worker.tasks_per_second)),
     ("PLACEMENTS/S", true, |worker| show::rate(worker.placements_per_second)),
 ];
 
 /// The columns that a narrow terminal leaves out, the least important first.
-pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
+pub(super) const SPARED: [&str; 5] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "TASKS"];
 
 /// The counting loop of a worker, or the graphics processor, which the fifth part of its build names.
 fn kernel(worker: &v1::Worker) -> &str {

@@ -117,7 +117,6 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
             backend: kind.into(),
             instance,
             threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
-            memory,
             credit: args.credit,
             holding: Vec::new(),
         },

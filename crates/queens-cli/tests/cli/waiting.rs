@@ -45,32 +45,6 @@ fn a_job_without_workers_names_what_it_waits_for() {
 }
 
 #[test]
-fn a_job_waits_for_a_worker_that_has_the_memory() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
-    let mut small = farm.start_worker_with("--memory 1MiB");
-    farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
-
-    // The worker counts another job meanwhile, also when the coordinator was restarted.
-    let count_another_job = || {
-        farm.client(&["submit", "10", "--method", "rows", "--wait"]).total(10);
-        let status = farm.client(&["jobs", "1"]).success();
-        assert!(status.contains("it waits for a worker with"), "{status}");
-    };
-    count_another_job();
-    let jobs = farm.client(&["jobs"]).success();
-    assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
-    assert!(!jobs.contains("job 2 waits"), "{jobs}");
-    coordinator.kill();
-    let _coordinator = farm.start_coordinator();
-    count_another_job();
-    assert!(small.is_running(), "{}", small.said());
-
-    let _large = farm.start_worker_with("--memory 100MiB");
-    farm.client(&["watch", "1"]).total(14);
-}
-
-#[test]
 fn a_task_that_kills_workers_is_named_and_can_be_resumed() {
     // Given: a job of one task that takes a while.
     let farm = Farm::new("", "");

@@ -51,7 +51,6 @@ async fn lie(
             backend: "portable".into(),
             instance: rand::random(),
             threads: 1,
-            memory: 1 << 40,
             credit: 1 << 16,
             holding: Vec::new(),
         },

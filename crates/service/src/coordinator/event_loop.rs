@@ -16,7 +16,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::metrics::Meters;
-use super::plans::known;
 use crate::error::{CoordinatorGone, ServiceError};
 use ledger::{Credential, Ledger, LedgerEvent, LedgerRequest, unix_ms};
 
@@ -76,7 +75,7 @@ impl EventLoop {
             ledger_path: path.clone(),
         };
         let farm = EventLoop {
-            farm: Farm::restore(config, key, Millis(0), restored, known),
+            farm: Farm::restore(config, key, Millis(0), restored, known::of),
             started: Instant::now(),
             path,
             inputs,
@@ -417,7 +416,7 @@ fn log_lost(principal: &Principal, processes: usize) {
         tracing::warn!(%principal, processes,
             "worker processes of this machine were lost while they counted, and have not come back. If the system \
              killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
-             less --memory, or allow them more");
+             fewer --threads, or allow them more memory");
     }
 }
 

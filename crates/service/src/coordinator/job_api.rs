@@ -19,7 +19,6 @@ use wire::{WireError, v1};
 
 use super::credentials::{allowed, identity};
 use super::downloads::{Answers, Downloads, answers};
-use super::plans::known;
 use super::{Credentials, FarmHandle, Identity, Plans, Right};
 
 /// The most jobs in one answer, and how many there are if the client does not say.
@@ -94,7 +93,7 @@ impl JobApi {
         let audit = audit.map(|policy| policy.with(seed, usual)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
         let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
-        Ok(Submission { spec, audit, known: known(&plan, Slice::ALL).into() })
+        Ok(Submission { spec, audit, known: known::of(&plan, Slice::ALL).into() })
     }
 
     /// Refuses a request that the identity does not allow.
@@ -259,7 +258,6 @@ impl ClientService for JobApi {
             name: view.provenance.worker,
             build: view.provenance.build,
             threads: view.threads,
-            memory: view.memory,
             tasks: view.tasks,
             backend: view.backend,
             tasks_per_second: view.rate.tasks_per_second,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use board::{Method, MethodChoice, PlanError, PlanIndex};
-use farm::{Known, Plan, Problem, Slice};
+use farm::{Plan, Problem};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -139,12 +139,6 @@ async fn elsewhere(problem: Problem, method: Method) -> Result<Arc<PlanIndex>, S
     drop(wanted);
     let index = index.map_err(|error| Status::invalid_argument(error.to_string()))?;
     index.map(Arc::new).ok_or_else(|| Status::internal("a plan was given up that is still wanted"))
-}
-
-/// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
-pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
-    let memory = count::memory_needed(plan.problem, plan.method);
-    Known { thread_memory: memory.least, ..known::of(plan, slice) }
 }
 
 #[cfg(test)]

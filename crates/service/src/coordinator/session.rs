@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::PlanIndex;
-use bytesize::ByteSize;
 use farm::{
     Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, SessionId, TasksBlock, Verdict,
     WorkerMessage,
@@ -87,8 +86,8 @@ async fn serve(
     let hello = greeted(&mut messages).await?;
     let (session, orders) = farm.join(owner.clone(), is_trusted, hello.clone()).await?;
     let Hello { worker, machine, build, backend, threads, .. } = hello;
-    let (memory, held) = (ByteSize(hello.memory).display().iec(), hello.holding.len());
-    tracing::info!(%session, worker, owner, machine, build, backend, threads, %memory, held, "worker joined");
+    let held = hello.holding.len();
+    tracing::info!(%session, worker, owner, machine, build, backend, threads, held, "worker joined");
 
     let result = async {
         let leases_in_ms = farm.look(|farm| farm.leases_in_ms()).await?;

@@ -143,10 +143,6 @@ pub struct Hello {
     /// The counting loop in use, for people. It may be empty.
     #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
-    /// Bytes that all threads together may take. A job of which not even one thread fits in is not leased
-    /// to the worker.
-    #[prost(uint64, tag = "9")]
-    pub memory: u64,
     /// The name of the machine, at most 128 bytes. Counts of one machine do not confirm each other. Workers on one
     /// machine should give the same name, in containers too: `boot-` and the first 12 digits of Linux's boot id unless it is
     /// declared, and `unknown` if there is none. An unknown machine may be any but a declared one.
@@ -905,10 +901,7 @@ pub struct Job {
     /// Ranges that were counted with different results and wait for another count.
     #[prost(uint64, tag = "9")]
     pub disputes: u64,
-    /// Memory that a thread needs for its tasks, bytes; 0 if it is negligible.
-    #[prost(uint64, tag = "10")]
-    pub thread_memory: u64,
-    /// How many connected workers have this much memory, while the job runs.
+    /// How many connected workers may be leased ranges of it, while it runs.
     #[prost(uint64, tag = "11")]
     pub able_workers: u64,
     /// Accepted ranges that wait for their second count.
@@ -932,7 +925,7 @@ pub struct Job {
     /// Microseconds that the rest will take these workers if they go on as they do; absent until it can be estimated.
     #[prost(uint64, optional, tag = "19")]
     pub us_left: ::core::option::Option<u64>,
-    /// Threads of these workers that may count it.
+    /// Threads of these workers.
     #[prost(uint32, tag = "20")]
     pub threads: u32,
     /// What is counted twice, if anything is.
@@ -1020,9 +1013,6 @@ pub struct Worker {
     pub build: ::prost::alloc::string::String,
     #[prost(uint32, tag = "5")]
     pub threads: u32,
-    /// Bytes that all threads together may take.
-    #[prost(uint64, tag = "6")]
-    pub memory: u64,
     /// Tasks that it was leased and has not reported.
     #[prost(uint64, tag = "7")]
     pub tasks: u64,

@@ -74,7 +74,6 @@ fn job() -> JobView {
         tasks_done: 4,
         counted: u128::MAX,
         total: Some(u128::MAX - 1),
-        thread_memory: 5,
         workers: 6,
         able_workers: 7,
         us_left: Some(8),
@@ -223,7 +222,6 @@ fn the_largest_messages_fit_the_limit() {
         backend: "k".repeat(128),
         instance: u64::MAX,
         threads: 4096,
-        memory: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
     });

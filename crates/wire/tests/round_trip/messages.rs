@@ -21,16 +21,15 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
 
 pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
-    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
+    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>());
     (names, numbers, vec(holding(), 0..5)).prop_map(
-        |((worker, machine, build, backend), (instance, threads, memory, credit), holding)| Hello {
+        |((worker, machine, build, backend), (instance, threads, credit), holding)| Hello {
             worker,
             machine,
             build,
             backend,
             instance,
             threads,
-            memory,
             credit,
             holding,
         },

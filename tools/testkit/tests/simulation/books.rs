@@ -9,7 +9,6 @@ use farm::{
 use testkit::MemoryJob;
 
 use crate::rows::Rows;
-use crate::scenario::thread_memory;
 
 /// The model's state of a job.
 pub struct Book {
@@ -18,7 +17,6 @@ pub struct Book {
     pub ordinals: IntervalSet,
     pub policy: Option<AuditPolicy>,
     pub priority: i32,
-    pub thread_memory: u64,
     pub state: JobState,
     /// For each ordinal: whether it is accepted, or a command for it is in the ledger's queue.
     pub claimed: Vec<bool>,
@@ -53,7 +51,6 @@ pub struct Seat {
     /// Whether its count settles a dispute alone.
     pub is_trusted: bool,
     pub instance: u64,
-    pub memory: u64,
     pub credit: u64,
     pub draining: bool,
     pub outstanding: u64,
@@ -85,11 +82,6 @@ impl Seat {
     pub fn is_idle(&self) -> bool {
         self.outstanding == 0 && self.credit > 0 && !self.draining
     }
-
-    /// Whether it has enough memory.
-    pub fn may_count(&self, book: &Book) -> bool {
-        self.memory >= book.thread_memory
-    }
 }
 
 impl Book {
@@ -103,7 +95,6 @@ impl Book {
             ordinals,
             policy,
             priority: *priority,
-            thread_memory: thread_memory(plan),
             state: JobState::Running,
             claimed: vec![false; tasks],
             holder: vec![None; tasks],

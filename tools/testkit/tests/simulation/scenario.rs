@@ -73,14 +73,6 @@ impl FaultRates {
     }
 }
 
-/// The memory of each thread for a job of a large board, in bytes. Other jobs need none.
-const LARGE: u64 = 1_000;
-
-/// The memory that a thread needs to count its tasks, in bytes.
-pub fn thread_memory(plan: &Plan) -> u64 {
-    if plan.problem.n() == HUGE_N { LARGE } else { 0 }
-}
-
 /// The size of boards whose tasks last longer than leases live without news.
 pub const LONG_N: u32 = 20;
 
@@ -372,7 +364,6 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                     backend: "portable".into(),
                     instance: 0,
                     threads: random.between(1, 4) as u32,
-                    memory: LARGE * random.between(1, 4),
                     credit: random.scaled(1, 500),
                     holding: Vec::new(),
                 },
@@ -412,14 +403,6 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
             // One more worker may be broken. It is not trusted.
             workers[liars as usize].lies_per_mille = random.scaled(10, 200);
             workers[liars as usize].renames = false;
-        }
-    }
-    // Some workers have too little memory for large boards. Enough workers remain to end every job
-    // and to find every lie.
-    let always_able = if lying { workers.len() } else { reliable as usize };
-    for worker in workers.iter_mut().skip(always_able) {
-        if random.below(6) == 0 {
-            worker.agent.hello.memory = LARGE - 1;
         }
     }
     if count > 2 && !lying && !audited && random.per_mille(50) {

@@ -8,8 +8,6 @@ use farm::{
 };
 use testkit::{Random, mix};
 
-use crate::scenario::thread_memory;
-
 /// From this size on, boards have counts near 2^63 for each task, so a few of them exceed 2^64.
 pub const HUGE_N: u32 = 27;
 
@@ -124,6 +122,6 @@ impl Truths {
         let value = self.of(plan).total(&slice.ordinals(plan.tasks));
         let fact = Fact::Published { value, source: "the truth" };
         let facts = if is_published(plan) { vec![fact] } else { Vec::new() };
-        Known { thread_memory: thread_memory(plan), facts, ..Known::nothing() }
+        Known { facts, ..Known::nothing() }
     }
 }

@@ -50,7 +50,6 @@ impl Model {
         let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
         let is_audited = book.state == JobState::Done && recount.is_some();
         assert!(book.state == JobState::Running || is_audited, "leased of job {job}");
-        assert!(seat.may_count(book), "{session} has no memory for it: {lease:?}");
         assert!(book.ordinals.contains(range), "{range} is not in the slice");
         if let Some(recount) = recount {
             let other = book.recounts.insert(range, lease);
@@ -82,14 +81,14 @@ impl Model {
         if is_tail {
             self.in_tail.insert(job);
         }
-        let (seat, book) = (&self.seats[&session], &self.books[&job]);
+        let seat = &self.seats[&session];
         let late = seat.late;
-        let is_patient = |seat: &Seat| !seat.late && seat.is_idle() && seat.may_count(book);
+        let is_patient = |seat: &Seat| !seat.late && seat.is_idle();
         let patient = self.seats.values().any(is_patient);
         assert!(!late || !patient, "{session} missed a deadline, and is served first: {lease:?}");
         let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
         let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
-        let earlier = earlier.find(|(_, book)| waits(book) && seat.may_count(book));
+        let earlier = earlier.find(|(_, book)| waits(book));
         assert!(earlier.is_none(), "job {} comes first: {lease:?}", earlier.expect("some").0);
     }
 }
@@ -109,8 +108,7 @@ impl Model {
         let own = range.find(|&ordinal| seat.leases.keys().any(|&id| book.expects(ordinal, id)));
         assert_eq!(own, None, "it has it already, of job {job}");
         let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
-        let mut others = self.books.values();
-        let other = others.find(|book| waits(book) && seat.may_count(book));
+        let other = self.books.values().find(|book| waits(book));
         assert!(other.is_none(), "of job {job}, while another waits");
     }
 }

@@ -292,12 +292,11 @@ impl Model {
     /// Checks after a step that no worker is idle while there is work for it.
     pub fn check_idle(&self) {
         let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
-        for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
-            let mut seats = self.seats.iter();
-            let is_waiting = |seat: &Seat| !seat.late && seat.is_idle() && seat.may_count(book);
-            let waiting = seats.find(|(_, seat)| is_waiting(seat));
-            let idle = waiting.map(|(session, _)| session);
-            assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
+        let waiting = self.books.iter().find(|(_, book)| works(book)).map(|(job, _)| job);
+        let is_idle = |seat: &Seat| !seat.late && seat.is_idle();
+        let idle = self.seats.iter().find(|(_, seat)| is_idle(seat)).map(|(session, _)| session);
+        if let (Some(job), Some(session)) = (waiting, idle) {
+            panic!("session {session} idles, job {job} waits");
         }
     }
 
@@ -396,7 +395,6 @@ impl Model {
             provenance: Provenance { principal, worker, build },
             is_trusted,
             instance: hello.instance,
-            memory: hello.memory,
             credit: hello.credit,
             draining: false,
             outstanding: 0,
