@@ -5,7 +5,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Task;
-use board::halves::tasks_of_split;
 use count::Backend;
 use gpu::Counter;
 use plan::{Lease, LeaseId, Report};
@@ -201,17 +200,11 @@ impl Shared {
                 state = self.lock();
                 continue;
             }
-            if let Some((place, (plan, _), bytes)) = next {
+            if let Some((place, _, bytes)) = next {
                 if thread.kernel.is_none() {
                     state.queue.exchange(&mut thread.held, bytes);
                 }
-                // A device joins the slices of a split's lists in one go.
-                let unit = if feeds && self.devices.count(plan) {
-                    tasks_of_split(plan.problem.n())
-                } else {
-                    1
-                };
-                let chunk = state.queue.take(place, most, self.threads.get(), unit);
+                let chunk = state.queue.take(place, most, self.threads.get());
                 state.busy += 1;
                 // Memory may have become free, and a block that others waited behind may be gone.
                 self.changed.notify_all();

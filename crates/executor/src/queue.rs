@@ -109,14 +109,12 @@ impl Queue {
 
     /// Takes up to `most` tasks of the block at `place`, no more than can be reported one by one. Near the end of the queue it
     /// takes fewer, so that each of `threads` threads gets some, but not so few that taking them costs more than waiting
-    /// for another thread. It takes whole `unit`s of ordinals, as far as the block has them.
-    pub(super) fn take(&mut self, place: usize, most: usize, threads: usize, unit: u32) -> Chunk {
+    /// for another thread.
+    pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
         let fair = self.tasks.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1);
         let block = &mut self.blocks[place];
         let most = most.min(fair).min(TaskCounts::MOST);
-        let next = block.start + block.next as u64;
-        let end = (next + most as u64).next_multiple_of(u64::from(unit));
-        let at = block.next..block.next + block.len().min((end - next) as usize);
+        let at = block.next..block.next + block.len().min(most);
         let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
         let range = Range::new(start, end).expect("blocks in the queue are not empty");
         let (lease, tasks) = (block.lease, block.tasks.clone());
@@ -163,7 +161,7 @@ mod tests {
             return None;
         };
         queue.exchange(held, bytes);
-        Some(queue.take(place, 1, 1, 1).lease.id)
+        Some(queue.take(place, 1, 1).lease.id)
     }
 
     /// Four threads take tasks of four jobs in random order; one job needs the whole budget.
@@ -203,25 +201,13 @@ mod tests {
         queue.push(lease(1), 0, tasks(1_000), 0);
         let mut taken = Vec::new();
         while queue.tasks() > 0 {
-            taken.push(queue.take(0, 640, 2, 1).at.len());
+            taken.push(queue.take(0, 640, 2).at.len());
         }
         assert!(taken[0] <= 500, "another thread gets as much: {taken:?}");
         assert!(taken[..taken.len() - 1].iter().all(|&tasks| tasks >= 10), "{taken:?}");
 
         queue.push(lease(1), 0, tasks(3), 0);
-        assert_eq!(queue.take(0, 1, 2, 1).at.len(), 1, "tasks that take long are taken one by one");
-    }
-
-    #[test]
-    fn whole_units_are_taken_where_the_block_has_them() {
-        let mut queue = Queue::new(0);
-        queue.push(lease(1), 4, tasks(30), 0);
-        let mut taken = Vec::new();
-        while queue.tasks() > 0 {
-            let range = queue.take(0, 1, 1, 8).range;
-            taken.push((range.start(), range.end()));
-        }
-        assert_eq!(taken, [(4, 8), (8, 16), (16, 24), (24, 32), (32, 34)]);
+        assert_eq!(queue.take(0, 1, 2).at.len(), 1, "tasks that take long are taken one by one");
     }
 
     #[test]
