@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use board::PlanIndex;
 use count::{CountError, Variant};
-use executor::{NamedKernel, fit};
+use executor::NamedKernel;
 use farm::{CheckedCount, IntervalSet, KernelName, Plan};
 
 use crate::check::Checked;
@@ -23,8 +23,6 @@ pub struct RecountEffort {
     pub threads: NonZero<usize>,
     /// The variant of the kernel. The bundle has no influence on it.
     pub variant: Variant,
-    /// Memory of all threads together, in bytes.
-    pub memory: u64,
     /// The time limit. `None` counts everything that was drawn.
     pub time: Option<Duration>,
 }
@@ -49,23 +47,21 @@ pub struct Recounted {
 }
 
 /// Counts again what the draws have hit, in the order of the draws, and then all ranges if there
-/// are few. It fails if the count of a range or a task differs, or if this machine cannot count the plan.
+/// are few. It fails if the count of a range or a task differs.
 pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let Checked { plan, drawn, .. } = checked;
-    let fit = fit(*plan, effort.threads, effort.memory)?;
     let (units, of_draw) = units(drawn);
     let work = Arc::new(Work {
         plan: *plan,
         index: checked.index.clone(),
         units,
         variant: effort.variant,
-        memory: fit.bytes,
         end: effort.time.map(|time| Instant::now() + time),
         turn: Mutex::default(),
     });
     let (sender, results) = mpsc::channel();
     // A thread cannot be stopped within a task, so it is abandoned when the time is over.
-    for _ in 0..fit.threads.get().min(work.units.len()) {
+    for _ in 0..effort.threads.get().min(work.units.len()) {
         let (work, sender) = (work.clone(), sender.clone());
         std::thread::spawn(move || work.take_turns(&sender));
     }
@@ -138,7 +134,6 @@ struct Work {
     index: PlanIndex,
     units: Vec<Unit>,
     variant: Variant,
-    memory: u64,
     end: Option<Instant>,
     turn: Mutex<Turn>,
 }
@@ -190,7 +185,7 @@ impl Work {
 
     /// Counts one unit after the other.
     fn take_turns(&self, sender: &Sender<Counted>) {
-        let mut kernel = NamedKernel::of(self.memory, self.variant, self.plan);
+        let mut kernel = NamedKernel::of(self.variant, self.plan);
         while let Some(number) = self.begin() {
             let range = self.units[number].range;
             let started = Instant::now();

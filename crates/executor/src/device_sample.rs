@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use board::{Method, PlanIndex, Problem};
 use gpu::{Counter, Device, Error};
 
-use crate::devices::THREADS;
+use crate::devices::{COUNTER_MEMORY, THREADS};
 
 /// What was counted of a board by `halves`.
 #[derive(Clone, Debug)]
@@ -29,15 +29,15 @@ pub struct DeviceSample {
 
 impl DeviceSample {
     /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about `time`, and as long
-    /// again for the single kernels. It takes at most `memory` bytes of the device. N must be one of [`Counter::BOARDS`].
-    pub fn new(device: &Device, n: u32, memory: u64, time: Duration) -> Result<Self, Error> {
+    /// again for the single kernels. N must be one of [`Counter::BOARDS`].
+    pub fn new(device: &Device, n: u32, time: Duration) -> Result<Self, Error> {
         let plan =
             PlanIndex::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");
         let mut counters = Vec::new();
         // A slow device counts fewer tasks at a time than a batch has.
         let mut len = 1;
         for _ in 0..THREADS {
-            let mut counter = Counter::new(device, n, memory / THREADS as u64)?;
+            let mut counter = Counter::new(device, n, COUNTER_MEMORY)?;
             let most = (counter.batch_tasks() as u64).min(plan.len());
             loop {
                 let begun = Instant::now();

@@ -16,11 +16,14 @@ use crate::kernel::device_name;
 /// The threads that feed a device.
 pub(crate) const THREADS: usize = 2;
 
+/// The most bytes of a device's memory that a counter takes.
+pub(crate) const COUNTER_MEMORY: u64 = 1 << 30;
+
 /// The smallest board that is worth starting a device for. One core counts a smaller one in a few
 /// seconds.
 pub const LEAST_WORTHWHILE: u32 = 20;
 
-/// The devices that count, and what they may take.
+/// The devices that count.
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
     devices: Vec<Arc<UsedDevice>>,
@@ -32,8 +35,6 @@ pub struct Devices {
 #[derive(Debug)]
 pub(crate) struct UsedDevice {
     device: Device,
-    /// Bytes that all threads of the device may take of its memory.
-    memory: u64,
     is_lost: AtomicBool,
 }
 
@@ -46,13 +47,10 @@ pub(crate) struct Feeder {
 }
 
 impl Devices {
-    /// These devices, each with at most so many bytes of its memory, or with nine tenths of it. If
-    /// they are required, they count boards of every size, and a failure of one ends counting.
-    pub fn new(devices: Vec<Device>, memory: Option<u64>, are_required: bool) -> Devices {
-        let used = |device: Device| {
-            let memory = memory.unwrap_or(device.memory / 10 * 9);
-            Arc::new(UsedDevice { device, memory, is_lost: AtomicBool::new(false) })
-        };
+    /// These devices. If they are required, they count boards of every size, and a failure of one ends
+    /// counting.
+    pub fn new(devices: Vec<Device>, are_required: bool) -> Devices {
+        let used = |device| Arc::new(UsedDevice { device, is_lost: AtomicBool::new(false) });
         Devices { devices: devices.into_iter().map(used).collect(), are_required }
     }
 
@@ -64,11 +62,6 @@ impl Devices {
     /// The devices.
     pub fn iter(&self) -> impl Iterator<Item = &Device> {
         self.devices.iter().map(|used| &used.device)
-    }
-
-    /// The devices, each with the bytes that may be taken of its memory.
-    pub fn with_memory(&self) -> impl Iterator<Item = (&Device, u64)> {
-        self.devices.iter().map(|used| (&used.device, used.memory))
     }
 
     /// Those of them that have a thread, if there are so many threads.
@@ -110,9 +103,9 @@ impl Devices {
 }
 
 impl UsedDevice {
-    /// A counter for tasks of `plan`, within a thread's share of the device's memory.
+    /// A counter for tasks of `plan`.
     pub(crate) fn counter(&self, plan: Plan) -> Result<Counter, DeviceError> {
-        Counter::new(&self.device, plan.problem.n(), self.memory / THREADS as u64)
+        Counter::new(&self.device, plan.problem.n(), COUNTER_MEMORY)
     }
 
     /// Whether the device has failed.

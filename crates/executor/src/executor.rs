@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use board::Task;
 use count::Backend;
 use gpu::Counter;
-use plan::{Lease, LeaseId, Report};
+use plan::{Lease, LeaseId, Plan, Recount, Report};
 
 use crate::devices::{Devices, Feeder};
 use crate::kernel::{NamedKernel, add_up, device_name};
-use crate::memory::{TooLittleMemory, fit};
-use crate::queue::{Chunk, KernelFor, Queue};
+use crate::queue::{Chunk, Queue};
 use crate::stopwatch::Stopwatch;
 
 /// How long a thread should take to count one chunk: long enough that taking chunks costs nothing, short
@@ -32,8 +31,6 @@ struct Shared {
     threads: NonZero<usize>,
     backend: Backend,
     devices: Devices,
-    /// Bytes that the threads may take together.
-    memory: u64,
 }
 
 #[derive(Debug)]
@@ -44,15 +41,16 @@ struct State {
     closed: bool,
 }
 
-/// A thread's kernel and its share of the memory budget. The kernel never takes more than the share.
-#[derive(Debug, Default)]
+/// A thread and its kernel.
+#[derive(Debug)]
 struct CountingThread {
     /// The device that the thread feeds.
     feeder: Option<Feeder>,
     kernel: Option<(KernelFor, Kernel)>,
-    /// Bytes of the budget that the thread holds.
-    held: u64,
 }
+
+/// What decides which kernel counts a lease.
+type KernelFor = (Plan, Option<Recount>);
 
 #[derive(Debug)]
 enum Kernel {
@@ -80,11 +78,11 @@ impl CountingThread {
     fn try_count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Report, gpu::Error> {
         let Shared { devices, backend, .. } = shared;
         let Lease { plan, fingerprint, recount, .. } = chunk.lease;
-        if self.kernel.is_none() {
+        if self.kernel.as_ref().is_none_or(|(of, _)| *of != (plan, recount)) {
             let feeder = self.feeder.as_ref().filter(|feeder| devices.count_by(&feeder.used, plan));
             let kernel = match feeder.filter(|_| devices.take(&chunk.lease)) {
                 Some(feeder) => Kernel::Device(feeder.used.counter(plan)?),
-                None => Kernel::Processor(NamedKernel::new(self.held, *backend, plan, recount)),
+                None => Kernel::Processor(NamedKernel::new(*backend, plan, recount)),
             };
             self.kernel = Some(((plan, recount), kernel));
         }
@@ -103,19 +101,18 @@ impl CountingThread {
 }
 
 impl Executor {
-    /// Starts `threads` threads, which may take `memory` bytes together. Each passes its finished parts
-    /// to `deliver`, in any order, and ends when `deliver` returns `false`. The first ones feed the `devices`.
+    /// Starts `threads` threads. Each passes its finished parts to `deliver`, in any order, and ends when `deliver` returns
+    /// `false`. The first ones feed the `devices`.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
         devices: Devices,
-        memory: u64,
         deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Clone + Send + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
-        let state = Mutex::new(State { queue: Queue::new(memory), busy: 0, closed: false });
+        let state = Mutex::new(State { queue: Queue::default(), busy: 0, closed: false });
         let changed = Condvar::new();
-        let shared = Arc::new(Shared { state, changed, threads, backend, devices, memory });
+        let shared = Arc::new(Shared { state, changed, threads, backend, devices });
         for index in 0..threads.get() {
             let (shared, deliver) = (shared.clone(), deliver.clone());
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
@@ -125,11 +122,9 @@ impl Executor {
         Executor { shared }
     }
 
-    /// Adds tasks of a lease, if at least one thread may count them. The first of them has the ordinal `start`.
-    pub fn push(&self, lease: Lease, start: u64, tasks: Vec<Task>) -> Result<(), TooLittleMemory> {
-        let bytes = fit(lease.plan, self.shared.threads, self.shared.memory)?.bytes;
-        self.shared.change(|state| state.queue.push(lease, start, tasks, bytes));
-        Ok(())
+    /// Adds tasks of a lease. The first of them has the ordinal `start`.
+    pub fn push(&self, lease: Lease, start: u64, tasks: Vec<Task>) {
+        self.shared.change(|state| state.queue.push(lease, start, tasks));
     }
 
     /// Removes the tasks of `lease` that no thread has begun.
@@ -175,12 +170,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits for tasks for which `thread` has, or can get, the memory. Returns `None` once the executor is
-    /// dropped.
-    ///
-    /// A thread drops its kernel before it gives its share of the budget back or takes another. It does so
-    /// without the lock, because freeing gigabytes may take a while.
-    fn take(&self, most: usize, thread: &mut CountingThread) -> Option<Chunk> {
+    /// Waits for tasks that `thread` may count. Returns `None` once the executor is dropped.
+    fn take(&self, most: usize, thread: &CountingThread) -> Option<Chunk> {
         let mut state = self.lock();
         loop {
             if state.closed {
@@ -188,31 +179,10 @@ impl Shared {
             }
             // What a device counts is left to the threads that feed one.
             let feeds = thread.feeder.as_ref().is_some_and(|feeder| !feeder.used.is_lost());
-            let next = state.queue.next(thread.held, |lease| feeds || !self.devices.take(lease));
-            let is_useless = |(of, _): &mut (KernelFor, Kernel)| match next {
-                Some((_, kernel, _)) => *of != kernel,
-                None => thread.held > 0 && state.queue.tasks() > 0,
-            };
-            if let Some(useless) = thread.kernel.take_if(is_useless) {
-                drop(state);
-                drop(useless);
-                // The share is still held, but the queue may have changed meanwhile.
-                state = self.lock();
-                continue;
-            }
-            if let Some((place, _, bytes)) = next {
-                if thread.kernel.is_none() {
-                    state.queue.exchange(&mut thread.held, bytes);
-                }
-                let chunk = state.queue.take(place, most, self.threads.get());
+            let is_for = |lease: &Lease| feeds || !self.devices.take(lease);
+            if let Some(chunk) = state.queue.take(is_for, most, self.threads.get()) {
                 state.busy += 1;
-                // Memory may have become free, and a block that others waited behind may be gone.
-                self.changed.notify_all();
                 return Some(chunk);
-            }
-            if thread.held > 0 && thread.kernel.is_none() {
-                state.queue.exchange(&mut thread.held, 0);
-                self.changed.notify_all();
             }
             state = self.changed.wait(state).expect("no thread panics while holding it");
         }
@@ -226,9 +196,9 @@ fn count_until_closed(
 ) {
     let feeder = shared.devices.feeder(index, shared.threads.get());
     let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
-    let mut thread = CountingThread { feeder, ..CountingThread::default() };
+    let mut thread = CountingThread { feeder, kernel: None };
     let mut most = 1;
-    while let Some(chunk) = shared.take(most, &mut thread) {
+    while let Some(chunk) = shared.take(most, &thread) {
         let (begun, watch) = (Instant::now(), Stopwatch::start());
         let counted = thread.count(shared, &chunk);
         let elapsed = begun.elapsed();
@@ -267,24 +237,17 @@ mod tests {
 
     use super::*;
 
-    const MEMORY: u64 = 1 << 30;
-
     type Parts = mpsc::Receiver<Result<Report, gpu::Error>>;
 
-    fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
-        start_with(Devices::default(), threads, backend, memory)
+    fn start(threads: usize, backend: Backend) -> (Executor, Parts) {
+        start_with(Devices::default(), threads, backend)
     }
 
-    fn start_with(
-        devices: Devices,
-        threads: usize,
-        backend: Backend,
-        memory: u64,
-    ) -> (Executor, Parts) {
+    fn start_with(devices: Devices, threads: usize, backend: Backend) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
         let deliver = move |report| sender.send(report).is_ok();
-        (Executor::start(threads, backend, devices, memory, deliver), parts)
+        (Executor::start(threads, backend, devices, deliver), parts)
     }
 
     /// The next parts, until they have this many tasks.
@@ -312,7 +275,7 @@ mod tests {
     }
 
     fn push(executor: &Executor, lease: Lease, tasks: Vec<Task>) {
-        executor.push(lease, 0, tasks).expect("a thread fits");
+        executor.push(lease, 0, tasks);
     }
 
     #[test]
@@ -322,7 +285,7 @@ mod tests {
             [(Method::Halves, true), (Method::Colours, true), (rows, false)]
         {
             let (plan, tasks) = all_tasks(10, method);
-            let (executor, parts) = start(3, Backend::detect(), MEMORY);
+            let (executor, parts) = start(3, Backend::detect());
             push(&executor, lease(1, plan), tasks);
 
             let mut counted = next_parts(&parts, plan.tasks);
@@ -354,7 +317,7 @@ mod tests {
             units: 1,
             is_processor: false,
         };
-        Devices::new(vec![device(98), device(99)], None, are_required)
+        Devices::new(vec![device(98), device(99)], are_required)
     }
 
     #[test]
@@ -368,9 +331,8 @@ mod tests {
         let sum = kernel.expect("there is such a kernel").count(&tasks);
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
-            let (executor, parts) =
-                start_with(missing_devices(false), threads, Backend::detect(), MEMORY);
-            executor.push(lease(1, plan), 100, tasks.clone()).expect("a thread fits");
+            let (executor, parts) = start_with(missing_devices(false), threads, Backend::detect());
+            executor.push(lease(1, plan), 100, tasks.clone());
             let counted = next_parts(&parts, 12).iter().map(|part| part.checked_count.count).sum();
             assert_eq!(Ok(counted), sum, "{threads} threads");
         }
@@ -390,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_required_and_fails_counts_nothing() {
-        let (executor, parts) = start_with(missing_devices(true), 2, Backend::detect(), MEMORY);
+        let (executor, parts) = start_with(missing_devices(true), 2, Backend::detect());
         let (plan, tasks) = all_tasks(10, Method::Halves);
         push(&executor, lease(1, plan), tasks);
         let failure = parts.recv().expect("threads run").expect_err("there is no device");
@@ -406,7 +368,7 @@ mod tests {
     fn a_dropped_lease_leaves_the_queue_and_others_stay() {
         let (long, long_tasks) = all_tasks(18, Method::Rows { rows: 3 });
         let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
-        let (executor, parts) = start(1, Backend::detect(), MEMORY);
+        let (executor, parts) = start(1, Backend::detect());
         push(&executor, lease(1, long), long_tasks);
         push(&executor, lease(2, short), short_tasks);
 
@@ -423,66 +385,12 @@ mod tests {
     fn threads_are_no_longer_busy_than_processors_are() {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (plan, tasks) = all_tasks(14, Method::Rows { rows: 3 });
-        let (executor, parts) = start(8 * processors, Backend::Portable, MEMORY);
+        let (executor, parts) = start(8 * processors, Backend::Portable);
         let begun = Instant::now();
         push(&executor, lease(1, plan), tasks);
         let busy_us = next_parts(&parts, plan.tasks).iter().map(|part| part.busy_us).sum();
         let (busy, elapsed) = (Duration::from_micros(busy_us), begun.elapsed());
         assert!(busy <= elapsed * processors as u32, "{busy:?} of {processors} x {elapsed:?}");
-    }
-
-    /// The second thread has no memory for the first job and counts the second job meanwhile. The first job
-    /// is counted only until both threads were seen at work.
-    #[test]
-    fn a_thread_without_memory_for_one_job_counts_another() {
-        const PARTS: usize = 10;
-        let (large, large_tasks) = all_tasks(18, Method::Halves);
-        let (small, small_tasks) = all_tasks(6, Method::Rows { rows: 2 });
-        let memory = count::memory_needed(Problem::Total { n: 18 }, Method::Halves).least;
-        let (executor, parts) = start(2, Backend::Portable, memory);
-        let begun = Instant::now();
-        push(&executor, lease(1, large), large_tasks);
-        push(&executor, lease(2, small), small_tasks);
-
-        let (mut left, mut counted, mut busy_us) = (small.tasks, 0, 0);
-        while left > 0 || counted < PARTS {
-            let part = parts.recv().expect("it runs").expect("tasks are right");
-            if part.lease == LeaseId(2) {
-                left -= part.range.len();
-            } else {
-                (counted, busy_us) = (counted + 1, busy_us + part.busy_us);
-            }
-        }
-        assert!(executor.waiting_tasks() > 0, "the large job is not over");
-        executor.clear();
-        let elapsed = begun.elapsed();
-        let busy = Duration::from_micros(busy_us);
-        assert!(busy <= elapsed, "no two threads counted the large job: {busy:?} in {elapsed:?}");
-
-        let (huge, tasks) = all_tasks(20, Method::Halves);
-        let refused = executor.push(lease(3, huge), 0, tasks).expect_err("it does not fit");
-        assert_eq!((refused.plan, refused.given), (huge, memory));
-    }
-
-    /// Each job alone needs the whole budget for one thread.
-    #[test]
-    fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
-        let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];
-        let need = |(plan, _): &(Plan, _)| count::memory_needed(plan.problem, plan.method).least;
-        let memory = need(&jobs[0]).max(need(&jobs[1]));
-        let (executor, parts) = start(3, Backend::detect(), memory);
-        let mut left = 0;
-        for (id, (plan, tasks)) in (1..).zip(jobs) {
-            left += plan.tasks;
-            push(&executor, lease(id, plan), tasks);
-        }
-
-        let mut totals = [0, 0];
-        for part in next_parts(&parts, left) {
-            totals[part.lease.0 as usize - 1] += u128::from(part.checked_count.count);
-        }
-
-        assert_eq!(totals, [14, 15].map(vectors::total));
     }
 
     #[test]

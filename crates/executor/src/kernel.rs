@@ -14,23 +14,22 @@ pub struct NamedKernel {
 }
 
 impl NamedKernel {
-    /// A kernel for tasks of `plan` that takes at most `memory` bytes. It uses `backend`; for a recount it
-    /// uses a variant that differs from the one that counted the tasks before. Panics if the processor lacks the backend.
-    pub fn new(memory: u64, backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
+    /// A kernel for tasks of `plan`. It uses `backend`; for a recount it uses a variant that differs from the one that counted the tasks before. Panics if the processor lacks the backend.
+    pub fn new(backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
         let variant = match &recount {
             None => Variant::Straight(backend),
             Some(Recount { unlike, by_search }) => {
                 Variant::to_check(unlike.as_str(), plan.method, *by_search)
             }
         };
-        NamedKernel::of(memory, variant, plan)
+        NamedKernel::of(variant, plan)
     }
 
     /// The kernel of this variant for tasks of `plan`. Panics if the processor lacks it, or if it does not suit the method.
-    pub fn of(memory: u64, variant: Variant, plan: Plan) -> NamedKernel {
+    pub fn of(variant: Variant, plan: Plan) -> NamedKernel {
         let Plan { problem, method, .. } = plan;
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
-        let kernel = Kernel::with_memory(memory, variant, problem, method);
+        let kernel = Kernel::with_memory(u64::MAX, variant, problem, method);
         let kernel = kernel.expect("whoever leases a plan has made it");
         NamedKernel { name, kernel, reports_tasks: plan.reports_tasks() }
     }

@@ -1,9 +1,9 @@
 //! Counts ranges of a plan on this machine.
 //!
-//! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]), to those of
+//! This crate knows threads and kernels: it feeds tasks to one kernel per thread ([`Executor`]), to those of
 //! [`Devices`] too, names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample
-//! ([`Effort`]), reads what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It
-//! deliberately knows nothing about sessions, ledgers, the network or the command line.
+//! ([`Effort`]) and reads how many processors this process may use ([`allowed_processors`]). It deliberately knows nothing
+//! about sessions, ledgers, the network or the command line.
 #![cfg_attr(unix, forbid(unsafe_code))]
 
 mod allowed;
@@ -12,12 +12,11 @@ mod devices;
 mod estimate;
 mod executor;
 mod kernel;
-mod memory;
 mod provenance;
 mod queue;
 mod stopwatch;
 
-pub use allowed::{allowed_memory, allowed_processors};
+pub use allowed::allowed_processors;
 pub use device_sample::DeviceSample;
 pub use devices::{Devices, LEAST_WORTHWHILE};
 pub use estimate::{Effort, Estimate, Estimated};
@@ -27,7 +26,6 @@ pub use gpu::{
     SelfTestError as DeviceSelfTestError,
 };
 pub use kernel::NamedKernel;
-pub use memory::{Fit, TooLittleMemory, fit};
 pub use provenance::{Program, host_name, provenance};
 pub use stopwatch::Stopwatch;
 

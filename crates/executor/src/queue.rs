@@ -1,29 +1,13 @@
-//! The queue of tasks to count, and the memory budget of the threads that count them.
-//!
-//! The threads share one budget of bytes. A thread with a kernel holds a share of it, as large as the
-//! kernel may grow. A thread takes tasks of another plan only if its own share and the free bytes
-//! together are enough for a kernel of that plan. So all kernels together stay within the budget,
-//! whatever jobs they count.
-//!
-//! ```text
-//!   budget   ├─ thread 0: N = 24 ─┼─ thread 1: N = 18 ─┼─ free ──────┤
-//!   queue    [N = 18][N = 18][N = 26: does not fit][N = 18: waits][ring: goes ahead]
-//! ```
-//!
-//! Blocks are served in order. While a block waits for memory, only later blocks that need no memory may
-//! overtake it. So the threads run out of work and give their shares back, until the block fits.
+//! The queue of tasks to count: blocks of leases, which are served in the order of their arrival.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Task;
-use plan::{Lease, Plan, Range, Recount, TaskCounts};
+use plan::{Lease, Range, TaskCounts};
 
 /// A thread takes no less than such a part of the most that it may take, while there is so much.
 const LEAST_SHARE: usize = 64;
-
-/// What decides which kernel counts a lease.
-pub(super) type KernelFor = (Plan, Option<Recount>);
 
 /// Blocks in the order of their arrival.
 #[derive(Debug, Default)]
@@ -31,8 +15,6 @@ pub(super) struct Queue {
     blocks: VecDeque<Block>,
     /// Number of tasks in `blocks`.
     tasks: usize,
-    /// Bytes of the budget that no thread holds.
-    free: u64,
 }
 
 /// Consecutive tasks of a lease. Those from index `next` on are not taken yet.
@@ -42,8 +24,6 @@ pub(super) struct Block {
     start: u64,
     tasks: Arc<[Task]>,
     next: usize,
-    /// Bytes that a thread must hold to count them.
-    bytes: u64,
 }
 
 /// The tasks that one thread counts at a time.
@@ -55,16 +35,10 @@ pub(super) struct Chunk {
 }
 
 impl Queue {
-    /// An empty queue with a budget of `memory` bytes for all kernels together.
-    pub(super) fn new(memory: u64) -> Queue {
-        Queue { free: memory, ..Queue::default() }
-    }
-
-    /// Adds consecutive tasks of `lease`, the first of which has the ordinal `start`. A thread needs `bytes`
-    /// of memory to count them.
-    pub(super) fn push(&mut self, lease: Lease, start: u64, tasks: Vec<Task>, bytes: u64) {
+    /// Adds consecutive tasks of `lease`, the first of which has the ordinal `start`.
+    pub(super) fn push(&mut self, lease: Lease, start: u64, tasks: Vec<Task>) {
         self.tasks += tasks.len();
-        self.blocks.push_back(Block { lease, start, tasks: tasks.into(), next: 0, bytes });
+        self.blocks.push_back(Block { lease, start, tasks: tasks.into(), next: 0 });
     }
 
     /// Removes the tasks of all leases for which `keep` is false.
@@ -78,39 +52,16 @@ impl Queue {
         self.tasks
     }
 
-    /// The block that a thread which holds `held` bytes may count next: its place in the queue, its kind of
-    /// kernel and the bytes of that kernel. The thread passes over leases for which `is_for` is false.
-    pub(super) fn next(
-        &self,
-        held: u64,
+    /// Takes up to `most` tasks of the first block for whose lease `is_for` is true, no more than can be reported one by one.
+    /// Near the end of the queue it takes fewer, so that each of `threads` threads gets some, but not so few that taking them
+    /// costs more than waiting for another thread.
+    pub(super) fn take(
+        &mut self,
         is_for: impl Fn(&Lease) -> bool,
-    ) -> Option<(usize, KernelFor, u64)> {
-        let mut left = self.free + held;
-        let place = self.blocks.iter().position(|block| {
-            if !is_for(&block.lease) {
-                return false;
-            }
-            let fits = block.bytes <= left;
-            if !fits {
-                left = 0;
-            }
-            fits
-        })?;
-        let block = &self.blocks[place];
-        Some((place, (block.lease.plan, block.lease.recount), block.bytes))
-    }
-
-    /// Changes a thread's share of the budget from `held` bytes to `wanted`. The thread has no kernel.
-    pub(super) fn exchange(&mut self, held: &mut u64, wanted: u64) {
-        let left = (self.free + *held).checked_sub(wanted);
-        self.free = left.expect("no thread takes more memory than there is");
-        *held = wanted;
-    }
-
-    /// Takes up to `most` tasks of the block at `place`, no more than can be reported one by one. Near the end of the queue it
-    /// takes fewer, so that each of `threads` threads gets some, but not so few that taking them costs more than waiting
-    /// for another thread.
-    pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
+        most: usize,
+        threads: usize,
+    ) -> Option<Chunk> {
+        let place = self.blocks.iter().position(|block| is_for(&block.lease))?;
         let fair = self.tasks.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1);
         let block = &mut self.blocks[place];
         let most = most.min(fair).min(TaskCounts::MOST);
@@ -123,7 +74,7 @@ impl Queue {
         if block.len() == 0 {
             self.blocks.remove(place);
         }
-        Chunk { lease, range, tasks, at }
+        Some(Chunk { lease, range, tasks, at })
     }
 }
 
@@ -136,14 +87,12 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use board::Prefix;
-    use plan::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Problem};
-    use rand::rngs::StdRng;
-    use rand::{RngExt as _, SeedableRng as _};
+    use plan::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem};
 
     use super::*;
 
     fn lease(lease: u64) -> Lease {
-        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1_000 };
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 1_000 };
         let (job, fingerprint) = (JobId(lease), plan.fingerprint());
         let range = Range::new(0, 1_000).expect("it has tasks");
         let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
@@ -154,78 +103,37 @@ mod tests {
         vec![Task { record: Prefix::EMPTY, weight: 1 }; len]
     }
 
-    /// Lets a thread take one task. Returns its lease, and updates the bytes that the thread holds.
-    fn step(queue: &mut Queue, held: &mut u64) -> Option<LeaseId> {
-        let Some((place, _, bytes)) = queue.next(*held, |_| true) else {
-            queue.exchange(held, 0);
-            return None;
-        };
-        queue.exchange(held, bytes);
-        Some(queue.take(place, 1, 1).lease.id)
-    }
-
-    /// Four threads take tasks of four jobs in random order; one job needs the whole budget.
-    #[test]
-    fn all_jobs_together_stay_within_the_budget_and_come_to_an_end() {
-        const BUDGET: u64 = 100;
-        let needs = [100, 25, 0, 40];
-        let mut random = StdRng::seed_from_u64(1);
-        let mut below = |bound: u64| random.random_range(0..bound);
-        let mut queue = Queue::new(BUDGET);
-        let mut held = [0; 4];
-        let mut counted = [0; 4];
-        for _ in 0..300 {
-            let job = below(4);
-            queue.push(lease(job), 0, tasks(1 + below(5) as usize), needs[job as usize]);
-            for _ in 0..below(12) {
-                let thread = below(4) as usize;
-                if let Some(LeaseId(job)) = step(&mut queue, &mut held[thread]) {
-                    assert_eq!(held[thread], needs[job as usize]);
-                    counted[job as usize] += 1;
-                }
-                assert_eq!(held.iter().sum::<u64>() + queue.free, BUDGET);
-            }
-        }
-        assert!(counted.iter().all(|&tasks| tasks > 50), "all were served meanwhile: {counted:?}");
-
-        let left = queue.tasks();
-        for thread in (0..4).cycle().take(8 * left + 8) {
-            step(&mut queue, &mut held[thread]);
-        }
-        assert_eq!(queue.tasks(), 0, "of {left}");
-    }
-
     #[test]
     fn near_the_end_threads_share_what_is_left_unless_it_is_hardly_anything() {
-        let mut queue = Queue::new(0);
-        queue.push(lease(1), 0, tasks(1_000), 0);
+        let take = |queue: &mut Queue, most| {
+            queue.take(|_| true, most, 2).expect("tasks are left").at.len()
+        };
+        let mut queue = Queue::default();
+        queue.push(lease(1), 0, tasks(1_000));
         let mut taken = Vec::new();
         while queue.tasks() > 0 {
-            taken.push(queue.take(0, 640, 2).at.len());
+            taken.push(take(&mut queue, 640));
         }
         assert!(taken[0] <= 500, "another thread gets as much: {taken:?}");
         assert!(taken[..taken.len() - 1].iter().all(|&tasks| tasks >= 10), "{taken:?}");
 
-        queue.push(lease(1), 0, tasks(3), 0);
-        assert_eq!(queue.take(0, 1, 2).at.len(), 1, "tasks that take long are taken one by one");
+        queue.push(lease(1), 0, tasks(3));
+        assert_eq!(take(&mut queue, 1), 1, "tasks that take long are taken one by one");
     }
 
     #[test]
-    fn a_large_job_is_not_overtaken_by_what_takes_memory() {
-        let mut queue = Queue::new(100);
-        let (mut one, mut two) = (0, 0);
-        queue.push(lease(1), 0, tasks(3), 50);
-        assert_eq!(step(&mut queue, &mut one), Some(LeaseId(1)));
-        assert_eq!(step(&mut queue, &mut two), Some(LeaseId(1)));
-        queue.retain(|_| false);
-        queue.push(lease(2), 0, tasks(1), 100);
-        queue.push(lease(1), 0, tasks(9), 50);
-        queue.push(lease(3), 0, tasks(1), 0);
-
-        // The second thread still counts, and holds its half.
-        assert_eq!(step(&mut queue, &mut one), Some(LeaseId(3)));
-        assert_eq!(step(&mut queue, &mut one), None);
-        assert_eq!(step(&mut queue, &mut two), Some(LeaseId(2)));
-        assert_eq!(two, 100);
+    fn blocks_are_served_in_order_and_passed_over_by_threads_that_they_are_not_for() {
+        let mut queue = Queue::default();
+        for id in [1, 2, 1] {
+            queue.push(lease(id), 0, tasks(1));
+        }
+        let mut take = |wanted: &[u64]| {
+            let chunk = queue.take(|lease| wanted.contains(&lease.id.0), 1, 1);
+            chunk.map(|chunk| chunk.lease.id.0)
+        };
+        assert_eq!(
+            [take(&[2]), take(&[2]), take(&[1, 2]), take(&[1])],
+            [Some(2), None, Some(1), Some(1)]
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use board::MethodChoice;
 use count::Backend;
-use executor::{Devices, TooLittleMemory, fit};
+use executor::Devices;
 use farm::{
     AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LeaseKey, Origin, Plan,
     Problem, Refusal, Request, RestoredJob, Slice, Submission,
@@ -31,14 +31,12 @@ pub struct LocalCount {
     pub problem: Problem,
     /// The method. Whatever it leaves open is taken from the ledger, or chosen to suit the problem.
     pub method: Option<MethodChoice>,
-    /// Number of counting threads. Fewer run if the memory does not suffice.
+    /// Number of counting threads.
     pub threads: NonZero<usize>,
     /// The backend of the threads.
     pub backend: Backend,
     /// The devices that count beside them.
     pub devices: Devices,
-    /// Bytes of memory that all threads together may take.
-    pub memory: u64,
     /// Program and machine, as the evidence names them: see `executor::provenance`.
     pub build: String,
     /// The part of the plan to count.
@@ -54,8 +52,6 @@ pub struct LocalResult {
     pub job: JobView,
     /// Seconds that the count took.
     pub seconds: f64,
-    /// Number of threads that counted.
-    pub threads: NonZero<usize>,
 }
 
 /// Why a count ended without a result.
@@ -64,9 +60,6 @@ pub enum LocalError {
     /// The farm failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The memory is too small for even one thread.
-    #[error(transparent)]
-    Memory(#[from] TooLittleMemory),
     /// The farm refused the job.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -104,7 +97,6 @@ const LAST_LOOK: Duration = Duration::from_millis(100);
 
 /// A count that may begin.
 struct Prepared {
-    /// With as many threads as fit.
     count: LocalCount,
     /// In memory for a count whose rows nobody keeps.
     ledger: Ledger,
@@ -134,35 +126,29 @@ impl LocalCount {
             }
             Some(()) = stops.next() => return Err(LocalError::Stopped { percent: None, ledger }),
         };
-        let threads = prepared.count.threads;
         let view = prepared.run(interval, see, stops).await?;
         if let Some(reason) = view.suspended.clone() {
             return Err(LocalError::Suspended { plan: view.spec.plan.to_string(), reason, ledger });
         }
-        Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64(), threads })
+        Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64() })
     }
 
     /// Makes the plan and opens the ledger, both of which may take long.
-    fn prepare(mut self) -> Result<Prepared, LocalError> {
+    fn prepare(self) -> Result<Prepared, LocalError> {
         let plans = Arc::new(Plans::default());
         // This comes first, so that a board that cannot be counted leaves no file behind.
         let plan = plans
             .make(self.problem, self.method.unwrap_or(MethodChoice::suggested(self.problem)))
             .map_err(ServiceError::from)?;
         let Some(path) = self.ledger.clone() else {
-            self.threads = fit(plan, self.threads, self.memory)?.threads;
             let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
             let ledger = ledger.map_err(|fault| ServiceError::from(fault.at(None)))?;
             return Ok(Prepared { count: self, ledger, plans, plan, known: None });
         };
-        if !path.exists() {
-            fit(plan, self.threads, self.memory)?;
-        }
         let at_ledger = |fault: LedgerFault| ServiceError::from(fault.at(Some(&path)));
         let ledger = CheckedLedger::open(&path).map_err(at_ledger)?;
         let known = self.known_job(ledger.jobs()).map_err(at_ledger)?;
         let plan = known.map_or(plan, |(_, plan)| plan);
-        self.threads = fit(plan, self.threads, self.memory)?.threads;
         let ledger = ledger.begin().map_err(at_ledger)?;
         Ok(Prepared { count: self, ledger, plans, plan, known: known.map(|(job, _)| job) })
     }
@@ -198,8 +184,7 @@ impl LocalCount {
         plans: Arc<Plans>,
         stop: watch::Receiver<bool>,
     ) -> Result<(), ServiceError> {
-        let (executor, parts) =
-            start_executor(self.threads, self.backend, self.devices, self.memory);
+        let (executor, parts) = start_executor(self.threads, self.backend, self.devices);
         let config = AgentConfig {
             hello: Hello {
                 worker: executor::host_name(),

@@ -44,7 +44,7 @@ impl Forger {
     fn of(problem: Problem, method: Method, length: usize) -> Forger {
         let index = PlanIndex::new(problem, method).expect("such a plan exists");
         let plan = Plan { problem, method, tasks: index.len() };
-        let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
+        let mut kernel = NamedKernel::new(Backend::detect(), plan, None);
         let starts = (0..plan.tasks).step_by(length);
         let records = starts.map(|start| {
             let range = Range::new(start, (start + length as u64).min(plan.tasks));
@@ -71,7 +71,7 @@ impl Forger {
     fn report_tasks(&mut self, at: usize, forge: impl Fn(&mut [u64])) {
         let plan = self.plan;
         let index = PlanIndex::new(plan.problem, plan.method).expect("it is a plan");
-        let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
+        let mut kernel = NamedKernel::new(Backend::detect(), plan, None);
         let EvidenceRecord::Range { counted, task_counts, .. } = &mut self.records[at] else {
             panic!("it is no range");
         };
@@ -146,7 +146,7 @@ impl Forger {
         let sample = Sample { all: time.is_none(), ..SAMPLE };
         let checked = check(&self.write("bundle"), sample).expect("it does not contradict itself");
         let threads = NonZero::new(2).expect("two");
-        recount(&checked, RecountEffort { threads, variant, memory: 1 << 28, time })
+        recount(&checked, RecountEffort { threads, variant, time })
     }
 }
 

@@ -22,8 +22,7 @@ fn verified(bundle: &Path) -> Result<JobState, String> {
     let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
     let checked = check(bundle, sample).map_err(|error| error.to_string())?;
     let variant = count::Variant::Straight(Backend::Reference);
-    let effort =
-        RecountEffort { threads: NonZero::<usize>::MIN, variant, memory: 1 << 30, time: None };
+    let effort = RecountEffort { threads: NonZero::<usize>::MIN, variant, time: None };
     recount(&checked, effort).map_err(|error| error.to_string())?;
     Ok(checked.header.state)
 }

@@ -117,10 +117,10 @@ impl Counter {
     }
 
     fn untouched(effort: Effort, index: Arc<PlanIndex>, every: NonZeroU32) -> Counter {
-        let Effort { plan, backend, memory, seed, .. } = effort;
+        let Effort { plan, backend, seed, .. } = effort;
         let Plan { problem, method, .. } = plan;
         let kernel =
-            Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
+            Kernel::with_memory(u64::MAX, backend, problem, method).expect("the plan was made");
         let warms_up = method.locality(problem.n()).shares_tables;
         Counter { index, kernel, every, seed, warms_up }
     }

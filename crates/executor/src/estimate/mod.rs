@@ -55,8 +55,6 @@ pub struct Effort {
     pub backend: Backend,
     /// Number of counting threads, 1 or more.
     pub threads: usize,
-    /// Bytes of memory that each thread may take.
-    pub memory: u64,
     /// How long to sample.
     pub time: Duration,
     /// Seed that decides which tasks are drawn.
@@ -224,8 +222,7 @@ mod tests {
     fn effort(problem: Problem, method: Method, time: Duration) -> (Effort, PlanIndex) {
         let index = PlanIndex::new(problem, method).expect("such a plan exists");
         let plan = Plan { problem, method, tasks: index.len() };
-        let (backend, memory) = (Backend::detect(), 1 << 28);
-        (Effort { plan, backend, threads: 2, memory, time, seed: 1 }, index)
+        (Effort { plan, backend: Backend::detect(), threads: 2, time, seed: 1 }, index)
     }
 
     fn estimate(n: u32, choice: MethodChoice, time: Duration, seed: u64) -> Estimated {
@@ -320,7 +317,6 @@ mod tests {
         for problem in [Problem::Total { n: 22 }, Problem::Toroidal { n: 25 }] {
             let method = Method::Rows { rows: 1 };
             let (effort, index) = effort(problem, method, Duration::from_millis(50));
-            let effort = Effort { memory: 0, ..effort };
             let begun = Instant::now();
             assert!(effort.estimate(index).expect("it is no error").is_none());
             let took = begun.elapsed();

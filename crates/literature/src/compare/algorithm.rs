@@ -103,12 +103,12 @@ pub enum Why {
     TooLarge,
     /// A smaller board took too long.
     TooSlow,
-    /// The states, or the lists of `halves`, do not fit into the memory.
+    /// The states do not fit into the memory.
     Memory,
 }
 
 impl Algorithm {
-    /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes. The inner result says why a board
+    /// Counts a board. An algorithm that keeps states may take `memory` bytes. The inner result says why a board
     /// was left out.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         let (total, nodes) = match self.how {
@@ -125,31 +125,22 @@ impl Algorithm {
                 let Ok(found) = states::count(n, memory) else { return Ok(Err(Why::Memory)) };
                 (found.total, Some(found.rows.iter().map(|row| row.states).sum()))
             }
-            Reference(choice) => return by_tasks(n, choice, Backend::Reference, memory),
-            Fastest(choice) => return by_tasks(n, choice, Backend::detect(), memory),
+            Reference(choice) => return by_tasks(n, choice, Backend::Reference),
+            Fastest(choice) => return by_tasks(n, choice, Backend::detect()),
         };
         Ok(Ok(Found { total, nodes }))
     }
 }
 
 /// Counts all tasks of the board, in order.
-fn by_tasks(
-    n: u32,
-    choice: MethodChoice,
-    backend: Backend,
-    memory: u64,
-) -> anyhow::Result<Result<Found, Why>> {
+fn by_tasks(n: u32, choice: MethodChoice, backend: Backend) -> anyhow::Result<Result<Found, Why>> {
     let problem = Problem::Total { n };
     let method = choice.for_problem(problem);
     if !method.suits(n) {
         return Ok(Err(Why::Unsuited));
     }
     let index = PlanIndex::new(problem, method)?;
-    let need = count::memory_needed(problem, method);
-    if memory < need.least {
-        return Ok(Err(Why::Memory));
-    }
-    let mut kernel = Kernel::with_memory(memory.min(need.most), backend, problem, method)?;
+    let mut kernel = Kernel::new(backend, n, method)?;
     let total = kernel.count_range(&index, 0..index.len())?;
     Ok(Ok(Found { total: total.into(), nodes: None }))
 }

@@ -49,7 +49,7 @@ pub struct Contest<'a> {
 
 impl Contest<'_> {
     /// A contest in which an algorithm is left out for larger boards once it takes longer than
-    /// `seconds`. Each may use `memory` bytes. With `all`, boards of any size are counted.
+    /// `seconds`. One that keeps states may take `memory` bytes. With `all`, boards of any size are counted.
     pub fn new(algorithms: &[Algorithm], seconds: f64, all: bool, memory: u64) -> Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }

@@ -7,14 +7,12 @@ use board::{Method, MethodChoice, PlanIndex, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
-use executor::{Device, DeviceSample, Effort, Fit, fit};
+use executor::{Device, DeviceSample, Effort};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::options::{
-    BackendChoice, HALF, backend_choice, device_memory, in_units, memory, threads,
-};
-use crate::failure::{Failure, usage};
+use super::options::{BackendChoice, backend_choice, in_units, threads};
+use crate::failure::Failure;
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
 use crate::table::dash;
@@ -35,14 +33,6 @@ pub(super) struct BenchArgs {
     #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS",
           value_parser = threads)]
     threads: NonZero<usize>,
-    /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this
-    /// process may use
-    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
-    memory: u64,
-    /// The most memory to take of each graphics processor, as in 4GiB [default: nine tenths of it]
-    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY",
-          value_parser = device_memory)]
-    device_memory: Option<u64>,
     /// Only show the names of the counting loops that this processor has, slowest first, and of graphics processors
     #[arg(long)]
     list: bool,
@@ -156,8 +146,7 @@ impl Contender {
             }
             What::Device(device) => device,
         };
-        let memory = args.device_memory.unwrap_or(device.memory / 10 * 9);
-        let sample = DeviceSample::new(device, args.n, memory, time)?;
+        let sample = DeviceSample::new(device, args.n, time)?;
         let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
             sample;
         self.samples.push((solutions / seconds, seconds / share));
@@ -227,13 +216,7 @@ fn sample_of_loop(
     let problem = Problem::Total { n: args.n };
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
-    let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory)?;
-    if threads < args.threads {
-        return usage(format!(
-            "only {threads} threads of {method} fit into the memory: give --threads {threads} or more --memory"
-        ));
-    }
-    let effort = Effort { plan, backend, threads: threads.get(), memory, time, seed: 1 };
+    let effort = Effort { plan, backend, threads: args.threads.get(), time, seed: 1 };
     let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;
     Ok(estimated.and_then(|it| {
         let seconds = it.core_seconds.value;

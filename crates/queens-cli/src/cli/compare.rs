@@ -8,7 +8,7 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, Line, Measured, Why, agreed};
 use serde_json::json;
 
-use super::options::{HALF, in_units, memory, one_of, sizes_of_boards};
+use super::options::{STATES_MEMORY, in_units, memory, one_of, sizes_of_boards};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
@@ -45,10 +45,9 @@ pub(super) struct CompareArgs {
     /// A count that has begun is not stopped, whatever --seconds says.
     #[arg(long)]
     all: bool,
-    /// The most memory that states and halves may take, as in 500MiB or 2GiB, or as in 25% of what this process
-    /// may use
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
-    memory: u64,
+    /// The most memory that states may take, as in 500MiB or 2GiB [default: 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<u64>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -60,7 +59,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let algorithms =
         if args.algorithms.is_empty() { &Algorithm::ALL[..] } else { &args.algorithms };
-    let mut contest = Contest::new(algorithms, args.seconds as f64, args.all, args.memory);
+    let memory = args.memory.unwrap_or(STATES_MEMORY);
+    let mut contest = Contest::new(algorithms, args.seconds as f64, args.all, memory);
     if !args.json {
         output::print(HEAD)?;
     }

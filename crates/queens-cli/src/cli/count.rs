@@ -17,7 +17,9 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods;
-use super::options::{BackendChoice, CountingArgs, MethodArgs, duration, sizes};
+use super::options::{
+    BackendChoice, CountingArgs, MethodArgs, MethodName, STATES_MEMORY, duration, memory, sizes,
+};
 use super::plain_search::Search;
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -64,6 +66,9 @@ pub(super) struct CountArgs {
     method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
+    /// With `states`: the most memory to take, as in 500MiB or 2GiB [default: 1GiB]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<u64>,
     /// Keep the work in a file, and go on from it
     ///
     /// `{shard}` in its name stands for the part, as 3-of-64 [default: nothing is kept].
@@ -185,7 +190,8 @@ async fn count_alone(args: &CountArgs, n: u32) -> Result<Option<Took>, Failure> 
     if args.ledger.is_some() {
         return Err(method.refuses("no ledger", "--ledger and --shard"));
     }
-    let (problem, memory) = (args.asked(n)?, args.counting.room.memory);
+    let problem = args.asked(n)?;
+    let memory = args.memory.unwrap_or(STATES_MEMORY);
     let is_plain = args.method_args.no_mirror;
     let counted = spawn_blocking(move || local_methods::run(method, problem, memory, is_plain));
     let see = || (0.0, format!("by {}, of which no end can be foreseen", method.name()));
@@ -217,7 +223,7 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
     args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
-    let (n, threads) = (search.n, args.counting.room.threads().get());
+    let (n, threads) = (search.n, args.counting.threads.number().get());
     let backend = || args.counting.tested_backend([MethodChoice::Colours]);
     let colours = match colours {
         Some(given) => Some((given, backend()?, threads)),
@@ -235,7 +241,7 @@ async fn count_by_column(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     let corner = Problem::completions(n, &[Square { column: 0, row: 0 }]);
     let method = corner.map_or(MethodChoice::Rows { rows: None }, MethodChoice::suggested);
     let backend = args.counting.tested_backend([method])?;
-    let threads = args.counting.room.threads();
+    let threads = args.counting.threads.number();
     let begun = Instant::now();
     let done = Arc::new(AtomicU32::new(0));
     let counted_columns = Arc::clone(&done);
@@ -287,6 +293,9 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
         return usage(
             "the part that --shard or QUEENS_SHARD names is kept in a ledger: add --ledger FILE, or leave out the part",
         );
+    }
+    if args.memory.is_some() && args.method_args.local()? != Some(MethodName::States) {
+        return usage("--memory is for --method states: other methods take some MiB a thread");
     }
     // A board that is too large is refused before smaller ones are counted.
     let (given, n) = (&args.problem.given, *args.n.end());
@@ -351,22 +360,21 @@ async fn count(
     let count = LocalCount {
         problem,
         method,
-        threads: args.counting.room.threads(),
+        threads: args.counting.threads.number(),
         backend: args.counting.tested_backend(methods)?,
         devices: devices.clone(),
-        memory: args.counting.room.memory,
         build: provenance(PROGRAM, &devices),
         slice: slice.unwrap_or(Slice::ALL),
         ledger: ledger.clone(),
     };
-    let backend = count.backend.name();
+    let (backend, threads) = (count.backend.name(), count.threads);
     // An answer up to symmetry needs a search besides the count.
     let answering = spawn_blocking(move || Answering::new(problem, counts_orbits));
     let mut progress = Progress::new(!args.progress.quiet, false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();
-    let LocalResult { job, seconds, threads } = result?;
+    let LocalResult { job, seconds } = result?;
     let plan = job.spec.plan;
     let backend = if devices.count(plan) { Variant::DEVICE } else { backend };
     let mut how = format!(

@@ -71,7 +71,7 @@ enum Command {
     List(list::ListArgs),
     /// Draw a board with queens
     Draw(draw::DrawArgs),
-    /// Estimate what a count will take: tasks, memory, threads, time
+    /// Estimate what a count will take: tasks, threads, time
     Plan(plan::PlanArgs),
     /// Print one placement on a board of any size, also with given queens
     Solve(solve::SolveArgs),

@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bytesize::ByteSize;
 use executor::Estimated;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -140,7 +139,7 @@ pub(super) struct OnNodes {
     wall_seconds: f64,
 }
 
-/// The share of the nodes of one type. Devices have neither memory nor a longest task, because they count batches.
+/// The share of the nodes of one type. Devices have no longest task, because they count batches.
 #[derive(Debug, PartialEq, Serialize)]
 struct OfType {
     name: String,
@@ -150,18 +149,16 @@ struct OfType {
     core_hours: f64,
     gpu_hours: f64,
     longest_task_seconds: Option<f64>,
-    memory_bytes: Option<u64>,
     kwh: Option<f64>,
 }
 
 impl OnNodes {
     /// Divides a plan between the nodes, so that all are done at the same time. A thread of this machine takes
     /// what `here` says for the plan, and `board_seconds` for the boards that were measured elsewhere, by their size.
-    /// A thread has `thread_memory` bytes. There are nodes.
+    /// There are nodes.
     pub(super) fn new(
         types: &[NodeType],
         here: &Estimated,
-        thread_memory: u64,
         board_seconds: &BTreeMap<u32, f64>,
     ) -> OnNodes {
         let times_as_long =
@@ -186,7 +183,6 @@ impl OnNodes {
                 gpu_hours: hours * devices as f64,
                 longest_task_seconds: (!of.are_devices)
                     .then(|| times_as_long(of) * here.longest_task_seconds),
-                memory_bytes: (!of.are_devices).then(|| of.units * thread_memory),
                 kwh: of.watts.map(|watts| watts * of.nodes as f64 * wall_seconds / 3.6e6),
             }
         };
@@ -195,18 +191,17 @@ impl OnNodes {
 
     /// The table, and below it the wall time.
     pub(super) fn text(&self) -> String {
-        let head = "nodes  of type              threads or GPUs           hours  longest task  memory a node     energy";
+        let head =
+            "nodes  of type              threads or GPUs           hours  longest task     energy";
         let rows = self.nodes.iter().map(|of| {
             let (units, hours) = match of.devices {
                 0 => (format!("{} threads", of.threads), format!("{:.1} core-h", of.core_hours)),
                 devices => (format!("{devices} GPUs"), format!("{:.1} GPU-h", of.gpu_hours)),
             };
             let longest = of.longest_task_seconds.map_or_else(dash, |it| format!("{it:.1} s"));
-            let memory =
-                of.memory_bytes.map_or_else(dash, |it| ByteSize(it).display().iec().to_string());
             let energy = of.kwh.map_or_else(dash, |kwh| format!("{kwh:.1} kWh"));
             let OfType { name, nodes, .. } = of;
-            format!("{nodes:>5}  {name:<18} {units:>16} {hours:>15} {longest:>13} {memory:>14} {energy:>10}")
+            format!("{nodes:>5}  {name:<18} {units:>16} {hours:>15} {longest:>13} {energy:>10}")
         });
         let wall = format!("wall      {} on all of them together", clock(self.wall_seconds));
         std::iter::once(head.to_string()).chain(rows).chain([wall]).collect::<Vec<_>>().join("\n")
@@ -248,7 +243,7 @@ mod tests {
             tasks_counted: 1,
             parts_per_draw: NonZeroU32::MIN,
         };
-        OnNodes::new(types, &here, 1 << 30, &BTreeMap::from([(24, 100.0)]))
+        OnNodes::new(types, &here, &BTreeMap::from([(24, 100.0)]))
     }
 
     #[test]
@@ -259,7 +254,6 @@ mod tests {
         let on = on(&[node]);
         assert_eq!((on.nodes[0].core_hours, on.wall_seconds), (2.0, 300.0));
         assert_eq!(on.nodes[0].longest_task_seconds, Some(60.0));
-        assert_eq!(on.nodes[0].memory_bytes, Some(8 << 30));
     }
 
     #[test]

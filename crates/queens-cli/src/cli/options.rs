@@ -10,7 +10,7 @@ use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use count::{Backend, UnknownBackend};
-use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_memory, allowed_processors};
+use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
 use farm::{AuditPolicy, AuditScope};
 
 use crate::failure::{Failure, usage};
@@ -124,33 +124,27 @@ pub(super) fn threads(text: &str) -> anyhow::Result<NonZero<usize>> {
     Ok(threads)
 }
 
-/// The threads and the memory of a count.
+/// The threads of a count.
 #[derive(Clone, Debug, Args)]
-pub(super) struct RoomArgs {
+pub(super) struct ThreadsArgs {
     /// Counting threads [default: all processors]
     ///
     /// The processors that this process may use follow from affinity, quotas and Slurm's variables.
     #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// The most memory to count in, as in 2GiB or 25%
-    ///
-    /// All threads and jobs together. A percentage is of what this process may use: the machine's
-    /// memory, or less if control groups or Slurm's variables allow less.
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = HALF, value_parser = memory)]
-    pub(super) memory: u64,
 }
 
-impl RoomArgs {
-    pub(super) fn threads(&self) -> NonZero<usize> {
+impl ThreadsArgs {
+    pub(super) fn number(&self) -> NonZero<usize> {
         self.threads.unwrap_or_else(|| allowed_processors().min(MOST_THREADS))
     }
 }
 
-/// The backend, the threads and the memory of a count.
+/// The threads and the backend of a count.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CountingArgs {
     #[command(flatten)]
-    pub(super) room: RoomArgs,
+    pub(super) threads: ThreadsArgs,
     /// What counts: avx2, gpu, … [default: the fastest]
     ///
     /// A loop of the processor (reference, portable, neon, avx2 or avx512), or graphics processors
@@ -158,13 +152,6 @@ pub(super) struct CountingArgs {
     /// last. Graphics processors count by default from N = 20 on.
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
     pub(super) backend: Option<BackendChoice>,
-    /// The most memory of each graphics processor
-    ///
-    /// It is written as in 4GiB. Counting takes what the board needs at least if that is more
-    /// [default: nine tenths of it].
-    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY",
-          value_parser = device_memory)]
-    device_memory: Option<u64>,
 }
 
 impl CountingArgs {
@@ -210,7 +197,7 @@ impl CountingArgs {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Devices::new(tested, self.device_memory, are_required))
+        Ok(Devices::new(tested, are_required))
     }
 }
 
@@ -358,28 +345,13 @@ pub(super) fn sizes_of_boards(text: &str) -> anyhow::Result<RangeInclusive<u32>>
     Ok(sizes)
 }
 
-/// Half of the memory that this process may use.
-pub(super) const HALF: &str = "50%";
+/// The most memory of the method `states` if nothing else is said, in bytes.
+pub(super) const STATES_MEMORY: u64 = 1 << 30;
 
-/// Reads an upper bound of memory, a size or a share of what this process may use, and returns its bytes.
+/// Reads an upper bound of memory, and returns its bytes.
 pub(super) fn memory(text: &str) -> anyhow::Result<u64> {
-    let bytes = match text.strip_suffix('%') {
-        Some(percent) => {
-            let percent = percent.trim().parse::<f64>().ok();
-            let percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
-            percent.map(|percent| (allowed_memory() as f64 * percent / 100.0) as u64)
-        }
-        None => text.parse::<ByteSize>().ok().map(|size| size.as_u64()),
-    };
-    bytes.filter(|&bytes| bytes > 0).context(
-        "an amount of memory is a size above 0, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
-    )
-}
-
-/// Reads an upper bound of a device's memory, and returns its bytes.
-pub(super) fn device_memory(text: &str) -> anyhow::Result<u64> {
     let bytes = text.parse::<ByteSize>().ok().map(|size| size.as_u64());
-    bytes.filter(|&bytes| bytes > 0).context("give a size above 0, as in 4GiB")
+    bytes.filter(|&bytes| bytes > 0).context("give a size above 0, as in 500MiB or 2GiB")
 }
 
 #[cfg(test)]
@@ -464,14 +436,10 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_said_as_a_size_or_as_a_share() {
-        let read = |text: &str| memory(text).ok();
-        let of_all = |share: f64| Some((allowed_memory() as f64 * share) as u64);
-        assert_eq!(read("2GiB"), Some(2 << 30));
-        assert_eq!(read("12.5%"), of_all(0.125));
-        assert_eq!(read(HALF), of_all(0.5));
-        for wrong in ["", "much", "%", "0", "0KiB", "0%", "-5%", "101%", "NaN%", "inf%"] {
-            assert_eq!(read(wrong), None, "{wrong}");
+    fn memory_is_said_as_a_size() {
+        assert_eq!(memory("500MiB").ok(), Some(500 << 20));
+        for wrong in ["", "much", "%", "0", "0KiB", "25%", "-5MiB"] {
+            assert!(memory(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use board::{MethodChoice, PlanIndex, Problem};
-use bytesize::ByteSize;
 use clap::Args;
 use farm::{Fact, Plan};
 use serde::Serialize;
@@ -18,7 +17,7 @@ use super::{show, task_list, unique_plan};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance};
+use executor::{DeviceSample, Devices, Effort, Estimate, Estimated, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,13 +97,11 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let method = choice.for_problem(problem);
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
-    let (wanted, memory) = (args.counting.room.threads(), args.counting.room.memory);
-    let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
+    let threads = args.counting.threads.number();
     let effort = Effort {
         plan,
         backend: args.counting.backend(),
         threads: threads.get(),
-        memory: thread_memory,
         time: Duration::from_secs(args.seconds()),
         seed,
     };
@@ -114,15 +111,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if !args.json {
         // The sample takes a while.
         let mut lines = vec![format!("plan      {plan}\ntasks     {}", plan.tasks)];
-        lines.push(match thread_memory {
-            0 => "memory    a few MiB a thread".into(),
-            _ => format!(
-                "memory    at most {} a thread, of {} that may be used",
-                ByteSize(thread_memory).display().iec(),
-                ByteSize(memory).display().iec(),
-            ),
-        });
-        lines.push(format!("threads   {threads} of {wanted}"));
+        lines.push(format!("threads   {threads}"));
         lines.extend(published.map(|(value, source)| {
             format!("published {value} placements{} ({source})", before_symmetry(plan))
         }));
@@ -137,8 +126,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if args.json {
         let further = json!({
             "published": published.map(|(value, _)| value.to_string()),
-            "thread_memory_bytes": thread_memory,
-            "memory_bytes": memory,
             "threads": threads,
             "devices": devices,
         });
@@ -202,7 +189,7 @@ impl PlanArgs {
         let sizes: BTreeSet<u32> = types.iter().filter_map(|of| Some(of.measured?.0)).collect();
         let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
         let board_seconds = sizes.into_iter().map(of_size).collect::<Result<_, Failure>>()?;
-        Ok(OnNodes::new(types, estimated, effort.memory, &board_seconds))
+        Ok(OnNodes::new(types, estimated, &board_seconds))
     }
 
     /// The seconds that a thread of this machine takes for a board of size `n` by the plan's method,
@@ -216,10 +203,8 @@ impl PlanArgs {
         }
         let index = PlanIndex::new(problem, method)?;
         let plan = Plan { problem, method, tasks: index.len() };
-        let room = &self.counting.room;
-        let Fit { threads, bytes } = fit(plan, room.threads(), room.memory)?;
         let time = effort.time / 4;
-        let effort = Effort { plan, threads: threads.get(), memory: bytes, time, ..effort };
+        let effort = Effort { plan, time, ..effort };
         let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;
         let seconds = estimated.map(|estimated| estimated.core_seconds.value);
         seconds.ok_or_else(|| {
@@ -249,8 +234,8 @@ impl PlanArgs {
         }
         let time = Duration::from_secs(self.seconds()) / 4;
         let mut times = Vec::new();
-        for (device, memory) in devices.with_memory() {
-            let sample = DeviceSample::new(device, n, memory, time)?;
+        for device in devices.iter() {
+            let sample = DeviceSample::new(device, n, time)?;
             let (seconds, tasks_counted) = (sample.seconds / sample.share, sample.tasks);
             times.push(DeviceJson { device: device.to_string(), seconds, tasks_counted });
         }

@@ -9,9 +9,9 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use count::{Backend, CountError, Variant};
 use evidence::{RecountEffort, Sample, Seed, UnknownFormat};
-use executor::{CountingError, TooLittleMemory};
+use executor::CountingError;
 
-use super::options::{RoomArgs, in_units};
+use super::options::{ThreadsArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
 use crate::failure::{Failure, usage};
@@ -50,7 +50,7 @@ pub(super) struct VerifyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    room: RoomArgs,
+    threads: ThreadsArgs,
     /// What counts [default: not what farms use first]
     ///
     /// It is a loop of the processor: portable, neon, avx2, avx512, or reference, which is as simple as
@@ -106,9 +106,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         count::self_test(backend, MethodChoice::all())?;
     }
     let effort = RecountEffort {
-        threads: args.room.threads(),
+        threads: args.threads.number(),
         variant,
-        memory: args.room.memory,
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
     if effort.time != Some(Duration::ZERO) {
@@ -149,11 +148,6 @@ impl VerifyArgs {
         if error.is::<UnknownFormat>() {
             return Failure::Incompatible(format!(
                 "cannot tell whether the bundle {bundle} holds: {error}"
-            ));
-        }
-        if let Some(memory) = error.downcast_ref::<TooLittleMemory>() {
-            return Failure::Plan(format!(
-                "cannot count the bundle {bundle} again: {memory}; allow more with --memory"
             ));
         }
         if let Some(error) = error.downcast_ref::<CountError>() {

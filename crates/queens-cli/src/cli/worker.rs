@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use board::MethodChoice;
-use bytesize::ByteSize;
 use clap::Args;
 use count::Variant;
 use tokio::sync::watch;
@@ -93,7 +92,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     }
     let asked = asked_to_stop();
-    let (threads, memory) = (args.counting.room.threads(), args.counting.room.memory);
+    let threads = args.counting.threads.number();
     let backend = args.counting.tested_backend(MethodChoice::all())?;
     // Whatever is submitted may be worth a graphics processor.
     let devices = args.counting.tested_devices(u32::MAX)?;
@@ -102,13 +101,12 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     }
     let kind = if devices.is_empty() { backend.name() } else { Variant::DEVICE };
     let build = provenance(PROGRAM, &devices);
-    let (executor, parts) = start_executor(threads, backend, devices, memory);
+    let (executor, parts) = start_executor(threads, backend, devices);
     let instance: u64 = rand::random();
     let name = args.name.or_else(slurm_name);
     let name = name.unwrap_or_else(|| format!("{}-{:04x}", executor::host_name(), instance >> 48));
     let machine = args.machine.unwrap_or_else(machine);
-    tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
-        %backend, coordinator = endpoint.url(), "worker starts");
+    tracing::info!(name, machine, threads, %backend, coordinator = endpoint.url(), "worker starts");
     let config = AgentConfig {
         hello: Hello {
             worker: name,

@@ -20,8 +20,6 @@ macro_rules! failures {
 
 failures! {
     board::PlanError => Plan, "{0}";
-    executor::TooLittleMemory =>
-        Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
     literature::compare::Disagreement => Miscounted, "{0}";
     literature::states::StatesError =>
         Plan, "{0}: allow more with --memory, or count by another method";
@@ -160,7 +158,6 @@ impl From<LocalError> for Failure {
             // Here the coordinator is this program, too.
             LocalError::Service(ServiceError::Tasks(error)) => anyhow::Error::from(error).into(),
             LocalError::Service(error) => error.into(),
-            LocalError::Memory(error) => error.into(),
             LocalError::Refused(refusal) => refusal.into(),
             LocalError::Miscounted => Failure::Miscounted(
                 "this machine counted the same range twice, with different results; do not trust it with counting \

@@ -33,8 +33,8 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("count 8 --time-limit 90", "give it as in 90s, 1h30m or 00:50:00"),
         ("plan 8 --seconds 1000000000s", "give a duration from 0s to"),
         ("coordinator --lease-ms 2days", "give a duration from 1ms to 1day"),
-        ("count 8 --memory 0", "a size above 0"),
-        ("plan 8 --device-memory 0KiB", "give a size above 0"),
+        ("compare 8 --memory 0", "give a size above 0"),
+        ("count 8 --memory 2GiB", "--memory is for --method states"),
         ("plan 8 --watts 0", "give the watts"),
         ("worker --give-up-after 0s", "give more than 0s"),
         ("trust lab --reason=", "a reason is one line of at most 1024 bytes, and not blank"),
@@ -54,7 +54,7 @@ fn wrong_arguments_get_one_line_with_advice() {
 
 #[test]
 fn an_empty_environment_variable_counts_as_unset() {
-    let names = ["QUEENS_THREADS", "QUEENS_BACKEND", "QUEENS_LOG", "QUEENS_MEMORY"];
+    let names = ["QUEENS_THREADS", "QUEENS_BACKEND", "QUEENS_LOG", "QUEENS_TIME_LIMIT"];
     let counted = with("count 8", &names.map(|name| (name, "")));
     assert_eq!(counted.success(), format!("{}\n", vectors::total(8)));
 }

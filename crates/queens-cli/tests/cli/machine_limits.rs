@@ -1,28 +1,26 @@
-//! Tests that a process never takes more of the machine than it may use by default.
+//! Tests that a process takes no more processors than it may use, and hardly any memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use count::Backend;
 use serde_json::Value;
 
 use crate::support::process::{behind, queens, run};
 
 const MIB: u64 = 1 << 20;
-/// A plan whose memory is not estimated from a sample.
-const PLAN: [&str; 7] = ["plan", "20", "--method", "halves", "--seconds", "0", "--json"];
+const PLAN: [&str; 4] = ["plan", "20", "--seconds=0", "--json"];
 
 fn planned(command: &mut Command) -> Value {
     crate::object(&run(command).success())
 }
 
 #[test]
-fn a_slurm_job_takes_its_processors_and_half_of_its_memory() {
+fn a_slurm_job_takes_its_processors() {
     let mut command = queens(&PLAN);
-    command.env("SLURM_MEM_PER_NODE", "400").env("SLURM_CPUS_ON_NODE", "1");
-    let plan = planned(&mut command);
-    assert_eq!([&plan["memory_bytes"], &plan["threads"]], [200 * MIB, 1]);
-    assert_eq!(planned(command.env("QUEENS_MEMORY", "25%"))["memory_bytes"], 100 * MIB);
+    assert_eq!(planned(command.env("SLURM_CPUS_ON_NODE", "1"))["threads"], 1);
 }
 
 #[test]
@@ -34,7 +32,39 @@ fn a_process_with_one_processor_has_one_thread() {
     assert_eq!(planned(&mut behind(&bound, &queens(&PLAN)))["threads"], 1);
 }
 
-/// A control group of this machine that contains another one. Both are removed with this value.
+/// Counts a large board on many threads of the processor for a minute.
+fn large() -> [&'static str; 6] {
+    ["count", "30", "--threads=64", "--time-limit=60s", "--backend", Backend::detect().name()]
+}
+
+/// The most memory that a count of a large board has had, in bytes. It must have counted until its time was over.
+fn peak_of(count: &mut Command) -> u64 {
+    let mut child = count.stderr(Stdio::piped()).spawn().expect("it starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().expect("it is a child").is_none() {
+        // The file has no such line when the process is about to end.
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = kib.map_or(peak, |kib| 1024 * kib);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let output = child.wait_with_output().expect("it has ended");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the time limit is over"), "{}: {said}", output.status);
+    peak
+}
+
+#[test]
+#[ignore = "takes a minute of all processors"]
+fn many_threads_count_a_large_board_in_little_memory() {
+    let peak = peak_of(&mut queens(&large()));
+    println!("{} MiB", peak / MIB);
+    assert!((1..300_000_000).contains(&peak), "{peak} bytes");
+}
+
+/// A control group of this machine. It is removed with this value.
 struct Group(PathBuf);
 
 impl Group {
@@ -44,39 +74,29 @@ impl Group {
             false => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
         };
         let group = Group(Path::new(top).join(format!("queens-test-{}", std::process::id())));
-        fs::create_dir_all(group.inner()).expect("root can make control groups");
+        fs::create_dir_all(&group.0).expect("root can make control groups");
         fs::write(group.0.join(file), bytes.to_string()).expect("memory can be limited");
         group
     }
 
-    fn inner(&self) -> PathBuf {
-        self.0.join("inner")
-    }
-
-    /// The command, run within the inner group.
+    /// The command, run within the group.
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", r#"echo $$ >"$0"/cgroup.procs && exec "$@""#]);
-        command.arg(self.inner()).arg(env!("CARGO_BIN_EXE_queens")).args(args);
+        command.arg(&self.0).arg(env!("CARGO_BIN_EXE_queens")).args(args);
         command
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(self.inner());
         let _ = fs::remove_dir(&self.0);
     }
 }
 
 #[test]
-#[ignore = "needs root and a machine whose control groups can limit memory"]
-fn a_process_stays_within_the_limit_of_its_control_group() {
-    let group = Group::with_limit(300 * MIB);
-
-    let planned = planned(&mut group.command(&PLAN));
-
-    assert_eq!(planned["memory_bytes"], 150 * MIB);
-    // N = 18 on as many threads as fit, with all of the memory, is not killed.
-    run(&mut group.command(&["count", "18", "--method", "halves"])).total(18);
+#[ignore = "takes a minute, and needs root and a machine whose control groups can limit memory"]
+fn a_large_board_is_counted_in_a_control_group_with_half_a_gibibyte() {
+    let group = Group::with_limit(512 * MIB);
+    peak_of(&mut group.command(&large()));
 }

@@ -40,15 +40,15 @@ fn a_count_as_json_says_how_it_was_counted() {
 
 #[test]
 fn a_plan_describes_the_cost_of_a_count() {
-    let plan = "plan 24 --method halves --memory 100MiB --threads 4 --seconds 0";
+    let plan = "plan 24 --method colours --threads 4 --seconds 0";
     let plan: Vec<&str> = plan.split(' ').collect();
     let text = run(&mut queens(&plan)).success();
-    assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
+    assert!(text.contains("total N=24 by colours") && text.contains("threads   4"), "{text}");
     assert!(text.contains(&format!("published {} placements (", vectors::total(24))), "{text}");
     assert!(!text.contains("estimate"), "{text}");
 
     let json = object(&run(queens(&plan).arg("--json")).success());
-    assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(100 << 20).into()));
+    assert_eq!(json["threads"], 4);
 
     let plan = ["plan", "16", "--rows", "4", "--seconds", "0", "--json"];
     let rows = object(&run(&mut queens(&plan)).success());
@@ -118,32 +118,6 @@ fn an_estimate_may_be_exact_or_impossible() {
     assert!(text.contains("estimate  none") && text.contains("--seconds"), "{text}");
     let json = object(&run(queens(&plan).arg("--json")).success());
     assert!(json.get("estimate").is_none(), "{json}");
-}
-
-#[test]
-fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
-    let scratch = Scratch::new();
-    let ledger = scratch.path("none.db");
-    let path = ledger.display().to_string();
-    for command in [&["plan"][..], &["count"], &["count", "--ledger", &path]] {
-        let refused = run(queens(command).args(["24", "--method", "halves", "--memory", "64MiB"]));
-        refused.refusal(3, &["MiB of memory per thread", "--memory", "--method ring"]);
-    }
-    assert!(!ledger.exists(), "nothing is left behind");
-    run(&mut queens(&["count", "8", "--memory", "much"])).usage("--memory");
-
-    let mut one_fits = queens(&[
-        "count",
-        "16",
-        "--method",
-        "halves",
-        "--memory",
-        "6MiB",
-        "--threads",
-        "2",
-        "--json",
-    ]);
-    assert_eq!(object(&run(&mut one_fits).success())["threads"], 1);
 }
 
 #[test]

@@ -143,21 +143,6 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     ended.refusal(12, &["lacks its field `plan`"]);
 }
 
-#[test]
-fn a_worker_ends_if_a_lease_needs_too_much_memory() {
-    // Given a lease of a large board, which an honest coordinator does not give to a worker with
-    // this memory
-    let plan = Plan { problem: Problem::Total { n: 24 }, method: Method::Halves, tasks: 3 };
-    let too_large = v1::Lease { plan: Some((&plan).into()), ..lease() };
-    let answer = vec![leased(too_large), Message::Tasks(tasks())];
-
-    // When it is sent to a worker whose memory is too small for one thread
-    let ended = worker_at(Ok(answer), &["--memory", "1MiB"]);
-
-    // Then the worker names the missing memory.
-    ended.refusal(12, &["needs 75.7 MiB of memory per thread"]);
-}
-
 /// A lease with the token that belongs to it.
 fn leased(lease: v1::Lease) -> Message {
     let v1::OrdinalRange { start, end } = lease.range.expect("it has one");

@@ -32,11 +32,10 @@ pub fn start_executor(
     threads: NonZero<usize>,
     backend: Backend,
     devices: Devices,
-    memory: u64,
 ) -> (Executor, Parts) {
     let (sender, parts) = mpsc::unbounded_channel();
     let deliver = move |part| sender.send(part).is_ok();
-    (Executor::start(threads, backend, devices, memory, deliver), parts)
+    (Executor::start(threads, backend, devices, deliver), parts)
 }
 
 /// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as everything
@@ -280,10 +279,7 @@ impl Worker {
         if end == due {
             self.leases.remove(&id);
         }
-        // The coordinator knows the memory of this worker, and leases what does not fit only if its build needs less.
-        if let Err(error) = self.executor.push(lease, start, tasks) {
-            self.fail("a lease does not fit", ServiceError::Incompatible(error.to_string()));
-        }
+        self.executor.push(lease, start, tasks);
         Ok(())
     }
 

@@ -38,7 +38,7 @@ struct Started {
 impl Started {
     fn with<const N: usize>(answers: [Result<Link, LinkEnd>; N]) -> Started {
         let (executor, parts) =
-            start_executor(NonZero::<usize>::MIN, Backend::Portable, Devices::default(), 1 << 30);
+            start_executor(NonZero::<usize>::MIN, Backend::Portable, Devices::default());
         let (stop, stopping) = watch::channel(false);
         let taken = Arc::new(AtomicUsize::new(0));
         let mut connector = Answers { answers: answers.into(), taken: taken.clone() };
