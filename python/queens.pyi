@@ -36,7 +36,6 @@ def count(
     problem: _Problem = "total",
     given: _Squares = (),
     threads: Union[int, None] = None,
-    memory: Union[int, None] = None,
     progress: Union[Callable[[float], object], None] = None,
 ) -> int: ...
 def solutions(

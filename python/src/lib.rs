@@ -10,9 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
-use pyo3::exceptions::{
-    PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyValueError,
-};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use queens::{
@@ -52,7 +50,6 @@ fn library(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// given: names of squares that have a queen, such as "a1 c2" or ["a1", "c2"]; with the problem
 ///     "total" only.
 /// threads: how many threads count, all processors by default.
-/// memory: the most bytes that all threads together take, half of the machine's by default.
 /// progress: is called with the fraction of tasks that are done, about fifty times a second at
 ///     most.
 ///
@@ -60,20 +57,19 @@ fn library(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// second on two cores, and each further one six to eight times as long. Ctrl-C ends a count, and
 /// other Python threads run during it.
 ///
-/// Raises ValueError for wrong arguments, MemoryError if the memory is not enough for one thread,
-/// and RuntimeError if the machine miscounts or refuses threads.
+/// Raises ValueError for wrong arguments, and RuntimeError if the machine miscounts or refuses
+/// threads.
 #[pyfunction]
 #[pyo3(
-    signature = (n, *, problem = "total", given = Squares::default(), threads = None, memory = None, progress = None),
-    text_signature = "(n, *, problem='total', given=(), threads=None, memory=None, progress=None)"
+    signature = (n, *, problem = "total", given = Squares::default(), threads = None, progress = None),
+    text_signature = "(n, *, problem='total', given=(), threads=None, progress=None)"
 )]
 fn count(
     py: Python<'_>,
     n: Size,
     problem: &str,
     given: Squares,
-    threads: Option<Amount>,
-    memory: Option<Amount>,
+    threads: Option<Threads>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<u128> {
     let problem = match problem_named(problem, n)? {
@@ -95,11 +91,8 @@ fn count(
                 let done = progress.tasks_done as f64 / progress.tasks as f64;
                 fraction.store(done.to_bits(), Ordering::Relaxed);
             });
-            if let Some(Amount(threads)) = threads {
-                counting = counting.threads(usize::try_from(threads).unwrap_or(usize::MAX));
-            }
-            if let Some(Amount(bytes)) = memory {
-                counting = counting.memory(bytes);
+            if let Some(Threads(threads)) = threads {
+                counting = counting.threads(threads);
             }
             // Nobody receives the result after an interruption.
             let _ = sender.send(counting.run());
@@ -373,19 +366,18 @@ impl<'py> FromPyObject<'_, 'py> for Size {
     }
 }
 
-/// A limit of threads or memory for a count: 1 or more.
-struct Amount(u64);
+/// The number of threads for a count: 1 or more.
+struct Threads(usize);
 
-impl<'py> FromPyObject<'_, 'py> for Amount {
+impl<'py> FromPyObject<'_, 'py> for Threads {
     type Error = PyErr;
 
-    fn extract(amount: Borrowed<'_, 'py, PyAny>) -> PyResult<Amount> {
-        let reason =
-            || format!("{}: give threads and memory from 1 to 2**64 - 1", amount.to_owned());
-        match amount.extract() {
+    fn extract(threads: Borrowed<'_, 'py, PyAny>) -> PyResult<Threads> {
+        let reason = || format!("{}: give threads from 1 to 2**64 - 1", threads.to_owned());
+        match threads.extract() {
             Ok(0) => Err(value_error(reason())),
-            Ok(amount) => Ok(Amount(amount)),
-            Err(error) => Err(value_error_if_overflow(amount.py(), error, reason)),
+            Ok(threads) => Ok(Threads(threads)),
+            Err(error) => Err(value_error_if_overflow(threads.py(), error, reason)),
         }
     }
 }
@@ -435,7 +427,6 @@ fn counting_error(error: CountingError) -> PyErr {
     let reason = error.to_string();
     match error {
         CountingError::Plan(_) => PyValueError::new_err(reason),
-        CountingError::TooLittleMemory { .. } => PyMemoryError::new_err(reason),
         _ => PyRuntimeError::new_err(reason),
     }
 }

@@ -32,7 +32,7 @@ def known(problem, most):
 def test_counts_are_the_known_ones(problem):
     numbers = known(problem, 14)
     assert {n: queens.count(n, problem=problem) for n in numbers} == numbers
-    assert queens.count(12) == queens.count(12, threads=1) == queens.count(12, memory=10**9)
+    assert queens.count(12) == queens.count(12, threads=1)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -111,8 +111,8 @@ def test_drawings_show_the_queens():
         (lambda: queens.count(8, given="a9"), "a9 is off the board"),
         (lambda: queens.count(8, given=["1a"]), "`1a` is no square"),
         (lambda: queens.count(7, given="a1", problem="toroidal"), "list those of toroidal"),
-        (lambda: queens.count(8, threads=0), "0: give threads and memory from 1"),
-        (lambda: queens.count(8, memory=-5), "-5: give threads and memory from 1"),
+        (lambda: queens.count(8, threads=0), "0: give threads from 1"),
+        (lambda: queens.count(8, threads=-5), "-5: give threads from 1"),
         (lambda: queens.solve(3), "sizes 2 and 3 have no placement"),
         (lambda: queens.solutions(8, given="a1", blocked="a1"), "blocked square"),
         (lambda: queens.Placement([0, 1]), "a1 and b2 attack each other"),

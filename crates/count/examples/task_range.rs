@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use queens_count::board::{MethodChoice, PlanIndex, Problem};
-use queens_count::{Backend, Kernel, memory_needed, self_test};
+use queens_count::{Backend, Kernel, self_test};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -23,8 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let backend = Backend::detect();
     self_test(backend, [choice])?;
-    let memory = memory_needed(problem, method).most;
-    let mut kernel = Kernel::with_memory(memory, backend, problem, method)?;
+    let mut kernel = Kernel::new(backend, problem, method)?;
     let count = kernel.count_range(&index, range.clone())?;
     println!("{count} from tasks {range:?} of {}, by {method} and {backend}", index.len());
     Ok(())

@@ -12,8 +12,7 @@ use board::{Given, MethodChoice, PlanError, PlanIndex, Problem, Square};
 use thiserror::Error;
 
 use crate::{
-    Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError, machine_memory,
-    memory_needed, self_test,
+    Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError, self_test,
 };
 
 /// The number that answers a problem, counted on all processors. A plain number `n` is
@@ -55,14 +54,6 @@ pub enum CountingError {
     /// The sum over all tasks gives no answer.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// The allowed memory is too small for even one thread.
-    #[error("a thread needs {needed} bytes of memory, and {allowed} are allowed")]
-    TooLittleMemory {
-        /// The memory that one thread needs, in bytes.
-        needed: u64,
-        /// The memory that all threads together may take, in bytes.
-        allowed: u64,
-    },
     /// The system refuses to start as many threads as were asked for.
     #[error("the system refuses thread {} of {wanted} ({reason}): ask for fewer", started + 1)]
     Threads {
@@ -141,7 +132,6 @@ pub struct Counting<'a> {
     blocked: &'a [Square],
     backend: Backend,
     threads: usize,
-    memory: Option<u64>,
     on_progress: Report<'a>,
     stop: Option<&'a AtomicBool>,
 }
@@ -156,7 +146,6 @@ impl<'a> Counting<'a> {
             blocked: &[],
             backend: Backend::detect(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
-            memory: None,
             on_progress: Box::new(|_| {}),
             stop: None,
         }
@@ -186,19 +175,11 @@ impl<'a> Counting<'a> {
     }
 
     /// Counts on this number of threads, one of which is the caller's. 0 counts as 1. Fewer threads
-    /// count if the problem has fewer tasks, or if the memory is not enough for all. [`Progress`]
-    /// and [`Counted`] have their number.
+    /// count if the problem has fewer tasks. [`Progress`] and [`Counted`] have their number. A
+    /// thread takes some MiB of memory.
     #[must_use]
     pub fn threads(self, threads: usize) -> Counting<'a> {
         Counting { threads: threads.max(1), ..self }
-    }
-
-    /// Takes at most this many bytes of memory for all threads together. The default leaves room
-    /// for all threads, up to half of the memory that the machine has or that the control group of
-    /// this process allows. One thread always takes what it needs.
-    #[must_use]
-    pub fn memory(self, bytes: u64) -> Counting<'a> {
-        Counting { memory: Some(bytes), ..self }
     }
 
     /// Calls `report` from the counting threads whenever some tasks have been counted, one call at
@@ -210,8 +191,7 @@ impl<'a> Counting<'a> {
     }
 
     /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Each thread first finishes
-    /// the tasks that it has begun. The first task of a thread also makes tables, which can take
-    /// some seconds from N = 22 on. If the problem counts orbits, the search for placements that
+    /// the tasks that it has begun. If the problem counts orbits, the search for placements that
     /// rotations fix does not look at the flag. This search takes less than a second up to N = 22.
     #[must_use]
     pub fn stop(self, flag: &'a AtomicBool) -> Counting<'a> {
@@ -236,14 +216,7 @@ impl<'a> Counting<'a> {
         self_test(self.backend, [choice])?;
         let method = choice.for_problem(self.problem);
         let index = PlanIndex::new(self.problem, method)?;
-        let need = memory_needed(self.problem, method);
-        let allowed = self.memory.unwrap_or_else(|| need.least.max(machine_memory() / 2));
-        let fitting = allowed.checked_div(need.least).unwrap_or(u64::MAX);
-        let threads = fitting.min(index.len().max(1)).min(self.threads as u64);
-        if threads == 0 {
-            return Err(CountingError::TooLittleMemory { needed: need.least, allowed });
-        }
-        let bytes = need.most.min(allowed / threads);
+        let threads = index.len().max(1).min(self.threads as u64);
         let wanted = threads as usize;
         let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads: wanted };
         let shared = Shared {
@@ -257,7 +230,7 @@ impl<'a> Counting<'a> {
         let work = || {
             shared.or_stop_others(|| {
                 let kernel = match self.blocked {
-                    [] => Kernel::with_memory(bytes, self.backend, self.problem, method),
+                    [] => Kernel::new(self.backend, self.problem, method),
                     blocked => Kernel::blocking(self.backend, self.problem, blocked),
                 };
                 let mut kernel =

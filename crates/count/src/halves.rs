@@ -55,7 +55,6 @@ pub use self::by_size::CodeBits;
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
 pub(crate) use self::draws::Draws;
 use self::memory::Room;
-pub(crate) use self::memory::needs;
 pub(crate) use self::task::CountTasks;
 use self::task::TaskCounter;
 use self::units::portable::Portable;

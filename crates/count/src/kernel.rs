@@ -63,7 +63,7 @@ pub enum CountError {
 ///
 /// let (problem, method) = (Problem::Total { n: 12 }, Method::Rows { rows: 3 });
 /// let index = PlanIndex::new(problem, method)?;
-/// let mut kernel = Kernel::with_memory(u64::MAX, Backend::detect(), problem, method)?;
+/// let mut kernel = Kernel::new(Backend::detect(), problem, method)?;
 /// let half = index.len() / 2;
 /// let (first, second) = (kernel.count_range(&index, 0..half)?, kernel.count_range(&index, half..index.len())?);
 /// assert_eq!(first + second, 14_200);
@@ -93,65 +93,31 @@ enum Work {
     SplitSearch,
 }
 
-/// The memory that one [`Kernel`] takes, in bytes, if it is large enough to plan for it: by
-/// `halves`. Otherwise it is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MemoryNeed {
-    /// A kernel cannot count with less memory.
-    pub least: u64,
-    /// A kernel counts no faster with more memory.
-    pub most: u64,
-}
-
-/// The memory that a [`Kernel`] for `problem` takes.
-#[must_use]
-pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
-    match method {
-        Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } | Method::Colours => {
-            MemoryNeed::default()
-        }
-        Method::Halves => halves::needs(problem.n()),
-    }
-}
-
 /// The most tasks of a range that are made at a time. They are few enough to stay in the cache, and
 /// enough neighbours to share work.
 const BLOCK: usize = 4096;
 
 impl Kernel {
-    /// A kernel like that of [`with_memory`](Kernel::with_memory), for the tasks of all placements
-    /// on a board of size `n` (`0..=32`), with as much memory as is useful.
-    ///
-    /// # Errors
-    ///
-    /// [`KernelError`].
-    pub fn new(variant: impl Into<Variant>, n: u32, method: Method) -> Result<Kernel, KernelError> {
-        Kernel::with_memory(u64::MAX, variant, Problem::Total { n }, method)
-    }
-
-    /// A kernel for the tasks of `problem`, divided by `method`. It takes at most `memory` bytes,
-    /// or the [`least`](MemoryNeed::least) that it needs if that is more. A [`Backend`] is a
-    /// variant: [`Straight`](Variant::Straight).
+    /// A kernel for the tasks of `problem`, divided by `method`. A plain number `n` is
+    /// [`Problem::Total`]. A [`Backend`] is a variant: [`Straight`](Variant::Straight).
     ///
     /// # Errors
     ///
     /// [`KernelError`] if the method cannot divide the problem ([`Method::cuts`]), if the variant
     /// does not count its tasks ([`Variant::suits`]), or if the processor lacks the backend
     /// ([`Backend::require`]).
-    pub fn with_memory(
-        memory: u64,
+    pub fn new(
         variant: impl Into<Variant>,
-        problem: Problem,
+        problem: impl Into<Problem>,
         method: Method,
     ) -> Result<Kernel, KernelError> {
-        let variant = variant.into();
+        let (variant, problem) = (variant.into(), problem.into());
         let kind = TaskKind::of(problem, method).ok_or(KernelError::Problem(problem, method))?;
         if !variant.suits(method) {
             return Err(KernelError::Variant(method, variant));
         }
-        let work = |backend, problem| {
-            Work::new(memory, backend, problem, kind).ok_or(MissingBackend(backend))
-        };
+        let work =
+            |backend, problem| Work::new(backend, problem, kind).ok_or(MissingBackend(backend));
         let (work, is_mirrored) = match variant {
             Variant::Straight(backend) => (work(backend, problem)?, false),
             Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem, kind))?, true),
@@ -166,7 +132,7 @@ impl Kernel {
         problem: Problem,
         blocked: &[Square],
     ) -> Result<Kernel, KernelError> {
-        let kernel = Kernel::with_memory(u64::MAX, backend, problem, Method::Colours)?;
+        let kernel = Kernel::new(backend, problem, Method::Colours)?;
         let counter = colours::counter(backend, problem, blocked);
         Ok(Kernel { work: Work::Colours(counter.ok_or(MissingBackend(backend))?), ..kernel })
     }
@@ -301,7 +267,7 @@ impl fmt::Debug for Kernel {
 
 impl Work {
     /// `None` if the processor lacks the backend.
-    fn new(memory: u64, backend: Backend, problem: Problem, kind: TaskKind) -> Option<Work> {
+    fn new(backend: Backend, problem: Problem, kind: TaskKind) -> Option<Work> {
         let n = problem.n();
         Some(match kind {
             TaskKind::Prefix { rows } => {
@@ -311,7 +277,7 @@ impl Work {
             }
             TaskKind::Preplacement { width } => Work::Ring(Ring::new(backend, n, width)?),
             TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
-            TaskKind::Split => Work::Halves(halves::counter(memory, backend, n)?),
+            TaskKind::Split => Work::Halves(halves::counter(u64::MAX, backend, n)?),
             TaskKind::Colours => Work::Colours(colours::counter(backend, problem, &[])?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)

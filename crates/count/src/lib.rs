@@ -8,8 +8,8 @@
 //! Most programs should begin with the crate `queens`, which has the best of this crate and of
 //! `queens-solve`. This crate also has what a farm needs, and changes with the program `queens`.
 //!
-//! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend, number of
-//! threads and memory limit; it reports progress, and a flag stops it. Programs that share the work
+//! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend and
+//! number of threads; it reports progress, and a flag stops it. Programs that share the work
 //! among machines use [`Kernel`], which counts any range of the tasks that a [`board::PlanIndex`]
 //! makes.
 //!
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! This crate knows how tasks are counted. It deliberately knows nothing of leases and of other
-//! machines. It reads how much memory the machine has, and does no other I/O.
+//! machines, and does no I/O.
 //!
 //! # How it counts
 //!
@@ -56,8 +56,6 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod backend;
-#[cfg(target_os = "linux")]
-mod cgroup;
 mod colours;
 mod counting;
 mod engine;
@@ -66,7 +64,6 @@ mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;
-mod machine;
 #[cfg(target_arch = "aarch64")]
 #[allow(unsafe_code)]
 mod neon;
@@ -85,7 +82,6 @@ pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use board;
 pub use counting::{Counted, Counting, CountingError, Progress, count};
 pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
-pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
-pub use machine::machine_memory;
+pub use kernel::{CountError, Kernel, KernelError, Sampled};
 pub use self_test::{SelfTestError, self_test};
 pub use variant::Variant;

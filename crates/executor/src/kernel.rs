@@ -29,7 +29,7 @@ impl NamedKernel {
     pub fn of(variant: Variant, plan: Plan) -> NamedKernel {
         let Plan { problem, method, .. } = plan;
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
-        let kernel = Kernel::with_memory(u64::MAX, variant, problem, method);
+        let kernel = Kernel::new(variant, problem, method);
         let kernel = kernel.expect("whoever leases a plan has made it");
         NamedKernel { name, kernel, reports_tasks: plan.reports_tasks() }
     }

@@ -1,6 +1,5 @@
 //! The memory that a board takes, and its division between lists and quarters.
 
-use crate::MemoryNeed;
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size::{self, Kept};
 use crate::halves::join::open::Runs;
@@ -72,15 +71,6 @@ impl Room {
     }
 }
 
-/// The bytes that a thread needs for a board of size `n` (4 to 29). They are upper bounds.
-///
-/// With less than `most`, odd boards up to 21 make lists anew that tasks could share, boards of
-/// sizes 22 and 23 place their quarters anew for each list, and larger boards join lists in more
-/// parts.
-pub(crate) fn needs(n: u32) -> MemoryNeed {
-    MemoryNeed { least: Room::least(n).bytes(n), most: Room::most(n).bytes(n) }
-}
-
 /// The bytes that a board takes beside its lists.
 fn fixed(n: u32, kept: Kept) -> u64 {
     // Samples of both lists and their conflicts, and the runs of a block, take most of it.
@@ -149,18 +139,4 @@ const LEAST: usize = 16 << 10;
 /// The room for the longest list of a board.
 fn longest_list(n: u32) -> usize {
     by_size::longest_list(n).max(LEAST)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_needed_at_most_is_enough_for_the_most() {
-        for n in 4..=29 {
-            let need = needs(n);
-            assert_eq!(Room::within(need.most, n), Room::most(n), "N = {n}");
-            assert_eq!(Room::within(need.least, n), Room::least(n), "N = {n}");
-        }
-    }
 }

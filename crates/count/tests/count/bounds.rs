@@ -4,9 +4,6 @@ use board::squares::Square;
 use board::{Given, Method, PlanIndex, Problem, most_per_task, symmetry};
 use queens_count::{Backend, Kernel, count};
 
-/// The memory for a kernel, in bytes. It is enough for any small board.
-const MEMORY: u64 = 1 << 30;
-
 #[test]
 fn no_task_counts_more_than_its_bound() {
     let mut counted = 0;
@@ -24,8 +21,8 @@ fn no_task_counts_more_than_its_bound() {
         for (problem, method) in total.chain(others).filter(|(problem, m)| m.cuts(*problem)) {
             let index = PlanIndex::new(problem, method).expect("it is cut so");
             let most = most_per_task(problem, method).expect("it is cut so");
-            let mut kernel = Kernel::with_memory(MEMORY, Backend::Portable, problem, method)
-                .expect("there is memory");
+            let mut kernel =
+                Kernel::new(Backend::Portable, problem, method).expect("there is such a kernel");
             for task in 0..index.len() {
                 let count = kernel.count_range(&index, task..task + 1).expect("it is a task");
                 assert!(u128::from(count) <= most, "{problem} by {method}: {count} of {most}");

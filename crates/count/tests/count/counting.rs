@@ -82,7 +82,7 @@ fn as_many_threads_run_as_asked_for_if_possible() {
 #[test]
 fn a_panic_of_one_thread_stops_the_others() {
     for threads in [1, 2, 3] {
-        let counting = Counting::new(26).threads(threads).memory(1 << 30);
+        let counting = Counting::new(26).threads(threads);
         let mut reports = 0;
         let counting = counting.on_progress(move |_| {
             reports += 1;

@@ -15,8 +15,7 @@ fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
 
 fn count_by(variant: Variant, problem: Problem, method: Method) -> u64 {
     let plan = PlanIndex::new(problem, method).expect("the method cuts the problem");
-    let mut kernel =
-        Kernel::with_memory(0, variant, problem, method).expect("there is such a kernel");
+    let mut kernel = Kernel::new(variant, problem, method).expect("there is such a kernel");
     kernel.count_range(&plan, 0..plan.len()).expect("tasks are good")
 }
 

@@ -17,7 +17,7 @@ fn variants(method: Method) -> impl Iterator<Item = Variant> {
 }
 
 fn kernel(variant: impl Into<Variant>, problem: Problem, method: Method) -> Kernel {
-    Kernel::with_memory(u64::MAX, variant, problem, method).expect("there is such a kernel")
+    Kernel::new(variant, problem, method).expect("there is such a kernel")
 }
 
 fn completions(n: u32, queens: &str) -> Problem {
@@ -335,7 +335,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
 #[test]
 fn a_kernel_is_refused_if_its_parts_do_not_match() {
     let refused = |variant: Variant, problem, method| {
-        Kernel::with_memory(u64::MAX, variant, problem, method).expect_err("it does not fit")
+        Kernel::new(variant, problem, method).expect_err("it does not fit")
     };
     let (total, mirrored) = (Problem::Total { n: 8 }, Variant::Mirrored(Backend::Portable));
     let error = refused(mirrored, total, Method::Halves);

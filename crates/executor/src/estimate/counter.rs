@@ -119,8 +119,7 @@ impl Counter {
     fn untouched(effort: Effort, index: Arc<PlanIndex>, every: NonZeroU32) -> Counter {
         let Effort { plan, backend, seed, .. } = effort;
         let Plan { problem, method, .. } = plan;
-        let kernel =
-            Kernel::with_memory(u64::MAX, backend, problem, method).expect("the plan was made");
+        let kernel = Kernel::new(backend, problem, method).expect("the plan was made");
         let warms_up = method.locality(problem.n()).shares_tables;
         Counter { index, kernel, every, seed, warms_up }
     }
