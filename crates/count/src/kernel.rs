@@ -9,7 +9,6 @@ use std::ops::Range;
 use board::{Method, PlanIndex, Prefix, Problem, RangeError, Square, Task, TaskKind, full_mask};
 use thiserror::Error;
 
-pub use self::sampled::Sampled;
 use crate::colours::{self, CountSplits, Draws};
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;

@@ -82,6 +82,6 @@ pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use board;
 pub use counting::{Counted, Counting, CountingError, Progress, count};
 pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
-pub use kernel::{CountError, Kernel, KernelError, Sampled};
+pub use kernel::{CountError, Kernel, KernelError};
 pub use self_test::{SelfTestError, self_test};
 pub use variant::Variant;

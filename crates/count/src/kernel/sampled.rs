@@ -1,7 +1,6 @@
-//! Estimates counts and times of tasks from a part of their work.
+//! Estimates counts of tasks from a part of their work.
 
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
 
 use board::Task;
 
@@ -9,27 +8,14 @@ use super::{CountError, Kernel, Work, add, weighted};
 use crate::colours;
 use crate::halves::Draws;
 
-/// An estimate of the count of some tasks and of the time that it takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sampled {
-    /// The sum of weight times completions.
-    pub count: u64,
-    /// The seconds for all of the work.
-    pub seconds: f64,
-    /// The part of `seconds` that is estimated from a sample.
-    pub sampled_seconds: f64,
-}
-
 impl Kernel {
-    /// Estimates the result of [`count`](Kernel::count) for `tasks`, and the time that it takes.
+    /// Estimates the result of [`count`](Kernel::count) for `tasks` from a part of the work.
     ///
     /// By `colours`, the sets of odd columns that black queens may take are numbered. Those with the
-    /// number `first` modulo `every` are counted, and stand for all of them in the count and in the
-    /// time. By `halves`, the same holds for the blocks of a join, but lists are made as a whole. If
-    /// `first` is random, from 0 to `every - 1` with equal probability, the estimates have the true
-    /// count and time as their means. Tasks are counted as a whole by another method. By `halves`,
-    /// this is so for another variant than [`Straight`](crate::Variant::Straight) and for the
-    /// reference, too.
+    /// number `first` modulo `every` are counted, and the result is their count times `every`. If
+    /// `first` is random, from 0 to `every - 1` with equal probability, the estimate has the true
+    /// count as its mean, and `every` times the time that it takes has the true time as its mean.
+    /// Tasks are counted as a whole by another method.
     ///
     /// ```
     /// use std::num::NonZeroU32;
@@ -43,7 +29,7 @@ impl Kernel {
     /// let every = NonZeroU32::new(4).expect("4 is not 0");
     /// let mut sum = 0;
     /// for first in 0..4 {
-    ///     sum += kernel.sample(&tasks, every, first)?.count;
+    ///     sum += kernel.sample(&tasks, every, first)?;
     /// }
     /// assert_eq!(sum, 4 * kernel.count(&tasks)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,37 +43,19 @@ impl Kernel {
         tasks: &[Task],
         every: NonZeroU32,
         first: u32,
-    ) -> Result<Sampled, CountError> {
-        if matches!(self.work, Work::Colours(_)) {
-            let draws = colours::Draws { every: every.get(), first };
-            return self.sample_sets(tasks, draws);
+    ) -> Result<u64, CountError> {
+        if !matches!(self.work, Work::Colours(_)) {
+            self.draw(Draws::new(every.get(), first));
+            let count = self.count(tasks);
+            self.draw(Draws::ALL);
+            return count;
         }
-        self.draw(Draws::new(every.get(), first));
-        let begun = Instant::now();
-        let count = self.count(tasks);
-        let took = begun.elapsed();
-        let draws = self.draw(Draws::ALL);
-        let [drawn, warmed_up] = draws.map_or([Duration::ZERO; 2], |it| [it.took, it.warmed_up]);
-        let sampled_seconds = f64::from(every.get()) * drawn.as_secs_f64();
-        let beside = took.saturating_sub(drawn + warmed_up);
-        let seconds = beside.as_secs_f64() + sampled_seconds;
-        Ok(Sampled { count: count?, seconds, sampled_seconds })
-    }
-
-    /// Estimates from those sets of odd columns that are drawn, by a kernel for `colours`.
-    fn sample_sets(
-        &mut self,
-        tasks: &[Task],
-        draws: colours::Draws,
-    ) -> Result<Sampled, CountError> {
-        let begun = Instant::now();
+        let draws = colours::Draws { every: every.get(), first };
         let records = self.records(tasks)?;
         let drawn = tasks.iter().zip(records).try_fold(0, |sum, (task, record)| {
             add(sum, weighted(task.weight, self.colour_product(record, draws)?)?)
         })?;
-        let count = drawn.checked_mul(draws.every.into()).ok_or(CountError::Overflow)?;
-        let seconds = f64::from(draws.every) * begun.elapsed().as_secs_f64();
-        Ok(Sampled { count, seconds, sampled_seconds: seconds })
+        drawn.checked_mul(draws.every.into()).ok_or(CountError::Overflow)
     }
 
     /// Changes the choice of blocks that are joined. Returns the choice before, if there are
@@ -127,11 +95,10 @@ mod tests {
                 let count = kernel.count(&tasks).expect("it is small");
                 let of = NonZeroU32::new(every).expect("it is not 0");
                 let sampled = (0..every).map(|first| kernel.sample(&tasks, of, first));
-                let sampled: Vec<Sampled> = sampled.collect::<Result<_, _>>().expect("it is small");
-                let sum: u64 = sampled.iter().map(|sampled| sampled.count).sum();
+                let sampled: Vec<u64> = sampled.collect::<Result<_, _>>().expect("it is small");
+                let sum: u64 = sampled.iter().sum();
                 assert_eq!(sum, u64::from(every) * count, "N={n} by {variant:?}");
-                assert!(sampled.iter().any(|it| it.count != count), "all sets were counted");
-                assert!(sampled.iter().all(|it| it.seconds > 0.0));
+                assert!(sampled.iter().any(|&it| it != count), "all sets were counted");
                 assert_eq!(kernel.count(&tasks), Ok(count), "N={n} by {variant:?}");
             }
         }
@@ -149,20 +116,12 @@ mod tests {
                 let mut kernel = Kernel::new(backend, n, method).expect("such a kernel");
                 let count = kernel.count(&tasks).expect("it is small");
                 let every = NonZeroU32::new(3).expect("3 is not 0");
-                let sampled: Vec<Sampled> = (0..3)
+                let sampled: Vec<u64> = (0..3)
                     .map(|first| kernel.sample(&tasks, every, first).expect("it is small"))
                     .collect();
-                let sum: u64 = sampled.iter().map(|sampled| sampled.count).sum();
+                let sum: u64 = sampled.iter().sum();
                 assert_eq!(sum, 3 * count, "N={n} by {backend}: {sampled:?}");
-                assert!(
-                    sampled.iter().any(|sampled| sampled.count != count),
-                    "all blocks were joined"
-                );
-                assert!(
-                    sampled
-                        .iter()
-                        .all(|it| 0.0 < it.sampled_seconds && it.sampled_seconds < it.seconds)
-                );
+                assert!(sampled.iter().any(|&sampled| sampled != count), "all blocks were joined");
                 assert_eq!(kernel.count(&tasks), Ok(count));
             }
         }
@@ -175,7 +134,6 @@ mod tests {
         let tasks = index.tasks(0..index.len()).expect("all tasks");
         let mut kernel = Kernel::new(Backend::Portable, n, method).expect("such a kernel");
         let every = NonZeroU32::new(7).expect("7 is not 0");
-        let sampled = kernel.sample(&tasks, every, 6).expect("it is small");
-        assert_eq!((sampled.count, sampled.sampled_seconds), (724, 0.0));
+        assert_eq!(kernel.sample(&tasks, every, 6), Ok(724));
     }
 }

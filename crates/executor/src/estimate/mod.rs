@@ -6,14 +6,9 @@
 //!
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
-//! tasks is random, and each chosen task is counted in full, because kernels do that fast. Where tasks take
-//! long, parts of them are counted ([`count::Kernel::sample`]).
-//!
-//! ```text
-//!   pilot    measures how long tasks take; this decides the length of a run and how much of a
-//!            task is done; its counts are not part of the sample; colours needs none ([`sets`])
-//!   sample   counts one run after the other
-//! ```
+//! tasks is random, and each chosen task is counted in full, because kernels do that fast. A run has as
+//! many neighbours as take long enough to be measured; a count in the middle of the plan shows how many. By
+//! `colours` the board alone decides how many they are, and how large a part of each task is counted ([`sets`]).
 //!
 //! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that would pass the end
 //! if it took as long as the longest before, so that what is left out is seldom a run that takes long.
@@ -34,7 +29,6 @@ use plan::Plan;
 use self::counter::{Counter, Run};
 pub use self::spread::Estimate;
 use self::spread::Spread;
-use crate::stopwatch::Stopwatch;
 
 /// The fewest draws for an error bar.
 const LEAST_DRAWS: usize = 3;
@@ -77,7 +71,7 @@ pub struct Estimated {
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
-    /// Of so many parts of a task one was counted: blocks of a join, or sets of columns. 1 if tasks were counted in full.
+    /// Of so many parts of a task one was counted, which are sets of columns. 1 if tasks were counted in full.
     pub parts_per_draw: NonZeroU32,
 }
 
@@ -89,8 +83,7 @@ impl Effort {
         let index = Arc::new(index);
         let Some((every, run)) = self.unit(&index, end)? else { return Ok(None) };
         let spread = Spread::new(self.plan.tasks, run, every.get() > 1, self.seed);
-        let sample =
-            Sample { spread, drawn: Vec::new(), most_spent: Duration::ZERO, longest_start: 0.0 };
+        let sample = Sample { spread, drawn: Vec::new(), most_spent: Duration::ZERO };
         let sample = Arc::new(Mutex::new(sample));
         let count = |_| {
             let (sample, index) = (sample.clone(), index.clone());
@@ -100,7 +93,7 @@ impl Effort {
         for thread in &threads {
             until(thread, end).transpose()?;
         }
-        let Sample { spread, drawn, longest_start, .. } = &*lock(&sample);
+        let Sample { spread, drawn, .. } = &*lock(&sample);
         let is_whole = spread.is_whole(drawn.len());
         if drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
@@ -109,18 +102,17 @@ impl Effort {
             spread.estimate(drawn.iter().map(|(unit, run)| (*unit, value(run))).collect())
         };
         let Estimate { value, error } = estimate(|run| run.seconds);
-        // The error is that of the sample and that of the machine.
-        let value = value + self.threads as f64 * longest_start;
         Ok(Some(Estimated {
             total: says(estimate(|run| run.count as f64), is_whole),
             is_exact: is_whole,
+            // The error is that of the sample and that of the machine.
             core_seconds: Estimate { value, error: error.hypot(DRIFT * value) },
             longest_task_seconds: match self.plan.method {
                 // The longest of many estimates from a few sets would be far too long.
                 Method::Colours if every.get() > 1 => {
                     sets::LONGEST * value / self.plan.tasks as f64
                 }
-                _ => drawn.iter().map(|(_, run)| run.longest_task).fold(0.0, f64::max),
+                _ => drawn.iter().map(|(_, run)| run.task_seconds()).fold(0.0, f64::max),
             },
             tasks_counted: drawn.iter().map(|(_, run)| run.tasks).sum(),
             parts_per_draw: every,
@@ -140,7 +132,8 @@ impl Effort {
             return Ok(Some((sets::every(n), sets::run(n).min(tasks.max(1)))));
         }
         let index = index.clone();
-        until(&begin(move || Counter::pilot(self, index)), end).transpose()
+        let run = until(&begin(move || Counter::run_length(self, index)), end).transpose()?;
+        Ok(run.map(|run| (NonZeroU32::MIN, run)))
     }
 }
 
@@ -176,9 +169,6 @@ struct Sample {
     drawn: Vec<(u64, Run)>,
     /// The most time that was spent on a run.
     most_spent: Duration,
-    /// The most seconds of processor time that a thread took before its first run: for memory that is provided when it
-    /// is touched first, and for tables that a kernel makes once.
-    longest_start: f64,
 }
 
 fn lock(sample: &Mutex<Sample>) -> MutexGuard<'_, Sample> {
@@ -192,12 +182,7 @@ fn count_runs(
     end: Instant,
     sample: &Mutex<Sample>,
 ) -> Result<(), CountError> {
-    let watch = Stopwatch::start();
-    let mut counter = Counter::new(effort, index, every)?;
-    {
-        let mut sample = lock(sample);
-        sample.longest_start = sample.longest_start.max(watch.elapsed().as_secs_f64());
-    }
+    let mut counter = Counter::new(effort, index, every);
     loop {
         let draw = {
             let Sample { spread, most_spent, .. } = &mut *lock(sample);
@@ -236,10 +221,9 @@ mod tests {
         attempts.flatten().next().expect("tasks are short")
     }
 
-    const CHOICES: [MethodChoice; 4] = [
+    const CHOICES: [MethodChoice; 3] = [
         MethodChoice::Rows { rows: None },
-        MethodChoice::Ring { width: None },
-        MethodChoice::Halves,
+        MethodChoice::Prefixes { rows: None },
         MethodChoice::Colours,
     ];
 
@@ -255,16 +239,6 @@ mod tests {
                 assert!(counted.core_seconds.error > 0.0, "times drift");
             }
         }
-    }
-
-    /// No run's task takes longer than the longest on average, so that all tasks together take no longer than this.
-    /// The clock of Windows is too coarse for tasks this short.
-    #[cfg(unix)]
-    #[test]
-    fn what_a_thread_takes_to_start_is_a_part_of_the_time() {
-        let counted = estimate(8, MethodChoice::Halves, Duration::from_secs(60), 1);
-        let tasks = counted.tasks_counted as f64 * counted.longest_task_seconds;
-        assert!(counted.core_seconds.value > tasks, "{counted:?}");
     }
 
     /// About one sample of some hundred tasks in ten thousand is off by more than twice its error bar. The number of its
@@ -295,20 +269,6 @@ mod tests {
         let some = Estimate { value: 12.0, error: 3.0 };
         assert_eq!((says(none, false), says(some, false)), (None, Some(some)));
         assert_eq!(says(none, true), Some(none));
-    }
-
-    /// Half a second is too short for a run of a thousand tasks on a slow machine, and long enough for it on a fast one.
-    #[test]
-    fn runs_are_never_shorter_than_what_a_task_shares_with_its_neighbours() {
-        for n in [9, 15, 19] {
-            let method = Method::Halves;
-            let time = Duration::from_millis(500);
-            let (effort, index) = effort(Problem::Total { n }, method, time);
-            let (effort, tasks) = (Effort { threads: 1, ..effort }, index.len());
-            let (_, run) = Counter::pilot(effort, Arc::new(index)).expect("it counts");
-            let fair = method.locality(n).fair_run.min(tasks);
-            assert!(run >= fair, "{n}: {run}");
-        }
     }
 
     /// Tasks of `rows` with one row take minutes from N = 20 on.
