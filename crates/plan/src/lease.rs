@@ -86,12 +86,6 @@ impl LeaseToken {
     }
 }
 
-/// How many of `threads` may count at a time within `memory` bytes where each takes `thread_memory`.
-pub fn threads_that_fit(threads: u32, memory: u64, thread_memory: u64) -> u32 {
-    let fit = memory.checked_div(thread_memory).unwrap_or(u64::MAX);
-    u32::try_from(fit).unwrap_or(u32::MAX).min(threads)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,7 +19,7 @@ pub use board::{Method, Problem};
 pub use checked_count::{CheckedCount, CountResult, Digest};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use kernel_name::KernelName;
-pub use lease::{Lease, LeaseKind, LeaseToken, Recount, threads_that_fit};
+pub use lease::{Lease, LeaseKind, LeaseToken, Recount};
 pub use plan::{Fingerprint, Plan};
 pub use range::Range;
 pub use report::Report;
