@@ -48,7 +48,7 @@ pub(crate) use self::completions::CompletionsPlan;
 pub use self::completions::agrees;
 pub(crate) use self::plan::ColoursPlan;
 pub use self::plan::sets;
-pub use self::share::{Class, share};
+pub use self::share::{Class, share, share_bounds};
 use crate::{Prefix, full_mask};
 
 /// The smallest board that is split by colours.

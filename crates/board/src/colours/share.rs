@@ -30,7 +30,10 @@
 //! Equivalently, weight x share, added up over the eight images of any board, is eight. A test says
 //! so for every board up to N = 11 and for random boards beyond.
 
-use super::Split;
+use std::ops::RangeInclusive;
+
+use super::{Split, odd_lines};
+use crate::full_mask;
 
 /// The class of a split, as the number of its least member. Its order is that of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +87,12 @@ impl Class {
         Class((k as u64) << 32 | place as u64)
     }
 
+    /// Its number: k, then 16 bits of the odd lines and 16 bits of the even lines of the least split.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
     /// The odd lines of the class's least split.
     #[must_use]
     pub const fn odd(self) -> u32 {
@@ -106,4 +115,38 @@ pub fn share(n: u32, class: Class, transposed: Split) -> u32 {
     // 2 if it is less than its reverse, and so the canonical one of two; 1 if it is the only one.
     let (own, reversed) = (transposed.place(), transposed.reversed(n).place());
     times * (u32::from(own <= reversed) + u32::from(own < reversed))
+}
+
+/// The sets of odd columns of black queens with which boards of a task can have a share, within these
+/// bounds, for a board of size `n`. For odd N sets above their reverse have none, either.
+///
+/// Let a be the odd lines of the least split of the task's class, and ~a its complement. A board
+/// whose black queens take the odd columns c and the even columns d has a share by the class of S2
+/// = (c, d), which is numbered by its images. So these can have one, and no others:
+///
+/// ```text
+///   N odd     a <= c <= rev c                     inside: share 4
+///   N even    c and rev d, with k lines each,     inside: share 2
+///               2k < N/2    at least a
+///               2k = N/2    at least a, at most ~a
+///               2k > N/2    at most ~a
+/// ```
+///
+/// For odd N the odd lines of the images of S2 are c and rev c. For even N those of the images with
+/// k black even lines are c and rev d, and those of the images with N/2 - k are ~c and ~rev d; the
+/// least image is one of those with fewer, or any if 2k = N/2. If the odd lines of all of these
+/// exceed a, the class of S2 is above that of the task. If one is less than a, it is below. If the
+/// least of them equals a, the even lines decide.
+#[must_use]
+pub fn share_bounds(n: u32, split: Split) -> RangeInclusive<u32> {
+    let all = full_mask(odd_lines(n));
+    let least = split.class(n).odd();
+    let (twice_k, half) = (2 * split.even.count_ones(), n / 2);
+    if n % 2 == 1 || twice_k < half {
+        least..=all
+    } else if twice_k > half {
+        0..=all & !least
+    } else {
+        least..=all & !least
+    }
 }

@@ -3,31 +3,16 @@
 //!
 //! # What has a share
 //!
-//! Let a be the odd lines of the least split of the task's class, and ~a its complement. A board
-//! whose black queens take the odd columns c and the even columns d has a share by the class of S2
-//! = (c, d), which is numbered by its images ([`board::colours::share`]). So sets within certain
-//! *bounds* can have one, and no others:
-//!
-//! ```text
-//!   N odd     a <= c <= rev c                     inside: share 4
-//!   N even    c and rev d, with k lines each,     inside: share 2
-//!               2k < N/2    at least a
-//!               2k = N/2    at least a, at most ~a
-//!               2k > N/2    at most ~a
-//! ```
-//!
-//! For odd N the odd lines of the images of S2 are c and rev c. For even N those of the images with
-//! k black even lines are c and rev d, and those of the images with N/2 - k are ~c and ~rev d; the
-//! least image is one of those with fewer, or any if 2k = N/2. If the odd lines of all of these
-//! exceed a, the class of S2 is above that of the task. If one is less than a, it is below. If the
-//! least of them equals a, the even lines decide: there [`share`] is asked for each cell. So sets c
-//! outside the bounds are passed over. For even N the search may also drop placements whose d is
-//! outside, a quarter of all placements.
+//! Only sets of odd columns within certain [bounds](share_bounds) can have a share, and for even N
+//! only such sets of even columns, read from the other end. Inside the bounds every share is 2, or 4
+//! for odd N, and on them [`share`] is asked for each cell. Sets of odd columns outside the bounds
+//! are passed over. For even N the search may also drop placements whose even columns are outside,
+//! a quarter of all placements.
 //!
 //! With given queens every share is 1, and there is no step 2. A set c is passed over if it lacks
 //! the odd column of a given black queen or has that of a given white queen.
 
-use board::colours::{Class, Split, even_lines, odd_lines, reversed, sets, share};
+use board::colours::{Class, Split, even_lines, odd_lines, reversed, sets, share, share_bounds};
 use board::full_mask;
 
 use super::cells::{Cell, Cells, NARROW_MAX_N};
@@ -115,18 +100,11 @@ impl Task<'_> {
     fn new(start: &Start, split: Split) -> Task<'_> {
         let n = start.n;
         let class = split.class(n);
-        let all = full_mask(odd_lines(n));
-        let (least, most) = (class.odd(), all & !class.odd());
-        let (twice_k, half) = (2 * split.even.count_ones(), n / 2);
-        let bounds = if !start.has_shares {
-            Bounds { least: 0, most: all }
-        } else if n % 2 == 1 || twice_k < half {
-            Bounds { least, most: all }
-        } else if twice_k > half {
-            Bounds { least: 0, most }
-        } else {
-            Bounds { least, most }
+        let bounds = match start.has_shares {
+            true => share_bounds(n, split),
+            false => 0..=full_mask(odd_lines(n)),
         };
+        let bounds = Bounds { least: *bounds.start(), most: *bounds.end() };
         let (black, white) = (Colour::black(start, split), Colour::white(start, split));
         Task { start, n, split, class, bounds, black, white }
     }
