@@ -1,7 +1,7 @@
-"""Compiles the kernels' text for CUDA: ptx.py TEXT writes PTX to standard output, with NVIDIA's compiler from PyPI.
+"""Compiles the kernel's text for CUDA: ptx.py TEXT writes PTX to standard output, with NVIDIA's compiler from PyPI.
 
-`ptx.py TEXT sm_90` prints instead what the innermost loop of the join is made of on that processor, which needs the
-packages nvidia-cuda-nvrtc and nvidia-cuda-nvdisasm.
+`ptx.py TEXT sm_90` prints instead what the loops of the pipelines are made of on that processor, which needs the
+packages nvidia-cuda-nvrtc-cu12 and nvidia-cuda-nvdisasm.
 """
 
 import collections
@@ -45,8 +45,8 @@ def compiled(text, architecture, kind):
     return result.raw
 
 
-def loop_of_the_join(cubin):
-    """Prints the instructions of the shortest loop with four loads of 16 bytes from shared memory, by kind."""
+def pipelines(cubin):
+    """Prints the instructions of the loops that count cells or add them up, by kind."""
     folder = sysconfig.get_paths()["purelib"] + "/nvidia"
     disassembler = glob.glob(folder + "/**/nvdisasm", recursive=True)[0]
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
@@ -62,21 +62,22 @@ def loop_of_the_join(cubin):
         if branch and branch.group(1) in labels:
             body = lines[labels[branch.group(1)] : at + 1]
             found = [re.search(r"^\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\d\s+)?([A-Z0-9_.]+)", one) for one in body]
-            loops.append([one.group(1) for one in found if one])
-    loops = [loop for loop in loops if sum(one == "LDS.128" for one in loop) >= 4 and "POPC" in loop]
-    loop = min(loops, key=len)
-    # Four loads look 16 half-boards up among 256 others.
-    times = sum(one == "LDS.128" for one in loop) / 4
-    kinds = collections.Counter(one.split(".")[0] for one in loop)
-    print(f"for 4096 lanes: {len(loop) / times:.1f} instructions:", end="")
-    print("".join(f" {kind} {count / times:g}" for kind, count in kinds.most_common()))
+            loops.append(collections.Counter(one.group(1).split(".")[0] for one in found if one))
+    for loop in loops:
+        # A loop takes one unit, by an atomic addition. It counts or adds a placement at a time.
+        ends = max(loop["ATOMS"] - 1, loop["LDS"])
+        is_pipeline = loop["POPC"] and ends > 1 and not (loop["LDS"] > 1 and loop["ATOMS"] > 2) and not loop["BAR"]
+        if is_pipeline and loop["STG"] == 0:
+            kind = "count" if loop["ATOMS"] > 1 else "sum"
+            made_of = "".join(f" {kind} {count}" for kind, count in loop.most_common(12))
+            print(f"{kind}, {ends:2} times: {loop.total()} instructions:{made_of}")
 
 
 def main():
     with open(sys.argv[1], "rb") as file:
         text = file.read()
     if len(sys.argv) > 2:
-        loop_of_the_join(compiled(text, sys.argv[2], "CUBIN"))
+        pipelines(compiled(text, sys.argv[2], "CUBIN"))
     else:
         # Volta and later, for drivers since version 525.
         sys.stdout.write(compiled(text, "compute_70", "PTX").rstrip(b"\0").decode())

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use board::{Method, PlanIndex, Problem};
+use board::{Method, PlanIndex, Problem, Task};
 use gpu::{Counter, Device, Error};
 
-use crate::devices::{COUNTER_MEMORY, THREADS};
+use crate::devices::THREADS;
 
-/// What was counted of a board by `halves`.
-#[derive(Clone, Debug)]
+/// What was counted of a board.
+#[derive(Clone, Copy, Debug)]
 pub struct DeviceSample {
     /// About the sum of weight times completions: solutions of the whole board.
     pub solutions: f64,
@@ -19,30 +19,29 @@ pub struct DeviceSample {
     pub share: f64,
     /// Seconds that it took.
     pub seconds: f64,
-    /// Pairs of half-boards that were looked up.
-    pub lanes: u64,
-    /// The seconds of each kernel, in a second run in which the device waits for the host after each of them.
-    pub kernels: Vec<(&'static str, f64)>,
-    /// Pairs of half-boards that were looked up in the second run.
-    pub lanes_of_kernels: u64,
+    /// The placements of single colours that the device found in a second.
+    pub placements_per_second: f64,
 }
 
+/// The most tasks that are counted at a time.
+const MOST_TASKS: u64 = 1 << 14;
+
 impl DeviceSample {
-    /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about `time`, and as long
-    /// again for the single kernels. N must be one of [`Counter::BOARDS`].
+    /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about `time`, and their
+    /// placements as long again. N must be one of the device's [boards](Device::boards).
     pub fn new(device: &Device, n: u32, time: Duration) -> Result<Self, Error> {
-        let plan =
-            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");
+        let plan = PlanIndex::new(Problem::Total { n }, Method::Colours);
+        let plan = plan.expect("it is one of the boards");
+        let most = MOST_TASKS.min(plan.len());
         let mut counters = Vec::new();
-        // A slow device counts fewer tasks at a time than a batch has.
+        // A slow device counts few tasks in a part of the time.
         let mut len = 1;
         for _ in 0..THREADS {
-            let mut counter = Counter::new(device, n, COUNTER_MEMORY)?;
-            let most = (counter.batch_tasks() as u64).min(plan.len());
+            let mut counter = Counter::new(device, n)?;
             loop {
                 let begun = Instant::now();
-                batch(&mut counter, &plan, 0, len)?;
-                if len == most || 4 * begun.elapsed() > time {
+                counter.count_each(&batch(&plan, 0, len), drop)?;
+                if len == most || 8 * begun.elapsed() > time {
                     break;
                 }
                 len = (2 * len).min(most);
@@ -51,47 +50,62 @@ impl DeviceSample {
         }
         // Batches are drawn one after the other, by all threads together.
         let drawn = AtomicU64::new(0);
-        let batches = |counter: &mut Counter| -> Result<(f64, u64), Error> {
-            let (begun, mut solutions, mut tasks) = (Instant::now(), 0.0, 0);
-            // A small board is counted whole several times.
-            while tasks == 0 || begun.elapsed() < time {
-                solutions += batch(counter, &plan, drawn.fetch_add(1, Ordering::Relaxed), len)?;
-                tasks += len;
-            }
-            Ok((solutions, tasks))
+        let mut measured = |count: Count| -> Result<Measured, Error> {
+            let begun = Instant::now();
+            let of_thread = |counter: &mut Counter| -> Result<(f64, u64), Error> {
+                let (mut sum, mut tasks) = (0.0, 0);
+                // A small board is counted whole several times.
+                while tasks == 0 || begun.elapsed() < time {
+                    let batch = batch(&plan, drawn.fetch_add(1, Ordering::Relaxed), len);
+                    sum += count(counter, &batch)?;
+                    tasks += len;
+                }
+                Ok((sum, tasks))
+            };
+            let counted: Result<Vec<(f64, u64)>, Error> = std::thread::scope(|scope| {
+                let threads: Vec<_> = counters
+                    .iter_mut()
+                    .map(|counter| scope.spawn(move || of_thread(counter)))
+                    .collect();
+                let ended = threads.into_iter().map(|thread| thread.join());
+                ended.map(|counted| counted.expect("it does not panic")).collect()
+            });
+            let (sums, tasks): (Vec<f64>, Vec<u64>) = counted?.into_iter().unzip();
+            let seconds = begun.elapsed().as_secs_f64();
+            Ok(Measured { sum: sums.iter().sum(), tasks: tasks.iter().sum(), seconds })
         };
-        let before: u64 = counters.iter().map(Counter::lanes).sum();
-        let begun = Instant::now();
-        let counted: Result<Vec<(f64, u64)>, Error> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                counters.iter_mut().map(|counter| scope.spawn(move || batches(counter))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
-        });
-        let seconds = begun.elapsed().as_secs_f64();
-        let (solutions, tasks): (Vec<f64>, Vec<u64>) = counted?.into_iter().unzip();
-        let (solutions, tasks) = (solutions.iter().sum(), tasks.iter().sum::<u64>());
-        let lanes = counters.iter().map(Counter::lanes).sum::<u64>() - before;
-        let counter = &mut counters[0];
-        let before = counter.lanes();
-        counter.start_times();
-        batches(counter)?;
-        let kernels = counter.times().into_iter().flatten();
-        let kernels = kernels.map(|(name, time)| (name, time.as_secs_f64())).collect();
-        let share = tasks as f64 / plan.len() as f64;
-        let lanes_of_kernels = counter.lanes() - before;
-        Ok(DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels })
+        let solutions = measured(|counter, tasks| {
+            let mut solutions = 0.0;
+            counter.count_each(tasks, |count| solutions += count as f64)?;
+            Ok(solutions)
+        })?;
+        let placements = measured(|counter, tasks| Ok(counter.placements(tasks)? as f64))?;
+        Ok(DeviceSample {
+            solutions: solutions.sum,
+            tasks: solutions.tasks,
+            share: solutions.tasks as f64 / plan.len() as f64,
+            seconds: solutions.seconds,
+            placements_per_second: placements.sum / placements.seconds,
+        })
     }
 }
 
-/// The solutions of one batch of `len` tasks.
-fn batch(counter: &mut Counter, plan: &PlanIndex, drawn: u64, len: u64) -> Result<f64, Error> {
+/// Counts something of a batch.
+type Count = fn(&mut Counter, &[Task]) -> Result<f64, Error>;
+
+/// What all threads counted together.
+struct Measured {
+    sum: f64,
+    tasks: u64,
+    seconds: f64,
+}
+
+/// The tasks of one batch of `len` tasks.
+fn batch(plan: &PlanIndex, drawn: u64, len: u64) -> Vec<Task> {
     // The fractional parts of the multiples of an irrational number are spread evenly.
     const GOLDEN_SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
     let places = plan.len() / len;
     let place = (u128::from(drawn.wrapping_mul(GOLDEN_SECTION)) * u128::from(places)) >> 64;
     let start = place as u64 * len;
-    let tasks = plan.tasks(start..start + len).expect("the plan has the range");
-    let mut solutions = 0.0;
-    counter.count_each(&tasks, |count| solutions += count as f64)?;
-    Ok(solutions)
+    plan.tasks(start..start + len).expect("the plan has the range")
 }

@@ -1,7 +1,7 @@
 //! The devices that count for this process, and which threads feed them.
 //!
-//! Each device has two threads, so that one of them chooses codes and adds up while the device
-//! works for the other. Tasks that a device can count are left to these threads, as long as one has
+//! Each device has two threads, so that the device works for one of them while the other adds up, and
+//! the last groups of one task run beside the first ones of another. Tasks that a device can count are left to these threads, as long as one has
 //! a device. Other tasks are every thread's.
 
 use std::sync::Arc;
@@ -15,9 +15,6 @@ use crate::kernel::device_name;
 
 /// The threads that feed a device.
 pub(crate) const THREADS: usize = 2;
-
-/// The most bytes of a device's memory that a counter takes.
-pub(crate) const COUNTER_MEMORY: u64 = 1 << 30;
 
 /// The smallest board that is worth starting a device for. One core counts a smaller one in a few
 /// seconds.
@@ -36,6 +33,8 @@ pub struct Devices {
 pub(crate) struct UsedDevice {
     device: Device,
     is_lost: AtomicBool,
+    /// Whether it was told that a board is too large for it.
+    has_told: AtomicBool,
 }
 
 /// A thread's place at a device.
@@ -50,7 +49,10 @@ impl Devices {
     /// These devices. If they are required, they count boards of every size, and a failure of one ends
     /// counting.
     pub fn new(devices: Vec<Device>, are_required: bool) -> Devices {
-        let used = |device| Arc::new(UsedDevice { device, is_lost: AtomicBool::new(false) });
+        let used = |device| {
+            let (is_lost, has_told) = (AtomicBool::new(false), AtomicBool::new(false));
+            Arc::new(UsedDevice { device, is_lost, has_told })
+        };
         Devices { devices: devices.into_iter().map(used).collect(), are_required }
     }
 
@@ -85,11 +87,27 @@ impl Devices {
     }
 
     /// Whether this one of them counts tasks of this plan.
-    pub(crate) fn count_by(&self, used: &UsedDevice, Plan { problem, method, .. }: Plan) -> bool {
+    pub(crate) fn count_by(&self, used: &UsedDevice, plan: Plan) -> bool {
+        self.should_count(used, plan) && used.device.boards().contains(&plan.problem.n())
+    }
+
+    /// Whether this one of them counts tasks of this plan, unless the board is too large for it.
+    fn should_count(&self, used: &UsedDevice, Plan { problem, method, .. }: Plan) -> bool {
         !used.is_lost()
-            && TaskKind::of(problem, method) == Some(TaskKind::Split)
+            && problem.given().is_none()
+            && TaskKind::of(problem, method) == Some(TaskKind::Colours)
             && (self.are_required || problem.n() >= LEAST_WORTHWHILE)
-            && Counter::BOARDS.contains(&problem.n())
+    }
+
+    /// Says once that the processor counts a plan because its boards are too large for this device.
+    pub(crate) fn tell_if_too_large(&self, used: &UsedDevice, plan: Plan) {
+        let n = plan.problem.n();
+        if self.should_count(used, plan)
+            && let Some(lack) = used.device.lacks(n)
+            && !used.has_told.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!("the processor counts boards of size {n}: {lack}");
+        }
     }
 
     /// Whether a device should count what is leased: it can, and has not counted it before. Where
@@ -105,7 +123,7 @@ impl Devices {
 impl UsedDevice {
     /// A counter for tasks of `plan`.
     pub(crate) fn counter(&self, plan: Plan) -> Result<Counter, DeviceError> {
-        Counter::new(&self.device, plan.problem.n(), COUNTER_MEMORY)
+        Counter::new(&self.device, plan.problem.n())
     }
 
     /// Whether the device has failed.

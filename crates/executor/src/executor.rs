@@ -18,6 +18,9 @@ use crate::stopwatch::Stopwatch;
 /// enough that all threads end together and a stop is quick.
 const CHUNK: Duration = Duration::from_millis(10);
 
+/// The same for a device, which has to be told of each chunk.
+const CHUNK_OF_DEVICE: Duration = Duration::from_millis(100);
+
 /// Counting threads and their queue.
 #[derive(Debug)]
 pub struct Executor {
@@ -82,7 +85,11 @@ impl CountingThread {
             let feeder = self.feeder.as_ref().filter(|feeder| devices.count_by(&feeder.used, plan));
             let kernel = match feeder.filter(|_| devices.take(&chunk.lease)) {
                 Some(feeder) => Kernel::Device(feeder.used.counter(plan)?),
-                None => Kernel::Processor(NamedKernel::new(*backend, plan, recount)),
+                None => {
+                    let feeder = self.feeder.iter();
+                    feeder.for_each(|feeder| devices.tell_if_too_large(&feeder.used, plan));
+                    Kernel::Processor(NamedKernel::new(*backend, plan, recount))
+                }
             };
             self.kernel = Some(((plan, recount), kernel));
         }
@@ -202,13 +209,14 @@ fn count_until_closed(
         let (begun, watch) = (Instant::now(), Stopwatch::start());
         let counted = thread.count(shared, &chunk);
         let elapsed = begun.elapsed();
-        most = next_chunk(chunk.at.len(), elapsed);
+        let by_device = counted.as_ref().is_ok_and(|report| report.kernel.is_of_device());
+        let aim = if by_device { CHUNK_OF_DEVICE } else { CHUNK };
+        most = next_chunk(chunk.at.len(), elapsed, aim);
         let part = counted.map(|report| {
             // A thread that feeds a device sleeps while the device counts, for it or for the other thread. The time of the
             // device is that of its host: nobody else could use it, also between kernels and while it is copied to. At the end
             // of what is to be counted, one of the two threads may be alone: that time is counted by half.
-            let busy =
-                if report.kernel.is_of_device() { elapsed / feeders } else { watch.elapsed() };
+            let busy = if by_device { elapsed / feeders } else { watch.elapsed() };
             Report { busy_us: u64::try_from(busy.as_micros()).unwrap_or(u64::MAX), ..report }
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
@@ -220,10 +228,10 @@ fn count_until_closed(
     }
 }
 
-/// The number of tasks for the next chunk, after `tasks` tasks took `elapsed`. It aims at [`CHUNK`] and
+/// The number of tasks for the next chunk, after `tasks` tasks took `elapsed`. It aims at `aim` and
 /// grows at most eight-fold.
-fn next_chunk(tasks: usize, elapsed: Duration) -> usize {
-    let ideal = tasks as f64 * CHUNK.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+fn next_chunk(tasks: usize, elapsed: Duration, aim: Duration) -> usize {
+    let ideal = tasks as f64 * aim.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
     (ideal as usize).clamp(1, tasks.saturating_mul(8))
 }
 
@@ -282,7 +290,7 @@ mod tests {
     fn parts_tile_the_lease_sum_to_the_total_and_tell_what_each_task_counts() {
         let rows = Method::Rows { rows: 3 };
         for (method, is_reported) in
-            [(Method::Halves, true), (Method::Colours, true), (rows, false)]
+            [(Method::Colours, true), (Method::Colours, true), (rows, false)]
         {
             let (plan, tasks) = all_tasks(10, method);
             let (executor, parts) = start(3, Backend::detect());
@@ -313,7 +321,8 @@ mod tests {
             name: "missing".into(),
             version: String::new(),
             memory: 1 << 30,
-            buffer: 1 << 30,
+            shared: 48 << 10,
+            clock_mhz: 1000,
             units: 1,
             is_processor: false,
         };
@@ -323,11 +332,11 @@ mod tests {
     #[test]
     fn what_a_lost_device_was_to_count_is_counted_by_the_processor() {
         let index =
-            PlanIndex::new(Problem::Total { n: 20 }, Method::Halves).expect("such a plan exists");
+            PlanIndex::new(Problem::Total { n: 20 }, Method::Colours).expect("such a plan exists");
         let tasks = index.tasks(100..112).expect("the plan has the range");
         let plan =
-            Plan { problem: Problem::Total { n: 20 }, method: Method::Halves, tasks: index.len() };
-        let kernel = Kernel::new(Backend::detect(), 20, Method::Halves);
+            Plan { problem: Problem::Total { n: 20 }, method: Method::Colours, tasks: index.len() };
+        let kernel = Kernel::new(Backend::detect(), 20, Method::Colours);
         let sum = kernel.expect("there is such a kernel").count(&tasks);
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
@@ -353,7 +362,7 @@ mod tests {
     #[test]
     fn a_device_that_is_required_and_fails_counts_nothing() {
         let (executor, parts) = start_with(missing_devices(true), 2, Backend::detect());
-        let (plan, tasks) = all_tasks(10, Method::Halves);
+        let (plan, tasks) = all_tasks(10, Method::Colours);
         push(&executor, lease(1, plan), tasks);
         let failure = parts.recv().expect("threads run").expect_err("there is no device");
         assert!(matches!(failure, gpu::Error::Device(_)), "{failure}");
@@ -396,8 +405,12 @@ mod tests {
     #[test]
     fn a_thread_takes_as_much_as_it_counts_in_a_while() {
         let ms = Duration::from_millis;
-        assert_eq!(next_chunk(1, ms(20)), 1, "a long task: one at a time");
-        assert_eq!(next_chunk(100, ms(5)), 200);
-        assert_eq!(next_chunk(100, Duration::ZERO), 800, "short tasks: by steps, not by leaps");
+        assert_eq!(next_chunk(1, ms(20), ms(10)), 1, "a long task: one at a time");
+        assert_eq!(next_chunk(100, ms(5), ms(10)), 200);
+        assert_eq!(
+            next_chunk(100, Duration::ZERO, ms(10)),
+            800,
+            "short tasks: by steps, not by leaps"
+        );
     }
 }

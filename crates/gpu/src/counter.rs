@@ -1,17 +1,13 @@
-//! Counts tasks on a device, in batches that fit into its memory.
-
-use std::time::Duration;
+//! Counts tasks on a device, a launch for each of them.
 
 use board::Task;
-use board::halves::{Split, tasks_of_split};
+use board::colours::{Split, even_lines, odd_lines, sets};
 use count::CountError;
 use thiserror::Error;
 
-use crate::batch::{Batch, Outcome};
-use crate::by_size::BySize;
 use crate::device::Device;
-use crate::driver::{ALLOCATING, DeviceError, Queue};
-use crate::job::{Fits, Job};
+use crate::driver::{Argument, Buffer, DeviceError, Queue};
+use crate::launch::{Launch, Place, WORDS_OF_FIRST_ROWS, bytes};
 
 /// The reason why tasks have no count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -24,61 +20,107 @@ pub enum Error {
     Count(#[from] CountError),
 }
 
-/// The least memory that is tried after an allocation has failed, in bytes.
-const LEAST_MEMORY: u64 = 64 << 20;
+/// The most tasks whose launches wait in the queue at a time.
+const BATCH: usize = 256;
 
-/// The number of half-boards among which one is looked up at a time.
-const LANES: u64 = 256;
+/// The most memory of the device that the nodes of all groups take, in bytes.
+const MOST_NODES: u64 = 224 << 20;
+
+/// The bytes of a node.
+const NODE: u64 = 12;
+
+/// Shared memory that a group takes beside its cells: the sums and levels of the text, in bytes.
+pub(crate) const SHARED_BESIDE_CELLS: u64 = 4 << 10;
+
+/// The shared memory of one multiprocessor of a data-centre device, about, in bytes.
+const SHARED_OF_UNIT: u64 = 224 << 10;
+
+/// The most groups of one multiprocessor: as many as its registers suffice for.
+const MOST_GROUPS_OF_UNIT: u64 = 6;
+
+/// The bytes of a group's row of cells for boards of size `n`: a word for each set of even columns
+/// without the first column.
+pub(crate) const fn cells(n: u32) -> u64 {
+    4 << (even_lines(n) - 1)
+}
 
 /// Counts splits of one board on a device.
 pub struct Counter {
     n: u32,
-    device: String,
-    batch: Batch,
-    /// The number of half-boards that were looked up.
-    looked_up: u64,
+    queue: Box<dyn Queue>,
+    /// The most groups of a launch.
+    groups: u32,
+    /// The number of nodes for which all groups have space.
+    nodes: u32,
+    /// For each number of black queens in odd columns, where the sets of columns begin and end.
+    sets_of: Vec<std::ops::Range<u32>>,
+    buffers: Buffers,
+}
+
+/// The buffers that the kernel takes, in its order.
+#[derive(Clone, Copy, Debug)]
+struct Buffers {
+    sets: Buffer,
+    first_rows: Buffer,
+    nodes: Buffer,
+    taken: Buffer,
+    totals: Buffer,
 }
 
 impl std::fmt::Debug for Counter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counter")
-            .field("n", &self.n)
-            .field("device", &self.device)
-            .finish_non_exhaustive()
+        f.debug_struct("Counter").field("n", &self.n).finish_non_exhaustive()
     }
 }
 
 impl Counter {
-    /// The sizes of boards that can be counted.
-    pub const BOARDS: std::ops::RangeInclusive<u32> = 4..=29;
-
-    /// A counter of boards of size `n`, one of [`BOARDS`](Counter::BOARDS). It takes at most
-    /// `memory` bytes on the device, or the least that it needs if that is more.
+    /// A counter of boards of size `n`, one of those of the [device](Device::boards). It takes less
+    /// than 256 MB of the device.
     ///
     /// # Errors
     ///
-    /// [`DeviceError`] if the device cannot be opened, does not accept the kernels, or has too
-    /// little memory.
-    pub fn new(device: &Device, n: u32, memory: u64) -> Result<Counter, DeviceError> {
-        let mut memory = memory;
-        loop {
-            match Counter::with_queue(device.open()?, device, n, memory) {
-                // Another program uses some of the memory.
-                Err(error) if error.call == ALLOCATING && memory >= LEAST_MEMORY => memory /= 2,
-                result => return result,
-            }
-        }
+    /// [`DeviceError`] if the device cannot be opened, does not accept the kernel, or has too little
+    /// memory.
+    pub fn new(device: &Device, n: u32) -> Result<Counter, DeviceError> {
+        Counter::with_queue(device.open()?, device, n)
     }
 
     pub(crate) fn with_queue(
-        queue: Box<dyn Queue>,
+        mut queue: Box<dyn Queue>,
         device: &Device,
         n: u32,
-        memory: u64,
     ) -> Result<Counter, DeviceError> {
-        assert!(Counter::BOARDS.contains(&n), "boards of size {n} are not cut into splits");
-        let batch = Batch::new(queue, device, BySize::new(n), memory)?;
-        Ok(Counter { n, device: device.to_string(), batch, looked_up: 0 })
+        assert!(device.boards().contains(&n), "{device} does not count boards of size {n}");
+        let of_unit = SHARED_OF_UNIT / (cells(n) + SHARED_BESIDE_CELLS);
+        let of_unit = of_unit.clamp(1, MOST_GROUPS_OF_UNIT) as u32;
+        let lines = odd_lines(n);
+        let mut all_sets = Vec::new();
+        let mut sets_of = Vec::new();
+        for size in 0..=lines {
+            let start = all_sets.len() as u32;
+            all_sets.extend(sets(lines, size).into_iter().map(u32::from));
+            sets_of.push(start..all_sets.len() as u32);
+        }
+        let groups = device.units.max(1) * of_unit;
+        let (even, first) = (even_lines(n), |len: u32| (1 << len) - 1);
+        let nodes_of = |k| {
+            let split = Split { even: first(k), odd: first(k - (even - lines)) };
+            Launch::new(n, split).nodes
+        };
+        // Most boards belong to splits with the middle number of black rows. Where a group takes
+        // more, there are fewer groups.
+        let usual = u64::from(groups) * u64::from(nodes_of((even + 1) / 2));
+        let least = (even - lines..=even).map(nodes_of).max().expect("there is a split");
+        let nodes = usual.min(MOST_NODES / NODE).max(least.into()) as u32;
+        let buffers = Buffers {
+            sets: queue.allocate(4 * all_sets.len())?,
+            first_rows: queue.allocate(8 * BATCH * WORDS_OF_FIRST_ROWS)?,
+            nodes: queue.allocate(NODE as usize * nodes as usize)?,
+            taken: queue.allocate(4 * BATCH)?,
+            totals: queue.allocate(16 * BATCH * groups as usize)?,
+        };
+        queue.write(buffers.sets, &bytes(all_sets))?;
+        Ok(Counter { n, queue, groups, nodes, sets_of, buffers })
     }
 
     /// Calls `each` with the weight times the sum of every task, in order, as `count::Kernel` does.
@@ -88,45 +130,27 @@ impl Counter {
     /// [`Error`](enum@Error). [`CountError::BadTask`] is returned before the first call.
     pub fn count_each(&mut self, tasks: &[Task], mut each: impl FnMut(u64)) -> Result<(), Error> {
         let splits = self.splits(tasks)?;
-        let (jobs, job_of) = Job::of_tasks(self.n, self.batch.choices(), &splits);
-        let mut next = 0;
-        let mut first = 0;
-        for jobs in jobs.chunks(self.batch.splits()) {
-            let fits = self.count(jobs)?;
-            while next < splits.len() && job_of[next] < first + jobs.len() {
-                let job = job_of[next] - first;
-                let sum = jobs[job].sum_of(&splits[next], &fits[job]);
-                let weight = u64::from(tasks[next].weight);
-                each(sum.and_then(|sum| sum.checked_mul(weight)).ok_or(CountError::Overflow)?);
-                next += 1;
+        for (splits, tasks) in splits.chunks(BATCH).zip(tasks.chunks(BATCH)) {
+            for (sum, task) in self.sums(splits, false)?.into_iter().zip(tasks) {
+                let count = sum.checked_mul(task.weight.into());
+                each(count.and_then(|it| it.try_into().ok()).ok_or(CountError::Overflow)?);
             }
-            first += jobs.len();
         }
         Ok(())
     }
 
-    /// The number of pairs of half-boards that were looked up since the counter was made.
-    #[must_use]
-    pub fn lanes(&self) -> u64 {
-        self.looked_up * LANES
-    }
-
-    /// The number of tasks that are counted at a time. They belong to whole splits.
-    #[must_use]
-    pub fn batch_tasks(&self) -> usize {
-        self.batch.splits() * tasks_of_split(self.n) as usize
-    }
-
-    /// Starts to measure the time of each kernel. The device then waits for the host after each of
-    /// them.
-    pub fn start_times(&mut self) {
-        self.batch.start_times();
-    }
-
-    /// The time that each kernel took since [`start_times`](Counter::start_times), by name.
-    #[must_use]
-    pub fn times(&self) -> Option<[(&'static str, Duration); 9]> {
-        self.batch.times()
+    /// The number of placements of single colours that the device finds when it counts these tasks.
+    /// It takes as long as counting them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`](enum@Error)
+    pub fn placements(&mut self, tasks: &[Task]) -> Result<u128, Error> {
+        let mut placements = 0;
+        for splits in self.splits(tasks)?.chunks(BATCH) {
+            placements += self.sums(splits, true)?.into_iter().sum::<u128>();
+        }
+        Ok(placements)
     }
 
     fn splits(&self, tasks: &[Task]) -> Result<Vec<Split>, CountError> {
@@ -136,33 +160,44 @@ impl Counter {
         tasks.iter().enumerate().map(split).collect()
     }
 
-    /// The fits of jobs. A job that does not fit into the memory is counted in two halves.
-    fn count(&mut self, jobs: &[Job]) -> Result<Vec<Fits>, Error> {
-        if jobs.is_empty() {
-            return Ok(Vec::new());
+    /// The sums of at most [`BATCH`] tasks, or the numbers of their placements.
+    fn sums(
+        &mut self,
+        splits: &[Split],
+        counts_placements: bool,
+    ) -> Result<Vec<u128>, DeviceError> {
+        let launches: Vec<Launch> = splits.iter().map(|&it| Launch::new(self.n, it)).collect();
+        let Buffers { sets, first_rows, nodes, taken, totals } = self.buffers;
+        let rows = launches.iter().flat_map(|launch| launch.first_rows.iter().copied());
+        self.queue.write(first_rows, &bytes(rows))?;
+        self.queue.clear(taken, 4 * BATCH)?;
+        let mut groups_of = Vec::new();
+        for (index, launch) in launches.iter().enumerate() {
+            let all = &self.sets_of[launch.odd];
+            let place = Place {
+                counts_placements,
+                first_set: all.start,
+                sets: all.len() as u32,
+                index: index as u32,
+                most_groups: self.groups,
+            };
+            let groups = self.groups.min(place.sets).min(self.nodes / launch.nodes);
+            let buffers = [sets, first_rows, nodes, taken, totals].map(Argument::Buffer);
+            let split = launch.split(place);
+            let arguments = [&buffers[..], &[Argument::Split(&split)]].concat();
+            self.queue.launch(groups, cells(self.n) as u32, &arguments)?;
+            groups_of.push(groups as usize);
         }
-        let longer = match self.batch.count(jobs)? {
-            Outcome::Counted(fits, looked_up) => {
-                self.looked_up += looked_up;
-                return Ok(fits);
-            }
-            Outcome::TooLong(half) => half,
-        };
-        if let [job] = jobs {
-            let parts = job.parted(longer).or_else(|| job.parted(1 - longer));
-            let [one, other] = parts.ok_or_else(|| DeviceError {
-                device: self.device.clone(),
-                call: "listing half-boards",
-                reason: "it has too little memory for this board".into(),
-            })?;
-            let mut fits = self.count(&[one])?.remove(0);
-            for (sum, other) in fits.iter_mut().zip(&self.count(&[other])?[0]) {
-                *sum = sum.checked_add(*other).ok_or(CountError::Overflow)?;
-            }
-            return Ok(vec![fits]);
-        }
-        let (some, others) = jobs.split_at(jobs.len() / 2);
-        Ok([self.count(some)?, self.count(others)?].concat())
+        let width = 16 * self.groups as usize;
+        let mut bytes = vec![0; width * splits.len()];
+        self.queue.read(totals, &mut bytes)?;
+        let sums = bytes.chunks_exact(width).zip(groups_of).map(|(of_launch, groups)| {
+            let (words, _) = of_launch.as_chunks::<8>();
+            let (groups, _) = words[..2 * groups].as_chunks::<2>();
+            let word = |word: [u8; 8]| u128::from(u64::from_ne_bytes(word));
+            groups.iter().map(|&[low, high]| word(low) + (word(high) << 32)).sum()
+        });
+        Ok(sums.collect())
     }
 }
 
@@ -182,56 +217,59 @@ mod tests {
             name: "plain C".into(),
             version: String::new(),
             memory: 1 << 30,
-            buffer: 1 << 30,
+            shared: 256 << 10,
             units: 1,
+            clock_mhz: 0,
             is_processor: true,
         }
     }
 
-    fn tasks(n: u32, range: std::ops::Range<u64>) -> Vec<Task> {
-        let plan =
-            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
-        plan.tasks(range).expect("the plan has the range")
+    fn plan(n: u32) -> PlanIndex {
+        PlanIndex::new(Problem::Total { n }, Method::Colours).expect("the size is in range")
     }
 
     fn counts(n: u32, queue: HostQueue, tasks: &[Task]) -> Result<Vec<u64>, Error> {
-        let mut counter = Counter::with_queue(Box::new(queue), &host(), n, 1 << 30)?;
+        let mut counter = Counter::with_queue(Box::new(queue), &host(), n)?;
         let mut counts = Vec::new();
         counter.count_each(tasks, |count| counts.push(count))?;
         Ok(counts)
     }
 
     fn expected(n: u32, tasks: &[Task]) -> Vec<u64> {
-        let mut kernel = Kernel::new(Backend::Portable, n, Method::Halves).expect("it is there");
+        let mut kernel = Kernel::new(Backend::Portable, n, Method::Colours).expect("it is there");
         let mut counts = Vec::new();
         kernel.count_each(tasks, |count| counts.push(count)).expect("they are tasks");
         counts
     }
 
     #[test]
-    fn kernels_as_plain_c_count_what_the_processor_counts() {
-        let whole = |n| {
-            let plan = PlanIndex::new(Problem::Total { n }, Method::Halves);
-            (n, 0..plan.expect("the size is in range").len())
-        };
-        let some = [(11, 100..110), (17, 9_000..9_001), (20, 30_000..30_001), (23, 20..21)];
-        for (n, range) in (4..=8).map(whole).chain(some) {
-            let tasks = tasks(n, range);
+    fn the_kernel_as_plain_c_counts_what_the_processor_counts() {
+        for n in 4..=10 {
+            let tasks = plan(n).tasks(0..plan(n).len()).expect("it is the whole plan");
             let found = counts(n, HostQueue::new(), &tasks).expect("it counts");
             assert_eq!(found, expected(n, &tasks), "N = {n}");
+        }
+        // Tasks from all over the plans: the first one has no black queen for even N.
+        for n in [13, 14, 16, 17, 18, 20, 21] {
+            let len = plan(n).len();
+            for at in (0..5).map(|fifth| (len - 1) / 4 * fifth) {
+                let tasks = plan(n).tasks(at..at + 1).expect("the plan has the range");
+                let found = counts(n, HostQueue::new(), &tasks).expect("it counts");
+                assert_eq!(found, expected(n, &tasks), "N = {n}, task {at}");
+            }
         }
     }
 
     #[test]
     fn a_device_that_fails_at_any_call_counts_nothing() {
-        let (n, tasks) = (8, tasks(8, 0..10));
+        let (n, tasks) = (8, plan(8).tasks(0..10).expect("the plan has the range"));
         let expected = expected(n, &tasks);
         for left in 0.. {
             match counts(n, HostQueue::failing_after(left), &tasks) {
                 Err(Error::Device(error)) => assert_eq!(error.reason, "it was lost"),
                 result => {
                     assert_eq!(result, Ok(expected));
-                    assert!(left > 40, "there are that many calls");
+                    assert!(left > 15, "there are that many calls");
                     break;
                 }
             }
@@ -240,7 +278,7 @@ mod tests {
 
     #[test]
     fn an_invalid_task_is_reported_before_anything_is_counted() {
-        let mut tasks = tasks(8, 0..3);
+        let mut tasks = plan(8).tasks(0..3).expect("the plan has the range");
         tasks[1].record.down = 0b111;
         let error = counts(8, HostQueue::new(), &tasks).expect_err("three columns are no split");
         let bad = CountError::BadTask(1);

@@ -1,9 +1,13 @@
 //! The devices of this machine and how a person chooses among them.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use board::colours::{MAX_N, MIN_N};
 use thiserror::Error;
+
+use crate::counter::{SHARED_BESIDE_CELLS, cells};
 
 /// A driver of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +29,7 @@ impl Driver {
     }
 }
 
-/// A device that can join lists.
+/// A device that can count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Its driver.
@@ -38,13 +42,36 @@ pub struct Device {
     pub version: String,
     /// Its memory, in bytes.
     pub memory: u64,
-    /// The largest size of a buffer, in bytes.
-    pub buffer: u64,
+    /// The memory that threads of a group can share, in bytes.
+    pub shared: u64,
     /// The number of its multiprocessors, or of the processor's cores.
     pub units: u32,
+    /// Its highest clock, according to the driver, in MHz.
+    pub clock_mhz: u32,
     /// Whether it is the processor itself, as with PoCL. Such a device is used only if it is asked
     /// for.
     pub is_processor: bool,
+}
+
+impl Device {
+    /// The sizes of boards that it counts: those whose row of cells fits into the memory that its
+    /// groups share. There is none if even the smallest one does not fit.
+    #[must_use]
+    pub fn boards(&self) -> RangeInclusive<u32> {
+        let fits = |n: &u32| cells(*n) + SHARED_BESIDE_CELLS <= self.shared;
+        let most = (MIN_N..=MAX_N).take_while(fits).last();
+        MIN_N..=most.unwrap_or(MIN_N - 1)
+    }
+
+    /// The sentence that says what it lacks for a board of size `n`. `None` if it counts such boards.
+    #[must_use]
+    pub fn lacks(&self, n: u32) -> Option<String> {
+        (!self.boards().contains(&n)).then(|| {
+            let kib = |bytes: u64| bytes >> 10;
+            let (has, needs) = (kib(self.shared), kib(cells(n) + SHARED_BESIDE_CELLS));
+            format!("a group of threads of {self} shares {has} KiB of memory, and the board needs {needs} KiB")
+        })
+    }
 }
 
 impl fmt::Display for Device {
@@ -157,7 +184,17 @@ mod tests {
 
     fn device(driver: Driver, index: usize, is_processor: bool) -> Device {
         let (name, version) = (format!("device {index}"), String::new());
-        Device { driver, index, name, version, memory: 0, buffer: 0, units: 1, is_processor }
+        Device {
+            driver,
+            index,
+            name,
+            version,
+            memory: 0,
+            shared: 0,
+            units: 1,
+            clock_mhz: 0,
+            is_processor,
+        }
     }
 
     #[test]

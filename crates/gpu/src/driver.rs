@@ -1,4 +1,4 @@
-//! The interface of a driver: memory, kernels and a queue. Both drivers are loaded at run time.
+//! The interface of a driver: memory, a kernel and a queue. Both drivers are loaded at run time.
 //!
 //! A queue executes its commands one after the other. All calls but [`read`](Queue::read) return
 //! without waiting for them.
@@ -11,6 +11,7 @@ pub(crate) mod opencl;
 use thiserror::Error;
 
 use crate::device::{Device, DeviceChoice, Driver, MissingDevice};
+use crate::launch::SplitWords;
 
 /// The call that fails if a device has too little memory left.
 pub(crate) const ALLOCATING: &str = "allocating memory";
@@ -27,75 +28,22 @@ pub struct DeviceError {
     pub reason: String,
 }
 
-/// The kernels, in the order of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kernel {
-    ListHalves,
-    SampleKeys,
-    NumberBuckets,
-    FindStarts,
-    FillBuckets,
-    CountOpen,
-    SumRows,
-    SumBlocks,
-    JoinLists,
-}
-
-impl Kernel {
-    pub(crate) const ALL: [Kernel; 9] = [
-        Kernel::ListHalves,
-        Kernel::SampleKeys,
-        Kernel::NumberBuckets,
-        Kernel::FindStarts,
-        Kernel::FillBuckets,
-        Kernel::CountOpen,
-        Kernel::SumRows,
-        Kernel::SumBlocks,
-        Kernel::JoinLists,
-    ];
-
-    /// Its name in the text.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kernel::ListHalves => "list_halves",
-            Kernel::SampleKeys => "sample_keys",
-            Kernel::NumberBuckets => "number_buckets",
-            Kernel::FindStarts => "find_starts",
-            Kernel::FillBuckets => "fill_buckets",
-            Kernel::CountOpen => "count_open",
-            Kernel::SumRows => "sum_rows",
-            Kernel::SumBlocks => "sum_blocks",
-            Kernel::JoinLists => "join_lists",
-        }
-    }
-
-    /// The number of threads in a group.
-    pub(crate) fn threads(self) -> u32 {
-        match self {
-            Kernel::NumberBuckets | Kernel::FillBuckets => 64,
-            Kernel::ListHalves
-            | Kernel::SampleKeys
-            | Kernel::FindStarts
-            | Kernel::CountOpen
-            | Kernel::SumRows
-            | Kernel::SumBlocks
-            | Kernel::JoinLists => 256,
-        }
-    }
-}
+/// The name of the kernel in the text.
+pub(crate) const KERNEL: &str = "count_split";
 
 /// Memory of a device that a queue has allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buffer(pub(crate) usize);
 
-/// An argument of a kernel.
+/// An argument of the kernel.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Argument {
+pub(crate) enum Argument<'a> {
     Buffer(Buffer),
-    Number(u32),
+    /// The task, which is copied.
+    Split(&'a SplitWords),
 }
 
-/// A queue of commands for a device, with the kernels and the memory that they use.
+/// A queue of commands for a device, with the kernel and the memory that it uses.
 pub(crate) trait Queue: Send {
     /// Allocates memory with unspecified contents. It is freed with the queue.
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError>;
@@ -106,12 +54,13 @@ pub(crate) trait Queue: Send {
     /// Fills the start of a buffer with zeros.
     fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError>;
 
-    /// Starts `groups` groups of a kernel. The arguments must match the kernel's parameters.
+    /// Starts `groups` groups of the kernel, each with `shared` bytes for its cells. The arguments
+    /// must match the kernel's parameters.
     fn launch(
         &mut self,
-        kernel: Kernel,
         groups: u32,
-        arguments: &[Argument],
+        shared: u32,
+        arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError>;
 
     /// Waits for all commands, and reads from the start of a buffer.

@@ -1,30 +1,29 @@
-//! Counts splits of a board on a graphics processor: the method `halves`, from a split's columns to
-//! its sum.
+//! Counts splits of a board on a graphics processor: the method `colours`, from a split's rows to its
+//! sum.
 //!
-//! This crate knows the kernels' text, devices and their memory, and two drivers. The drivers are
+//! This crate knows the kernel's text, devices and their memory, and two drivers. The drivers are
 //! loaded at run time, so a program with this crate also runs on machines without a device. It
 //! deliberately knows nothing of plans, ranges, leases and threads.
 //!
 //! ```text
 //!   host                                        device
-//!   splits and their shares        --->         list half-boards
-//!   codes, by samples of the lists <---  --->   sort half-boards by the codes, join the lists
-//!   sums                           <---
+//!   the rows of both colours       --->         for each set of odd columns of black queens
+//!                                                 count   the one colour, in a row of cells
+//!                                                 share   the cells
+//!   the sum                        <---           sum     the other colour, over the cells
 //! ```
 //!
-//! Each [`Counter`] has a queue of its own. Two counters on two threads keep a device busy: while
-//! one waits for the device, the other chooses codes.
+//! Each [`Counter`] has a queue of its own. Two counters on two threads keep a device busy: the last
+//! groups of one task run beside the first ones of another.
 //!
-//! The counts are exactly those of `queens-count` for each task. Each join is counted in 64 bits,
-//! and no 32-bit counter of a kernel can overflow (see `kernels.c`).
+//! The counts are exactly those of `queens-count` for each task: no number of the kernel can
+//! overflow (see `kernels.c`).
 
-mod batch;
-mod by_size;
 mod counter;
 mod device;
 #[allow(unsafe_code)]
 mod driver;
-mod job;
+mod launch;
 mod self_test;
 #[cfg(unix)]
 #[allow(unsafe_code)]
@@ -35,11 +34,11 @@ pub use device::{Device, DeviceChoice, Driver, MissingDevice, UnknownDevice};
 pub use driver::DeviceError;
 pub use self_test::SelfTestError;
 
-/// The kernels' text, for OpenCL C 1.2 and for CUDA.
+/// The kernel's text, for OpenCL C 1.2 and for CUDA.
 const TEXT: &str = include_str!("kernels.c");
 
-/// The kernels in NVIDIA's intermediate language, compiled by `cargo xtask ptx`. CUDA drivers since
-/// version 525 accept them.
+/// The kernel in NVIDIA's intermediate language, compiled by `cargo xtask ptx`. CUDA drivers since
+/// version 525 accept it.
 const PTX: &str = include_str!("kernels.ptx");
 
 #[cfg(test)]
@@ -54,9 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cuda_loads_has_every_kernel() {
-        for kernel in driver::Kernel::ALL {
-            assert!(PTX.contains(&format!(".entry {}(", kernel.name())), "{kernel:?}");
-        }
+    fn what_cuda_loads_has_the_kernel() {
+        assert!(PTX.contains(&format!(".entry {}(", driver::KERNEL)));
     }
 }

@@ -1,6 +1,6 @@
-//! Counts a small board on a device, before the device is trusted.
+//! Counts small boards on a device, before the device is trusted.
 
-use board::{Method, PlanIndex, Problem};
+use board::{Method, PlanIndex, Problem, Task};
 use count::{Backend, Kernel};
 use thiserror::Error;
 
@@ -8,10 +8,9 @@ use crate::counter::Counter;
 use crate::device::Device;
 use crate::driver::DeviceError;
 
-/// The size of the board of the self-test. It is large enough to use every kernel.
-const SMALL_BOARD: u32 = 10;
-
-const MEMORY_OF_SELF_TEST: u64 = 64 << 20;
+/// The sizes of the boards of the self-test, and how many of their tasks are counted: all of a small
+/// board, and some of a board whose pipelines have all lengths.
+const BOARDS: [(u32, u64); 2] = [(10, u64::MAX), (16, 12)];
 
 /// The reason why a device must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,9 +20,14 @@ pub enum SelfTestError {
     Failed(#[from] crate::Error),
     /// It miscounts.
     #[error(
-        "{0} miscounts boards of size {SMALL_BOARD}: use another device, or a processor's backend, and report this"
+        "{device} miscounts boards of size {n}: use another device, or a processor's backend, and report this"
     )]
-    Miscount(String),
+    Miscount {
+        /// The device, as it is listed.
+        device: String,
+        /// The size of the board.
+        n: u32,
+    },
 }
 
 impl From<DeviceError> for SelfTestError {
@@ -33,7 +37,7 @@ impl From<DeviceError> for SelfTestError {
 }
 
 impl Device {
-    /// Counts a small board on the device, with every kernel.
+    /// Counts a small board on the device, and some tasks of a larger one.
     ///
     /// # Errors
     ///
@@ -41,15 +45,22 @@ impl Device {
     pub fn self_test(&self) -> Result<(), SelfTestError> {
         #[cfg(unix)]
         let _handlers = crate::signals::KeptHandlers::keep();
-        let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
-        let index = PlanIndex::new(problem, method).expect("the method cuts this board");
-        let tasks = index.tasks(0..index.len()).expect("it is the whole plan");
-        let (mut found, mut expected) = (Vec::new(), Vec::new());
-        let mut counter = Counter::new(self, SMALL_BOARD, MEMORY_OF_SELF_TEST)?;
-        counter.count_each(&tasks, |count| found.push(count))?;
-        let kernel = Kernel::new(Backend::Reference, SMALL_BOARD, method);
-        let mut kernel = kernel.expect("every processor has the reference");
-        kernel.count_each(&tasks, |count| expected.push(count)).map_err(crate::Error::from)?;
-        if found == expected { Ok(()) } else { Err(SelfTestError::Miscount(self.to_string())) }
+        let method = Method::Colours;
+        for (n, most) in BOARDS {
+            let index = PlanIndex::new(Problem::Total { n }, method);
+            let index = index.expect("the method cuts this board");
+            let apart = index.len().div_ceil(most) as usize;
+            let all = index.tasks(0..index.len()).expect("it is the whole plan");
+            let tasks: Vec<Task> = all.into_iter().step_by(apart).collect();
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            Counter::new(self, n)?.count_each(&tasks, |count| found.push(count))?;
+            let kernel = Kernel::new(Backend::Reference, n, method);
+            let mut kernel = kernel.expect("every processor has the reference");
+            kernel.count_each(&tasks, |count| expected.push(count)).map_err(crate::Error::from)?;
+            if found != expected {
+                return Err(SelfTestError::Miscount { device: self.to_string(), n });
+            }
+        }
+        Ok(())
     }
 }

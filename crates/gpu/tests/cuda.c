@@ -1,19 +1,17 @@
 // A driver of CUDA without a device, for tests of the calls in `driver/cuda.rs`. Memory is the
-// host's, and kernels run as plain C. It shows one device, refuses handles that it has not
+// host's, and the kernel runs as plain C. It shows one device, refuses handles that it has not
 // returned, and requires a current context.
 #include "../src/emulate.c"
 #include <pthread.h>
 #include <string.h>
 
-enum { SUCCESS, INVALID = 1, UNKNOWN = 999, CONTEXT = 0x11, STREAM = 0x22, MODULE = 0x33, FUNCTION_0 = 0x100 };
-enum { MULTIPROCESSORS = 16 };
+enum { SUCCESS, INVALID = 1, UNKNOWN = 999, CONTEXT = 0x11, STREAM = 0x22, MODULE = 0x33, HANDLE = 0x100 };
+enum { CLOCK = 13, MULTIPROCESSORS = 16, SHARED_OF_GROUP = 97, MOST_SHARED = 8 };
+enum { BUFFERS = 5 };
 
-static const char *names[] = {"list_halves", "sample_keys", "number_buckets", "find_starts", "fill_buckets",
-                              "count_open",  "sum_rows",    "sum_blocks",     "join_lists"};
-static const uint32_t sizes[] = {256, 256, 64, 256, 64, 256, 256, 256, 256};
-static const int lens[] = {11, 6, 10, 3, 10, 6, 8, 2, 11};
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static int initialised, retained;
+static unsigned most_shared = 48 << 10;
 static __thread int is_current;
 
 #define REQUIRE(condition) \
@@ -48,8 +46,9 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
     return SUCCESS;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    REQUIRE(device == 7 && attribute == MULTIPROCESSORS);
-    *value = 2;
+    REQUIRE(device == 7);
+    REQUIRE(attribute == MULTIPROCESSORS || attribute == CLOCK || attribute == SHARED_OF_GROUP);
+    *value = attribute == CLOCK ? 1980000 : attribute == SHARED_OF_GROUP ? 232448 : 2;
     return SUCCESS;
 }
 int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) { return device == 7 && flags ? SUCCESS : INVALID; }
@@ -83,13 +82,14 @@ int cuModuleLoadData(void **module, const void *image) {
 }
 int cuModuleUnload(void *module) { return is_current && module == (void *)MODULE ? SUCCESS : INVALID; }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
-    REQUIRE(is_current && module == (void *)MODULE);
-    for (uintptr_t i = 0; i < 9; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *function = (void *)(FUNCTION_0 + i);
-            return SUCCESS;
-        }
-    return INVALID;
+    REQUIRE(is_current && module == (void *)MODULE && strcmp(name, "count_split") == 0);
+    *function = (void *)HANDLE;
+    return SUCCESS;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+    REQUIRE(is_current && function == (void *)HANDLE && attribute == MOST_SHARED);
+    most_shared = value;
+    return SUCCESS;
 }
 int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     REQUIRE(is_current);
@@ -122,14 +122,14 @@ int cuGetErrorString(int error, const char **text) {
 }
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned threads_y,
                    unsigned threads_z, unsigned shared, void *stream, void **parameters, void **extra) {
-    uintptr_t number = (uintptr_t)function - FUNCTION_0;
-    REQUIRE(is_current && stream == (void *)STREAM && number < 9 && threads == sizes[number]);
-    REQUIRE(x && y == 1 && z == 1 && threads_y == 1 && threads_z == 1 && !shared && !extra);
-    // Each parameter is a pointer or a number, and is read as the kernel's type.
-    Argument values[11];
-    for (int i = 0; i < lens[number]; i++) memcpy(&values[i], parameters[i], sizeof(Argument));
+    REQUIRE(is_current && stream == (void *)STREAM && function == (void *)HANDLE && threads == THREADS);
+    REQUIRE(x && y == 1 && z == 1 && threads_y == 1 && threads_z == 1 && shared <= most_shared && !extra);
+    // A parameter is a pointer to a buffer, or the task itself.
+    void *values[BUFFERS + 1];
+    for (int i = 0; i < BUFFERS; i++) values[i] = *(void **)parameters[i];
+    values[BUFFERS] = parameters[BUFFERS];
     pthread_mutex_lock(&one_at_a_time);
-    int failed = launch((int)number, x, threads, values);
+    int failed = launch(x, values);
     pthread_mutex_unlock(&one_at_a_time);
     return failed ? UNKNOWN : SUCCESS;
 }

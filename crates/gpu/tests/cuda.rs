@@ -47,21 +47,20 @@ fn counts_by_the_driver() {
     let [device] = &devices[..] else { panic!("the driver has one device: {devices:?}") };
     assert_eq!(device.to_string(), "cuda:0 plain C");
     assert_eq!((device.version.as_str(), device.memory, device.units), ("CUDA 12.4", 1 << 30, 2));
+    assert_eq!((device.clock_mhz, device.boards()), (1980, 4..=32));
     assert_eq!(device.self_test(), Ok(()));
     let n = 9;
-    let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+    let plan = PlanIndex::new(Problem::Total { n }, Method::Colours).expect("the size is in range");
     let tasks = plan.tasks(0..plan.len()).expect("it is the whole plan");
-    let mut kernel =
-        Kernel::new(Backend::Portable, n, board::Method::Halves).expect("it is available");
+    let mut kernel = Kernel::new(Backend::Portable, n, Method::Colours).expect("it is available");
     let mut expected = Vec::new();
     kernel.count_each(&tasks, |count| expected.push(count)).expect("they are tasks");
     // Counters are made in one thread and used in another, as an executor does.
-    let counters = [(); 2].map(|()| Counter::new(device, n, 1 << 28).expect("it opens"));
+    let counters = [(); 2].map(|()| Counter::new(device, n).expect("it opens"));
     std::thread::scope(|scope| {
         for mut counter in counters {
             let (tasks, expected) = (&tasks, &expected);
             scope.spawn(move || {
-                counter.start_times();
                 let mut counts = Vec::new();
                 let each = |count| counts.push(count);
                 counter.count_each(tasks, each).expect("the driver is content");

@@ -1,4 +1,4 @@
-//! `cargo xtask ptx`: compiles the kernels of `crates/gpu` for NVIDIA's devices with NVIDIA's
+//! `cargo xtask ptx`: compiles the kernel of `crates/gpu` for NVIDIA's devices with NVIDIA's
 //! compiler from PyPI. The result is committed, so neither a build nor a run of the program needs a
 //! toolkit.
 

@@ -8,8 +8,10 @@ use std::ffi::{CString, c_void};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
-use super::{ALLOCATING, Argument, Buffer, DeviceError, Kernel, Queue};
+use super::{ALLOCATING, Argument, Buffer, DeviceError, KERNEL, Queue};
+use crate::counter::cells;
 use crate::device::{Device, Driver};
+use crate::launch::THREADS;
 
 /// All devices that the driver shows, in accordance with CUDA_VISIBLE_DEVICES. The list is empty
 /// without a driver.
@@ -24,12 +26,18 @@ pub(crate) fn devices() -> Vec<Device> {
 }
 
 fn described(index: i32) -> Result<Device, DriverError> {
-    use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as UNITS;
-    let device = result::device::get(index)?;
-    // SAFETY: the driver has named the device.
-    let (memory, units) = unsafe {
-        (result::device::total_mem(device)?, result::device::get_attribute(device, UNITS)?)
+    use sys::CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_CLOCK_RATE as KILOHERTZ,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as SHARED,
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as UNITS,
     };
+    let device = result::device::get(index)?;
+    let attribute = |attribute| {
+        // SAFETY: the driver has named the device.
+        unsafe { result::device::get_attribute(device, attribute) }.map(i32::unsigned_abs)
+    };
+    // SAFETY: the driver has named the device.
+    let memory = unsafe { result::device::total_mem(device)? };
     let mut version = 0;
     // SAFETY: the driver writes one number.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
@@ -39,13 +47,14 @@ fn described(index: i32) -> Result<Device, DriverError> {
         name: result::device::get_name(device)?,
         version: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
         memory: memory as u64,
-        buffer: memory as u64,
-        units: units.unsigned_abs(),
+        shared: attribute(SHARED)?.into(),
+        units: attribute(UNITS)?,
+        clock_mhz: attribute(KILOHERTZ)? / 1000,
         is_processor: false,
     })
 }
 
-/// Opens a queue, and loads the kernels for it.
+/// Opens a queue, and loads the kernel for it.
 pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
     let failed = |call| {
         let device = device.to_string();
@@ -67,7 +76,7 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
         context,
         stream: std::ptr::null_mut(),
         module: std::ptr::null_mut(),
-        kernels: Vec::new(),
+        kernel: std::ptr::null_mut(),
         buffers: Vec::new(),
     };
     queue.enter()?;
@@ -76,13 +85,18 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
     let ptx = CString::new(crate::PTX).expect("the text has no zero");
     // SAFETY: the image is a text that ends with a zero.
     let module = unsafe { result::module::load_data(ptx.as_ptr().cast()) };
-    queue.module = module.map_err(failed("compiling kernels"))?;
-    for kernel in Kernel::ALL {
-        let name = CString::new(kernel.name()).expect("a name has no zero");
-        // SAFETY: the module was loaded.
-        let function = unsafe { result::module::get_function(queue.module, name) };
-        queue.kernels.push(function.map_err(failed("loading kernels"))?);
-    }
+    queue.module = module.map_err(failed("compiling the kernel"))?;
+    let name = CString::new(KERNEL).expect("a name has no zero");
+    // SAFETY: the module was loaded.
+    let kernel = unsafe { result::module::get_function(queue.module, name) };
+    queue.kernel = kernel.map_err(failed("loading the kernel"))?;
+    // SAFETY: the kernel was loaded. The device has so much memory for a group.
+    let allowed = unsafe {
+        use sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as SIZE;
+        let most = cells(*device.boards().end()) as i32;
+        result::function::set_function_attribute(queue.kernel, SIZE, most)
+    };
+    allowed.map_err(failed("setting the size of shared memory"))?;
     Ok(Box::new(queue))
 }
 
@@ -101,8 +115,7 @@ struct CudaQueue {
     context: sys::CUcontext,
     stream: sys::CUstream,
     module: sys::CUmodule,
-    /// The kernels, in the order of [`Kernel::ALL`].
-    kernels: Vec<sys::CUfunction>,
+    kernel: sys::CUfunction,
     buffers: Vec<sys::CUdeviceptr>,
 }
 
@@ -158,26 +171,26 @@ impl Queue for CudaQueue {
 
     fn launch(
         &mut self,
-        kernel: Kernel,
         groups: u32,
-        arguments: &[Argument],
+        shared: u32,
+        arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError> {
         self.enter()?;
         let mut pointers: Vec<*mut c_void> = Vec::with_capacity(arguments.len());
         for argument in arguments {
             pointers.push(match argument {
                 Argument::Buffer(buffer) => (&raw const self.buffers[buffer.0]).cast_mut().cast(),
-                Argument::Number(number) => (&raw const *number).cast_mut().cast(),
+                Argument::Split(split) => split.as_ptr().cast_mut().cast(),
             });
         }
-        let threads = (kernel.threads(), 1, 1);
-        let function = self.kernels[kernel as usize];
-        // SAFETY: kernels have these parameters in this order (see `batch`). The driver copies
+        // SAFETY: the kernel has these parameters in this order (see `counter`). The driver copies
         // arguments before the call returns, and the buffers live as long as the queue.
         let launched = unsafe {
-            result::launch_kernel(function, (groups, 1, 1), threads, 0, self.stream, &mut pointers)
+            let (groups, threads) = ((groups, 1, 1), (THREADS, 1, 1));
+            let (kernel, stream) = (self.kernel, self.stream);
+            result::launch_kernel(kernel, groups, threads, shared, stream, &mut pointers)
         };
-        self.check(kernel.name(), launched)
+        self.check("launching", launched)
     }
 
     fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {

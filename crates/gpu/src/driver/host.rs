@@ -1,4 +1,4 @@
-//! A queue that runs the kernels as plain C on this machine, for tests. See `emulate.c`.
+//! A queue that runs the kernel as plain C on this machine, for tests. See `emulate.c`.
 //!
 //! A page that must not be touched follows each buffer, so that an index beyond the buffer ends the
 //! test.
@@ -9,15 +9,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 
-use super::{Argument, Buffer, DeviceError, Kernel, Queue};
+use super::{Argument, Buffer, DeviceError, Queue};
 
-type Launch = unsafe extern "C" fn(c_int, u32, u32, *const HostArgument) -> c_int;
-
-#[repr(C)]
-union HostArgument {
-    buffer: *mut c_void,
-    number: u32,
-}
+type Launch = unsafe extern "C" fn(u32, *const *const c_void) -> c_int;
 
 /// The compiled text.
 fn launch() -> &'static libloading::Symbol<'static, Launch> {
@@ -117,24 +111,19 @@ impl Queue for HostQueue {
 
     fn launch(
         &mut self,
-        kernel: Kernel,
         groups: u32,
-        arguments: &[Argument],
+        _shared: u32,
+        arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError> {
         self.call()?;
-        let arguments: Vec<HostArgument> = arguments
-            .iter()
-            .map(|argument| match argument {
-                Argument::Buffer(buffer) => {
-                    HostArgument { buffer: self.buffers[buffer.0].0.cast() }
-                }
-                Argument::Number(number) => HostArgument { number: *number },
-            })
-            .collect();
+        let pointer = |argument: &Argument<'_>| match argument {
+            Argument::Buffer(buffer) => self.buffers[buffer.0].0.cast_const().cast::<c_void>(),
+            Argument::Split(split) => split.as_ptr().cast(),
+        };
+        let arguments: Vec<*const c_void> = arguments.iter().map(pointer).collect();
         // SAFETY: the kernel has these parameters. An index beyond a buffer ends the process.
-        let failed =
-            unsafe { launch()(kernel as c_int, groups, kernel.threads(), arguments.as_ptr()) };
-        assert_eq!(failed, 0, "all threads of {} come to the same barriers", kernel.name());
+        let failed = unsafe { launch()(groups, arguments.as_ptr()) };
+        assert_eq!(failed, 0, "all threads come to the same barriers");
         Ok(())
     }
 

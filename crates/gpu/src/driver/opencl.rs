@@ -14,8 +14,9 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 
-use super::{ALLOCATING, Argument, Buffer, DeviceError, Kernel, Queue};
+use super::{ALLOCATING, Argument, Buffer, DeviceError, KERNEL, Queue};
 use crate::device::{Device, Driver};
+use crate::launch::THREADS;
 
 /// The devices of all platforms. The list is empty without a driver.
 pub(crate) fn devices() -> Vec<Device> {
@@ -41,13 +42,14 @@ fn described(id: cl_device_id, index: usize) -> Result<Device, ClError> {
         name: device.name()?.trim().to_owned(),
         version: device.driver_version()?.trim().to_owned(),
         memory: device.global_mem_size()?,
-        buffer: device.max_mem_alloc_size()?,
+        shared: device.local_mem_size()?,
         units: device.max_compute_units()?,
+        clock_mhz: device.max_clock_frequency()?,
         is_processor: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
     })
 }
 
-/// Opens a queue, and compiles the kernels for it.
+/// Opens a queue, and compiles the kernel for it.
 pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
     let failed = |call: &'static str| {
         let device = device.to_string();
@@ -60,17 +62,18 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
     // SAFETY: the context was made from this device.
     let queue = unsafe { CommandQueue::create(&context, id, 0) };
     let queue = queue.map_err(failed("making a queue"))?;
-    let program =
-        Program::create_and_build_from_source(&context, crate::TEXT, "-cl-std=CL1.2").map_err(
-            |reason| DeviceError { device: device.to_string(), call: "compiling kernels", reason },
-        )?;
-    let kernels = Kernel::ALL.map(|kernel| ClKernel::create(&program, kernel.name()));
-    let kernels: Result<Vec<ClKernel>, ClError> = kernels.into_iter().collect();
+    let program = Program::create_and_build_from_source(&context, crate::TEXT, "-cl-std=CL1.2")
+        .map_err(|reason| DeviceError {
+            device: device.to_string(),
+            call: "compiling the kernel",
+            reason,
+        })?;
+    let kernel = ClKernel::create(&program, KERNEL).map_err(failed("loading the kernel"))?;
     Ok(Box::new(OpenClQueue {
         device: device.to_string(),
         context,
         queue,
-        kernels: kernels.map_err(failed("loading kernels"))?,
+        kernel,
         buffers: Vec::new(),
     }))
 }
@@ -80,8 +83,7 @@ struct OpenClQueue {
     device: String,
     context: Context,
     queue: CommandQueue,
-    /// The kernels, in the order of [`Kernel::ALL`].
-    kernels: Vec<ClKernel>,
+    kernel: ClKernel,
     buffers: Vec<ClBuffer<u8>>,
 }
 
@@ -124,25 +126,28 @@ impl Queue for OpenClQueue {
 
     fn launch(
         &mut self,
-        kernel: Kernel,
         groups: u32,
-        arguments: &[Argument],
+        shared: u32,
+        arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError> {
-        let mut launch = ExecuteKernel::new(&self.kernels[kernel as usize]);
+        let mut launch = ExecuteKernel::new(&self.kernel);
         for argument in arguments {
-            // SAFETY: kernels have these parameters in this order (see `batch`).
+            // SAFETY: the kernel has these parameters in this order (see `counter`). The driver copies
+            // the task before the call returns.
             unsafe {
                 match argument {
                     Argument::Buffer(buffer) => launch.set_arg(&self.buffers[buffer.0].get()),
-                    Argument::Number(number) => launch.set_arg(number),
+                    Argument::Split(split) => launch.set_arg(*split),
                 };
             }
         }
-        let threads = kernel.threads() as usize;
+        // SAFETY: the last parameter is shared memory of a size that the host sets.
+        unsafe { launch.set_arg_local_buffer(shared as usize) };
+        let threads = THREADS as usize;
         launch.set_global_work_size(groups as usize * threads).set_local_work_size(threads);
         // SAFETY: all arguments were set, and their buffers live as long as the queue.
         let launched = unsafe { launch.enqueue_nd_range(&self.queue) };
-        self.check(kernel.name(), launched).map(drop)
+        self.check("launching", launched).map(drop)
     }
 
     fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {

@@ -12,7 +12,7 @@ use farm::Plan;
 use serde_json::{Value, json};
 
 use super::options::{BackendChoice, backend_choice, in_units, threads};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{clock, si, while_time_passes};
 use crate::table::dash;
@@ -59,7 +59,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
         backends.iter().try_for_each(output::print)?;
         return devices.iter().try_for_each(|device| {
             let memory = ByteSize(device.memory).display().iec();
-            output::print(format_args!("{device}, {}, {memory}", device.version))
+            let largest = *device.boards().end();
+            output::print(format_args!("{device}, {}, {memory}, N to {largest}", device.version))
         });
     }
     let mut contenders = args.contenders(backends, devices)?;
@@ -81,7 +82,10 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
          backend    method           solutions/s           samples  whole board",
         args.n
     ))?;
-    contenders.iter().try_for_each(|contender| output::print(contender.row()))
+    contenders.iter().try_for_each(|contender| {
+        output::print(contender.row())?;
+        contender.device_row().map_or(Ok(()), output::print)
+    })
 }
 
 /// The number of samples of each contender, which are taken in turns.
@@ -130,7 +134,7 @@ impl BenchArgs {
         for device in devices {
             device.self_test()?;
             let name = format!("{}:{}", device.driver.name(), device.index);
-            add(What::Device(device), Method::Halves, name, false);
+            add(What::Device(device), Method::Colours, name, false);
         }
         Ok(contenders)
     }
@@ -146,20 +150,19 @@ impl Contender {
             }
             What::Device(device) => device,
         };
-        let sample = DeviceSample::new(device, args.n, time)?;
-        let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
-            sample;
+        if let Some(lack) = device.lacks(args.n) {
+            return usage(format!("{lack}: give a smaller --n"));
+        }
+        let DeviceSample { solutions, tasks, share, seconds, placements_per_second } =
+            DeviceSample::new(device, args.n, time)?;
         self.samples.push((solutions / seconds, seconds / share));
-        let kernels: serde_json::Map<String, Value> =
-            kernels.iter().map(|(name, seconds)| ((*name).into(), (*seconds).into())).collect();
         self.device = json!({
             "name": device.name,
             "driver": device.version,
             "multiprocessors": device.units,
+            "clock_mhz": device.clock_mhz,
             "tasks_counted": tasks,
-            "lanes_per_solution": lanes as f64 / solutions,
-            "kernel_seconds": kernels,
-            "kernel_lanes": lanes_of_kernels.to_string(),
+            "placements_per_second": placements_per_second,
         });
         Ok(())
     }
@@ -203,6 +206,25 @@ impl Contender {
         let mark = if self.is_default { "  default" } else { "" };
         let (name, method) = (&self.name, self.method.to_string());
         format!("{name:<9}  {method:<15}  {median:>11}  {range:>16}  {board:>11}{mark}")
+    }
+}
+
+impl Contender {
+    /// A second line for a graphics processor: what it searches, as far as a card's speed depends on it.
+    fn device_row(&self) -> Option<String> {
+        let number = |field: &str| self.device.get(field)?.as_f64();
+        let placements = number("placements_per_second")?;
+        let (units, clock) = (number("multiprocessors")?, number("clock_mhz")?);
+        // A processor's driver may not know its clock.
+        let each = if clock > 0.0 {
+            format!(", {:.2} a clock and multiprocessor", placements / clock / 1e6 / units)
+        } else {
+            String::new()
+        };
+        let placements = si(placements);
+        Some(format!(
+            "           {placements} placements/s by {units} multiprocessors of {clock} MHz{each}"
+        ))
     }
 }
 

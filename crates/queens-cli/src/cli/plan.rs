@@ -234,7 +234,7 @@ impl PlanArgs {
         }
         let time = Duration::from_secs(self.seconds()) / 4;
         let mut times = Vec::new();
-        for device in devices.iter() {
+        for device in devices.iter().filter(|device| device.boards().contains(&n)) {
             let sample = DeviceSample::new(device, n, time)?;
             let (seconds, tasks_counted) = (sample.seconds / sample.share, sample.tasks);
             times.push(DeviceJson { device: device.to_string(), seconds, tasks_counted });

@@ -56,7 +56,7 @@ impl From<DeviceSelfTestError> for Failure {
     fn from(error: DeviceSelfTestError) -> Failure {
         let text = error.to_string();
         match error {
-            DeviceSelfTestError::Miscount(_) => Failure::Miscounted(text),
+            DeviceSelfTestError::Miscount { .. } => Failure::Miscounted(text),
             DeviceSelfTestError::Failed(_) => Failure::Device(text),
         }
     }

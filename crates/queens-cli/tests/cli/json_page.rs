@@ -9,7 +9,7 @@ use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 /// Fields whose parts are names of owners, kernels or the like.
-const BY_NAME: [&str; 4] = ["owners", "kernels", "builds", "device.kernel_seconds"];
+const BY_NAME: [&str; 3] = ["owners", "kernels", "builds"];
 
 /// Commands that need no farm, by the title of the section about them.
 const LOCAL: [(&str, &[&str]); 7] = [
