@@ -83,7 +83,7 @@ def report(lease, tasks):
 def main():
     requests, leases, waiting = queue.Queue(), {}, 0
     hello = farm.Hello(
-        protocol=1, worker="stranger", machine="stranger", instance=random.getrandbits(64), threads=1, credit=4096, memory=1 << 30,
+        protocol=1, worker="stranger", machine="stranger", instance=random.getrandbits(64), threads=1, credit=4096,
     )  # fmt: skip
     requests.put(farm.WorkRequest(hello=hello))
     with grpc.insecure_channel(sys.argv[1]) as channel:
