@@ -8,14 +8,13 @@
 use board::{most_per_task, symmetry};
 use farm::{Fact, Known, Method, Plan, Problem, Question, Slice};
 
-/// The known facts about a slice of a plan, without the memory that it takes.
+/// The known facts about a slice of a plan.
 pub fn of(plan: &Plan, slice: Slice) -> Known {
     Known {
         task_ms: task_ms(plan),
         most_per_task: most_per_task(plan.problem, plan.method).unwrap_or(u128::MAX),
         facts: if slice.is_all() { facts(plan.problem) } else { Vec::new() },
         question: if slice.is_all() { question(plan.problem) } else { Question::Nothing },
-        ..Known::nothing()
     }
 }
 
