@@ -66,7 +66,7 @@ struct Measured {
     speed: Speed,
     /// All that it has counted, for the first time.
     all: Spent,
-    /// Without what it reported first: while a worker counts that, it touches its memory and makes its tables.
+    /// Without what it reported first: while a worker counts that, it touches its memory for the first time.
     spent: Option<Spent>,
 }
 

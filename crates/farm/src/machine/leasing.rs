@@ -3,9 +3,9 @@
 //! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
 //! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
 //! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
-//! served again when half of that is left. A worker without company has nobody to leave a share for. Before its speed on a job is known it gets a probe, and then never more than twice what it was seen to count, so
-//! that what it says of its threads and its credit gets it nothing. What may
-//! have killed workers comes last within its job.
+//! served again when half of that is left. A worker without company has nobody to leave a share for. Before its speed
+//! on a job is known it gets a probe, and then never more than twice what it was seen to count, so that what it says of
+//! its threads and its credit gets it nothing. What may have killed workers comes last within its job.
 //!
 //! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
 //! if it can have it back much sooner. The first report counts, and the other lease is revoked. So no worker
