@@ -90,7 +90,7 @@ pub(super) fn section(n: u32) -> anyhow::Result<String> {
          their pairs. This small board has {looked_at} placements of one colour for {total} boards, but the number of \
          boards grows faster. At N = 20 the kernel looks at 0.18 placements for each board of the total, at N = 24 at \
          0.034, and at N = 28 at 0.005. It uses its cells again for the next sets of columns, so a thread takes some MB \
-         at every N.\n\n"
+         at every N. docs/COLOURS.md has the proofs.\n\n"
     );
     if n != N {
         let tasks = Counted::all(n, Method::Colours)?;

@@ -31,7 +31,12 @@ const TESTED_ELSEWHERE: [(&str, &str); 3] = [
     ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
 ];
 
-const PAGES: [Page; 9] = [
+const PAGES: [Page; 10] = [
+    Page {
+        name: "docs/COLOURS.md",
+        instead: &[("placements.py 20 28", "placements.py 8 10")],
+        elsewhere: &[],
+    },
     Page {
         name: "docs/COUNTING.md",
         instead: &[
@@ -154,7 +159,9 @@ impl Stage {
         let within = |name: &str| folder.path().join(name);
         fs::create_dir(within("bin")).expect("folders can be made");
         symlink(env!("CARGO_BIN_EXE_queens"), within("bin/queens")).expect("links can be made");
-        symlink(root().join("docs"), within("docs")).expect("links can be made");
+        for name in ["docs", "tools", "verify"] {
+            symlink(root().join(name), within(name)).expect("links can be made");
+        }
         let board = ["........\n".repeat(4), "....Q...\n".into(), "........\n".repeat(3)];
         fs::write(within("FILE"), board.concat()).expect("files can be written");
         let farm = Farm::new("", "").with_ledger(within("farm.db"));
