@@ -1,12 +1,12 @@
 """The tasks of a plan in their order, and a plain search that counts them.
 
-`rows`, `prefixes`, `ring`, `halves` and `colours` list tasks. A task is an iterator over its boards, of which it yields how often
+`rows`, `prefixes`, `ring` and `colours` list tasks. A task is an iterator over its boards, of which it yields how often
 each of them counts, or, by `colours`, over sets of its boards: what the task counts is the sum. Rows and columns are numbered from
 0. A set of columns is a mask, in which column 0 is the lowest bit, and a queen is the bit of its column.
 """
 
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations
 from math import factorial
 
 def placements(allowed, queens=(), left=0, down=0, right=0):
@@ -21,10 +21,10 @@ def placements(allowed, queens=(), left=0, down=0, right=0):
         free -= queen
         yield from placements(allowed, (*queens, queen), (left | queen) << 1, down | queen, (right | queen) >> 1)
 
-def boards(allowed, weight, share=lambda queens: 1):
+def boards(allowed, weight):
     """The task with these columns for the queen of each row."""
-    for queens in placements(allowed):
-        yield weight * share(queens)
+    for _ in placements(allowed):
+        yield weight
 
 def most(method, n, parameter):
     """The most that a task can count; `None` if there is no such plan."""
@@ -33,8 +33,7 @@ def most(method, n, parameter):
         return images * factorial(n - parameter) if parameter is not None and parameter <= n else None
     if method == "ring":
         return 8 * factorial(n - 2 * parameter) if parameter in (1, 2) and 2 * parameter <= n else None
-    others = (n + 1) // 2 if method == "colours" else n // 2
-    return 8 * factorial(n // 2) * factorial(others) if parameter is None and n >= 4 else None
+    return 8 * factorial(n // 2) * factorial((n + 1) // 2) if parameter is None and n >= 4 else None
 
 def rows(n, m):
     """The queens of the first M rows, in the order of their columns. A task stands for its mirror image too: it is the one whose
@@ -90,59 +89,6 @@ def attack(one, other):
     """Whether queens on two squares attack each other; a queen does not attack itself."""
     rows, columns = abs(one[0] - other[0]), abs(one[1] - other[1])
     return one != other and (rows == 0 or columns == 0 or rows == columns)
-
-def halves(n, _):
-    """The columns of the upper half's queens; those of the lower half have the others. If N is odd, the centre row has a queen
-    too. Tasks whose queen there stands left of the centre come first; then the upper half has the centre column."""
-    half = n // 2
-    full, centre = (1 << half) - 1, 1 << half
-    subsets = lambda columns, size: sorted(map(sum, combinations([1 << column for column in range(columns)], size)))
-    gap = lambda mask, column: mask + (mask >> column << column)
-
-    def task(upper, middle, weight, share):
-        lower = (1 << n) - 1 & ~upper & ~middle
-        return boards([upper] * half + [middle] * (n % 2) + [lower] * half, weight, share)
-
-    def beside(upper, column):
-        """A board counts twice if its centre row's queen is nearer to the edge than its centre column's. Otherwise that is so of
-        the transposed board."""
-        return task(upper | centre, 1 << column, 8, lambda queens: queens.index(centre) > column)
-
-    if n % 2 and n <= 21:
-        for on_right in range(half):
-            for right, left in product(subsets(half, on_right), subsets(half, half - 1 - on_right)):
-                yield from (beside(right << half + 1 | left, column) for column in range(half) if not left >> column & 1)
-    elif n % 2:
-        for column, columns in product(range(half), subsets(2 * half - 1, half - 1)):
-            yield beside(gap(gap(columns, column), half), column)
-    for size in range((half + 1) // 2, half + 1):
-        sides = subsets(half, size)
-        for west, east in product(sides, sides):
-            # The complement of a side of half of the lines is a side, too: the larger one of both is meant.
-            least = full - west if 2 * size == half else 0
-            if least <= east <= west:
-                left = int(f"{west:0{half}b}"[::-1], 2)
-                yield task((full & ~east) << n - half | left, n % 2 * centre, 2, share(n, west, east))
-
-def share(n, west, east):
-    """A function that says how often a board counts, so that the eight images of a board count as eight. Its quadrants, without
-    the centre lines if N is odd, have four sides. Each is a number with a bit for each line, that of the board's edge highest:
-
-        west   the columns of the queens in the upper left quadrant       north   their rows
-        east   the columns of the queens in the lower right quadrant      south   their rows
-
-    A board counts if its west is the largest. If others are as large, several of its images count."""
-    half = n // 2
-    full = (1 << half) - 1
-    larger = lambda side: max(side, full - side) if 2 * west.bit_count() == half else side
-    side = lambda queens, columns: larger(sum(1 << half - 1 - row for row, queen in enumerate(queens) if queen & columns))
-    shares = ((2, 0), (0, 1)) if larger(east) == west else ((4, 2), (2, 4))
-
-    def of(queens):
-        north, south = side(queens[:half], full), side(queens[: n - half - 1 : -1], full << n - half)
-        return shares[north == west][south == west] if max(north, south) <= west else 0
-
-    return of
 
 EVEN, ODD = 0x55555555, 0xAAAAAAAA
 

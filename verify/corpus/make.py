@@ -79,7 +79,7 @@ def changed(of, change):
 
 
 def bad():
-    plain, told, coloured = read("rows-8"), read("halves-10-told"), read("colours-12-told")
+    plain, told = read("rows-8"), read("colours-12-told")
     machines, owners = audited("machines", "b"), audited("owners", "a")
     text, more_line = bundle(*plain), bundle({}, [author("a", "one", "avx2")]).split(b"\n")[1] + b"\n"
     row_of = lambda line: next(iter(line.values()))["row"]
@@ -90,7 +90,7 @@ def bad():
 
     def one_too_few(head, lines):
         # The digest fits the tasks that are left, and the last one counts nothing.
-        of, counts = row_of(lines[2]), lines[2]["range"]["counts"]
+        of, counts = row_of(lines[1]), lines[1]["range"]["counts"]
         last = digest(bytes.fromhex(head["fingerprint"]), of["past"] - 1, int(counts.pop()))
         of["digest"] = f"{(int(of['digest'], 16) - last) % 2**128:032x}"
 
@@ -140,8 +140,8 @@ def bad():
         "audit-policy-behind-trust": changed(machines, lambda head, lines: lines.insert(2, lines.pop(1))),
         "tasks-do-not-add-up": changed(told, lambda head, lines: row_of(lines[1]).update(digest="0" * 32)),
         "tasks-one-too-few": changed(told, one_too_few),
-        "tasks-moved": changed(coloured, lambda head, lines: [tell(head, line, move) for line in lines[1:]]),
-        "tasks-more-than-can-be": changed(coloured, more_than_can_be),
+        "tasks-moved": changed(told, lambda head, lines: [tell(head, line, move) for line in lines[1:]]),
+        "tasks-more-than-can-be": changed(told, more_than_can_be),
         "tasks-of-another-method": changed(plain, lambda head, lines: lines[1]["range"].update(counts=[str(sum(task)) for task in islice(rows(8, 2), 16)])),
     }  # fmt: skip
 

@@ -13,11 +13,7 @@ use crate::{Method, Problem, TaskKind, colours};
 ///   keeps both mirror images, so that its weights are 1: (N - M)!
 /// - A *preplacement* of width W has a queen in each of the outer 2W rows, so it lacks at most N - 2W
 ///   queens, and its weight is at most 8: 8 (N - 2W)!
-/// - A *split* gives h = N/2 (rounded down) columns to the h upper rows and h others to the h lower rows; on
-///   odd boards the centre row's queen stands already. There are at most h! upper half-boards and as many
-///   lower ones, and each pair counts at most eight times, by its share and the task's weight: 8 (h!)^2.
-///   A slice of a split has some of these pairs.
-/// - A split by *colours* gives the e = N/2 (rounded up) even columns to e rows, and the o odd ones to the
+/// - A *split* gives the e = N/2 (rounded up) even columns to e rows, and the o odd ones to the
 ///   other o rows. Each way to place the queens counts at most eight times, by its share and the task's
 ///   weight: 8 e! o! With given queens there are fewer ways.
 /// - *First rows*, M of the R rows that are open, lack R - M queens. The weight is at most 2N on a torus,
@@ -36,10 +32,6 @@ pub fn most_per_task(problem: Problem, method: Method) -> Option<u128> {
         TaskKind::Prefix { rows } if method == (Method::Prefixes { rows }) => factorial(n - rows),
         TaskKind::Prefix { rows } => factorial(n - rows).saturating_mul(2),
         TaskKind::Preplacement { width } => factorial(n - 2 * width).saturating_mul(8),
-        TaskKind::Split => {
-            let half_boards = factorial(n / 2);
-            half_boards.saturating_mul(half_boards).saturating_mul(8)
-        }
         TaskKind::Colours => {
             let (even, odd) = (factorial(colours::even_lines(n)), factorial(colours::odd_lines(n)));
             even.saturating_mul(odd).saturating_mul(8)
@@ -106,6 +98,6 @@ mod tests {
         }
         let largest = Problem::Completions(Given::new(64, &[]).expect("an empty board"));
         assert_eq!(most_per_task(largest, Method::Rows { rows: 0 }), Some(u128::MAX));
-        assert_eq!(most_per_task(Problem::Total { n: 3 }, Method::Halves), None);
+        assert_eq!(most_per_task(Problem::Total { n: 3 }, Method::Colours), None);
     }
 }

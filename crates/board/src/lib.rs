@@ -54,7 +54,6 @@ mod census;
 pub mod colours;
 pub mod first_rows;
 mod given;
-pub mod halves;
 mod method;
 mod plan_index;
 mod prefix;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
 use crate::ring::suggested_width;
 use crate::{MAX_N, Problem, TaskKind, colours, first_rows, rows};
 
@@ -28,9 +27,6 @@ pub enum MethodOf<P> {
         /// 1 or 2.
         width: P,
     },
-    /// A task has the columns of the upper half's queens; upper and lower half-boards are listed
-    /// and joined, and no solution is visited.
-    Halves,
     /// A task says which rows' queens stand in even columns. The placements of the queens on black
     /// squares and of those on white ones are counted apart and multiplied: see [`colours`].
     Colours,
@@ -42,10 +38,6 @@ pub type Method = MethodOf<u32>;
 /// A method as a person asks for it: a parameter that is left out is chosen to suit the board, by
 /// [`rows::suggested_rows`], [`first_rows::suggested_rows`] or [`suggested_width`].
 pub type MethodChoice = MethodOf<Option<u32>>;
-
-/// How many neighbouring tasks of a small odd board take no longer than their share of the whole plan. At N = 21 up to
-/// 1,260 neighbours use the same lists: in runs of 512 each task takes 1.15 times as long, and in runs of 16 four times.
-const SHARING_NEIGHBOURS: u64 = 1_024;
 
 /// What the tasks of a plan that follow one another have in common.
 ///
@@ -78,7 +70,6 @@ impl<P: Copy> MethodOf<P> {
             MethodOf::Rows { .. } => "rows",
             MethodOf::Prefixes { .. } => "prefixes",
             MethodOf::Ring { .. } => "ring",
-            MethodOf::Halves => "halves",
             MethodOf::Colours => "colours",
         }
     }
@@ -89,7 +80,7 @@ impl<P: Copy> MethodOf<P> {
         match self {
             MethodOf::Rows { rows } | MethodOf::Prefixes { rows } => Some(("rows", rows)),
             MethodOf::Ring { width } => Some(("width", width)),
-            MethodOf::Halves | MethodOf::Colours => None,
+            MethodOf::Colours => None,
         }
     }
 
@@ -100,25 +91,22 @@ impl<P: Copy> MethodOf<P> {
             MethodOf::Rows { .. } => MethodOf::Rows { rows: parameter },
             MethodOf::Prefixes { .. } => MethodOf::Prefixes { rows: parameter },
             MethodOf::Ring { .. } => MethodOf::Ring { width: parameter },
-            MethodOf::Halves => MethodOf::Halves,
             MethodOf::Colours => MethodOf::Colours,
         }
     }
 }
 
 impl Method {
-    /// The version of this method's order of tasks for a board of size `n`. It is part of a plan's
+    /// The version of this method's order of tasks. It is part of a plan's
     /// fingerprint: a change to what an ordinal stands for must raise it, so that old partial counts are
     /// never mixed with new ones.
     #[must_use]
-    pub const fn enumeration_version(self, n: u32) -> u32 {
+    pub const fn enumeration_version(self) -> u32 {
         match self {
             Method::Rows { .. }
             | Method::Prefixes { .. }
             | Method::Ring { .. }
             | Method::Colours => 1,
-            Method::Halves if n < SLICED_MIN_N => 3,
-            Method::Halves => 4,
         }
     }
 
@@ -128,7 +116,6 @@ impl Method {
         match self {
             Method::Rows { rows } | Method::Prefixes { rows } => rows <= n && n <= MAX_N,
             Method::Ring { width } => matches!(width, 1..=2) && 2 * width <= n && n <= MAX_N,
-            Method::Halves => halves::MIN_N <= n && n <= halves::MAX_N,
             Method::Colours => colours::MIN_N <= n && n <= colours::MAX_N,
         }
     }
@@ -139,22 +126,12 @@ impl Method {
         TaskKind::of(problem, self).is_some()
     }
 
-    /// What neighbouring tasks of a board of size `n` have in common.
-    ///
-    /// By `ring` neighbours are searched together. By `halves` those of a small odd board use the same
-    /// lists of half-boards; of N = 23 those with one square of the centre row's queen use the same tables;
-    /// of the largest boards those of a split that join one slice of its upper list use that list.
+    /// What neighbouring tasks have in common. By `ring` they are searched together.
     #[must_use]
-    pub const fn locality(self, n: u32) -> Locality {
+    pub const fn locality(self, _n: u32) -> Locality {
         match self {
             Method::Rows { .. } | Method::Prefixes { .. } | Method::Colours => Locality::of_run(1),
             Method::Ring { .. } => Locality::of_run(16),
-            Method::Halves if n >= SLICED_MIN_N => Locality::of_run(LOWER_SLICES as u64),
-            Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::of_run(1),
-            Method::Halves if n <= SHARED_LISTS_MAX_N => {
-                Locality { needs_fair_run: true, ..Locality::of_run(SHARING_NEIGHBOURS) }
-            }
-            Method::Halves => Locality { shares_tables: true, ..Locality::of_run(1) },
         }
     }
 
@@ -175,7 +152,7 @@ impl fmt::Display for Method {
                 write!(f, "{} M={rows}", self.name())
             }
             Method::Ring { width } => write!(f, "ring width={width}"),
-            Method::Halves | Method::Colours => f.write_str(self.name()),
+            Method::Colours => f.write_str(self.name()),
         }
     }
 }
@@ -186,7 +163,7 @@ impl MethodChoice {
         let (rows, prefixes) =
             (MethodChoice::Rows { rows: None }, MethodChoice::Prefixes { rows: None });
         let ring = MethodChoice::Ring { width: None };
-        [rows, prefixes, ring, MethodChoice::Halves, MethodChoice::Colours].into_iter()
+        [rows, prefixes, ring, MethodChoice::Colours].into_iter()
     }
 
     /// The choice for a problem when nothing is asked for.
@@ -212,7 +189,7 @@ impl MethodChoice {
         let suggested = || match self {
             MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(problem),
             MethodChoice::Ring { .. } => suggested_width(problem.n()),
-            MethodChoice::Halves | MethodChoice::Colours => 0,
+            MethodChoice::Colours => 0,
         };
         self.with(self.asked().unwrap_or_else(suggested))
     }
@@ -272,7 +249,7 @@ mod tests {
         }
         assert_eq!(Method::from_name("guessing", Some(1)), None);
         assert_eq!(Method::from_name("rows", None), None);
-        assert_eq!(Method::from_name("halves", Some(1)), None);
+        assert_eq!(Method::from_name("colours", Some(1)), None);
     }
 
     #[test]
@@ -284,15 +261,14 @@ mod tests {
             for choice in MethodChoice::all() {
                 let method = choice.for_problem(total);
                 let is_too_small = choice == MethodChoice::Ring { width: None } && n < 2;
-                let is_split = [MethodChoice::Halves, MethodChoice::Colours].contains(&choice);
-                if !is_split {
+                if choice != MethodChoice::Colours {
                     assert_eq!(method.suits(n), !is_too_small, "{method} of N = {n}");
                 }
                 assert!(choice.allows(method));
             }
         }
-        assert!(MethodChoice::Halves.allows(Method::Halves));
-        assert!(!MethodChoice::Halves.allows(Method::Rows { rows: 2 }));
+        assert!(MethodChoice::Colours.allows(Method::Colours));
+        assert!(!MethodChoice::Colours.allows(Method::Rows { rows: 2 }));
         let two_rows = Method::Rows { rows: 2 };
         assert!(MethodChoice::Rows { rows: Some(2) }.allows(two_rows));
         assert!(!MethodChoice::Rows { rows: Some(1) }.allows(two_rows));
@@ -309,16 +285,5 @@ mod tests {
         assert_eq!(suggested(24, "a1,f9,l17,p6"), MethodChoice::Colours);
         assert_eq!(suggested(24, "a1,f9,l17,p6,h23"), rows);
         assert_eq!([15, 16, 32, 33].map(|n| suggested(n, "") == rows), [true, false, false, true]);
-    }
-
-    #[test]
-    fn neighbours_of_odd_boards_share_lists_or_tables() {
-        assert_eq!([15, 21, 28].map(|n| Method::Colours.locality(n)), [Locality::of_run(1); 3]);
-        let halves = |n| Method::Halves.locality(n);
-        assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::of_run(1); 5]);
-        let lists = Locality { needs_fair_run: true, ..Locality::of_run(SHARING_NEIGHBOURS) };
-        assert_eq!([5, 21].map(halves), [lists; 2]);
-        assert_eq!([28, 29].map(halves), [Locality::of_run(2); 2]);
-        assert_eq!(halves(23), Locality { shares_tables: true, ..Locality::of_run(1) });
     }
 }

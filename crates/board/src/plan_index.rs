@@ -9,7 +9,7 @@ use crate::first_rows;
 use crate::method::suggested_rows;
 use crate::ring::RingPlan;
 use crate::rows::{Images, MAX_TASKS, RowsPlan};
-use crate::{MAX_N, Method, Problem, Task, TaskKind, halves};
+use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
 /// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
@@ -34,7 +34,6 @@ pub struct PlanIndex {
 enum Plan {
     Rows(RowsPlan),
     Ring(RingPlan),
-    Halves { n: u32 },
     Colours(ColoursPlan),
     Completions(CompletionsPlan),
     FirstRows(Vec<Task>),
@@ -84,7 +83,6 @@ fn advice(problem: Problem, method: Method) -> String {
         }
         Method::Ring { width: 1..=2 } => "count it by the method rows".into(),
         Method::Ring { .. } => "the width is 1 or 2".into(),
-        Method::Halves => format!("it takes sizes from {} to {}", halves::MIN_N, halves::MAX_N),
         Method::Colours => format!("it takes sizes from {} to {}", colours::MIN_N, colours::MAX_N),
     }
 }
@@ -140,7 +138,6 @@ impl PlanIndex {
             TaskKind::Preplacement { width } => {
                 RingPlan::new_unless(n, width, stop).map(Plan::Ring)
             }
-            TaskKind::Split => Some(Plan::Halves { n }),
             TaskKind::Colours => Some(match problem.given() {
                 Some(given) => Plan::Completions(CompletionsPlan::new(given)),
                 None => Plan::Colours(ColoursPlan::new(n)),
@@ -159,7 +156,6 @@ impl PlanIndex {
         match &self.plan {
             Plan::Rows(plan) => plan.len(),
             Plan::Ring(plan) => plan.len(),
-            Plan::Halves { n } => halves::len(*n),
             Plan::Colours(plan) => plan.len(),
             Plan::Completions(plan) => plan.len(),
             Plan::FirstRows(tasks) => tasks.len() as u64,
@@ -198,7 +194,6 @@ impl PlanIndex {
         match &self.plan {
             Plan::Rows(plan) => plan.fill(range, &mut out),
             Plan::Ring(plan) => plan.fill(range, &mut out),
-            Plan::Halves { n } => out.extend(range.map(|ordinal| halves::task(*n, ordinal))),
             Plan::Colours(plan) => plan.fill(range, &mut out),
             Plan::Completions(plan) => out.extend(range.map(|ordinal| plan.task(ordinal))),
             Plan::FirstRows(tasks) => {
@@ -229,8 +224,8 @@ mod tests {
         }
         for n in 0..=33 {
             assert_eq!(
-                PlanIndex::new(Problem::Total { n }, Method::Halves).is_ok(),
-                Method::Halves.suits(n),
+                PlanIndex::new(Problem::Total { n }, Method::Colours).is_ok(),
+                Method::Colours.suits(n),
                 "N = {n}"
             );
         }
@@ -281,7 +276,7 @@ mod tests {
         for (problem, method) in [
             (Problem::Total { n: 9 }, Method::Rows { rows: 2 }),
             (Problem::Total { n: 9 }, Method::Ring { width: 1 }),
-            (Problem::Total { n: 9 }, Method::Halves),
+            (Problem::Total { n: 9 }, Method::Colours),
             (Problem::Completions(given), Method::Rows { rows: 2 }),
         ] {
             let index = PlanIndex::new(problem, method).expect("it is cut so");

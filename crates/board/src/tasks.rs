@@ -17,8 +17,6 @@ pub enum TaskKind {
         /// Number of rows and columns on each side.
         width: u32,
     },
-    /// The columns of the upper half's queens, and the centre row's queen: see [`halves`](crate::halves).
-    Split,
     /// The rows whose queens stand in even columns: a [`Split`](crate::colours::Split).
     Colours,
     /// The columns of the queens in the first rows without a given queen: see
@@ -38,7 +36,6 @@ impl TaskKind {
             let kind = match method {
                 Method::Rows { rows } | Method::Prefixes { rows } => TaskKind::Prefix { rows },
                 Method::Ring { width } => TaskKind::Preplacement { width },
-                Method::Halves => TaskKind::Split,
                 Method::Colours => TaskKind::Colours,
             };
             return method.suits(problem.n()).then_some(kind);
@@ -52,7 +49,7 @@ impl TaskKind {
                 let fits = problem.given().is_some() && method.suits(problem.n());
                 fits.then_some(TaskKind::Colours)
             }
-            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,
+            Method::Prefixes { .. } | Method::Ring { .. } => None,
         }
     }
 }

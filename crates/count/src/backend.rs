@@ -18,9 +18,8 @@ pub enum Backend {
     Reference,
     /// Level buffers in plain Rust, for every processor.
     Portable,
-    /// NEON, for every 64-bit ARM processor (AArch64). It has its own search of `colours` and its own
-    /// joins of `halves`. Other searches are those of [`Portable`](Backend::Portable). It is tested
-    /// under an emulator only.
+    /// NEON, for every 64-bit ARM processor (AArch64). It has its own search of `colours`. Other
+    /// searches are those of [`Portable`](Backend::Portable). It is tested under an emulator only.
     Neon,
     /// AVX2, for x86-64 processors since Haswell (2013) and Excavator (2015).
     Avx2,

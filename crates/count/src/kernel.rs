@@ -12,11 +12,10 @@ use thiserror::Error;
 use crate::colours::{self, CountSplits, Draws};
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
-use crate::halves::{self, CountTasks};
 use crate::remaining::{Remaining, Row};
 use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
-use crate::{Backend, MissingBackend, Variant, split_search};
+use crate::{Backend, MissingBackend, Variant};
 
 /// The reason why there is no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
@@ -25,9 +24,6 @@ pub enum KernelError {
     /// The method does not divide the problem.
     #[error("{0} cannot be cut by {1}")]
     Problem(Problem, Method),
-    /// The variant does not count tasks of the method.
-    #[error("tasks of the method {0} cannot be counted by {1}")]
-    Variant(Method, Variant),
     /// The processor lacks the backend.
     #[error(transparent)]
     Backend(#[from] MissingBackend),
@@ -82,14 +78,10 @@ enum Work {
     Rows(Box<dyn Engine>, Vec<Row>),
     /// Searches the inner rows.
     Ring(Ring),
-    /// Joins upper and lower half-boards.
-    Halves(Box<dyn CountTasks>),
     /// Multiplies the placements of both colours.
     Colours(Box<dyn CountSplits>),
     /// Searches the rows below the first ones, of problems that are not the total.
     FirstRows(FirstRows),
-    /// Searches the boards of splits.
-    SplitSearch,
 }
 
 /// The most tasks of a range that are made at a time. They are few enough to stay in the cache, and
@@ -102,25 +94,20 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`KernelError`] if the method cannot divide the problem ([`Method::cuts`]), if the variant
-    /// does not count its tasks ([`Variant::suits`]), or if the processor lacks the backend
-    /// ([`Backend::require`]).
+    /// [`KernelError`] if the method cannot divide the problem ([`Method::cuts`]), or if the processor
+    /// lacks the backend ([`Backend::require`]).
     pub fn new(
         variant: impl Into<Variant>,
         problem: impl Into<Problem>,
         method: Method,
     ) -> Result<Kernel, KernelError> {
-        let (variant, problem) = (variant.into(), problem.into());
+        let problem = problem.into();
         let kind = TaskKind::of(problem, method).ok_or(KernelError::Problem(problem, method))?;
-        if !variant.suits(method) {
-            return Err(KernelError::Variant(method, variant));
-        }
         let work =
             |backend, problem| Work::new(backend, problem, kind).ok_or(MissingBackend(backend));
-        let (work, is_mirrored) = match variant {
+        let (work, is_mirrored) = match variant.into() {
             Variant::Straight(backend) => (work(backend, problem)?, false),
             Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem, kind))?, true),
-            Variant::Search => (Work::SplitSearch, false),
         };
         Ok(Kernel { problem, kind, is_mirrored, work })
     }
@@ -165,11 +152,11 @@ impl Kernel {
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
     /// Completions are added up in a u64. A search finds at most 10^10 of them a second, a few at a
-    /// time, so it takes more than fifty years to reach 2^64. A join's sum has
-    /// 128 bits. Multiplications by weights and the additions after them are checked.
+    /// time, so it takes more than fifty years to reach 2^64. A product of two colours has 128 bits.
+    /// Multiplications by weights and the additions after them are checked.
     ///
-    /// A completion is a way to place queens in all rows that are left. By `halves` it counts as
-    /// often as its share says ([`board::halves::Shares`]). Neighbouring tasks of one weight are
+    /// A completion is a way to place queens in all rows that are left. By `colours` it counts as
+    /// often as its share says ([`board::colours`]). Neighbouring tasks of one weight are
     /// counted together, so blocks with long runs of equal weights are the fastest.
     ///
     /// # Errors
@@ -223,25 +210,16 @@ impl Kernel {
     /// The completions of checked tasks, without their weights.
     fn completions(&mut self, tasks: &[Prefix]) -> Result<u64, CountError> {
         let n = self.problem.n();
-        let split = |task: &Prefix| board::halves::Split::unpack(n, *task).expect("each is a task");
         match &mut self.work {
             Work::Rows(engine, rows) => {
                 Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
             }
             Work::Ring(ring) => Ok(ring.completions(tasks)),
-            Work::Halves(counter) => {
-                let sum: u128 = tasks.iter().map(|task| counter.count(split(task))).sum();
-                u64::try_from(sum).map_err(|_| CountError::Overflow)
-            }
             Work::Colours(_) => tasks
                 .iter()
                 .map(|&task| self.colour_product(task, Draws::ALL))
                 .try_fold(0, |sum, count| add(sum, count?)),
             Work::FirstRows(first) => Ok(first.completions(tasks)),
-            Work::SplitSearch => {
-                let completions = |task| split_search::completions(n, split(task));
-                tasks.iter().map(completions).try_fold(0, add)
-            }
         }
     }
 
@@ -275,8 +253,6 @@ impl Work {
                 Work::Rows(engine(backend, n, rows_left)?, rows)
             }
             TaskKind::Preplacement { width } => Work::Ring(Ring::new(backend, n, width)?),
-            TaskKind::Split if backend == Backend::Reference => Work::SplitSearch,
-            TaskKind::Split => Work::Halves(halves::counter(u64::MAX, backend, n)?),
             TaskKind::Colours => Work::Colours(colours::counter(backend, problem, &[])?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)

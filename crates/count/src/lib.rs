@@ -31,12 +31,12 @@
 //!   levels       level buffers in vectors, with the instructions of  avx2  or  avx512
 //! ```
 //!
-//! The third method, `halves`, lists and joins half-boards. It has the same backends, and also
-//! `neon`, which searches as `portable` does. Tests compare every backend with
+//! A third method, `colours`, counts the placements of the queens on black and on white squares apart,
+//! and multiplies. It has the same backends, and also `neon`. Tests compare every backend with
 //! [`Backend::Reference`], which reads like the definition.
 //!
 //! One [`Variant`] can check the count of another. It counts the mirror images of the tasks on
-//! another backend. For `halves`, it joins with other instructions, or searches.
+//! another backend.
 //!
 //! # Unsafe code
 //!
@@ -60,12 +60,10 @@ mod colours;
 mod counting;
 mod engine;
 mod first_rows;
-mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;
 #[cfg(target_arch = "aarch64")]
-#[allow(unsafe_code)]
 mod neon;
 mod portable;
 mod reference;
@@ -73,7 +71,6 @@ mod remaining;
 mod ring;
 pub mod rotations;
 mod self_test;
-mod split_search;
 mod task;
 mod variant;
 
@@ -81,7 +78,6 @@ pub use answer::{Answer, AnswerError, Answering};
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use board;
 pub use counting::{Counted, Counting, CountingError, Progress, count};
-pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
 pub use kernel::{CountError, Kernel, KernelError};
 pub use self_test::{SelfTestError, self_test};
 pub use variant::Variant;

@@ -4,7 +4,6 @@
 //! task is checked against the board's size and the number of placed rows before it is counted.
 
 use board::colours::{self, Split};
-use board::halves;
 use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
@@ -16,7 +15,6 @@ pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool
             (left | down | right) & !full_mask(n) == 0 && down.count_ones() == rows
         }
         TaskKind::Preplacement { width } => Preplacement::unpack(record, n, width).is_some(),
-        TaskKind::Split => halves::Split::unpack(n, record).is_some(),
         TaskKind::Colours => {
             Split::unpack(n, record).is_some()
                 && problem.given().is_none_or(|given| colours::agrees(given, down))
@@ -69,7 +67,6 @@ pub(crate) fn mirrored(problem: &Problem, kind: TaskKind, task: Prefix) -> Prefi
             };
             image.pack()
         }
-        TaskKind::Split => unreachable!("a split is not counted by its mirror image"),
         // The rows are read from the other end, because a task is a set of rows.
         TaskKind::Colours => Split::unpack(n, task).expect("it is a task").reversed(n).pack(n),
         TaskKind::FirstRows { rows } => {

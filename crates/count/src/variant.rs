@@ -14,13 +14,8 @@ pub enum Variant {
     Straight(Backend),
     /// Counts the mirror images of the tasks, with the columns reversed, or by `colours` the rows.
     /// The masks are different and come in another order, so an error of a processor or of a loop
-    /// is unlikely to repeat itself. It is not possible for `halves`, where a canonical split stands
-    /// for its mirror image and the shares are those of the canonical split.
+    /// is unlikely to repeat itself.
     Mirrored(Backend),
-    /// Counts by a plain search, row by row through all boards of a task, without vectors and
-    /// therefore without a backend. It is only for `halves`, and shares no code with its lists and
-    /// joins.
-    Search,
 }
 
 impl Variant {
@@ -28,20 +23,11 @@ impl Variant {
     /// [`Kernel`](crate::Kernel) of this crate counts on a device.
     pub const DEVICE: &str = "gpu";
 
-    /// Whether it can count tasks that were divided by `method`.
+    /// The backend that it counts with.
     #[must_use]
-    pub const fn suits(self, method: Method) -> bool {
-        let is_by_halves = match method {
-            Method::Halves => true,
-            Method::Rows { .. }
-            | Method::Prefixes { .. }
-            | Method::Ring { .. }
-            | Method::Colours => false,
-        };
+    pub const fn backend(self) -> Backend {
         match self {
-            Variant::Straight(_) => true,
-            Variant::Mirrored(_) => !is_by_halves,
-            Variant::Search => is_by_halves,
+            Variant::Straight(backend) | Variant::Mirrored(backend) => backend,
         }
     }
 
@@ -49,9 +35,6 @@ impl Variant {
     /// lacks the backend. `None` if no variant has the name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Variant> {
-        if name == SEARCH {
-            return Some(Variant::Search);
-        }
         let (backend, variant): (_, fn(Backend) -> Variant) = match name.strip_suffix(MIRRORED) {
             Some(backend) => (backend, Variant::Mirrored),
             None => (name, Variant::Straight),
@@ -64,47 +47,29 @@ impl Variant {
     /// itself.
     ///
     /// ```text
-    ///   first                  halves                           rows, ring and colours
-    ///   a backend              the fastest other one (1)        mirrored, on the fastest other one (2)
-    ///   a backend mirrored     -                                straight, on the fastest other one (2)
-    ///   search, or a device    the fastest one                  -
-    ///   several, or unknown    the portable one                 mirrored, on the fastest one
+    ///   first                            recount
+    ///   a backend                        mirrored, on the fastest other one (1)
+    ///   a backend mirrored               straight, on the fastest other one (1)
+    ///   a device, several, or unknown    mirrored, on the fastest one
     ///
-    ///   (1) the search, if there is no other      (2) on the same, if there is no other
+    ///   (1) on the same, if there is no other
     /// ```
     ///
-    /// `by_search` asks for a plain search, unless that is `first`: the search of `halves`, or the
-    /// reference of `colours`. It is slower than a kernel, by a factor that grows with the board. Other
-    /// methods visit each board anyway. Without `by_search`, the reference is too slow to be chosen.
+    /// `by_search` asks for the reference of `colours`, unless that is `first`. It is slower than a
+    /// kernel, by a factor that grows with the board. Other methods visit each board anyway. Without
+    /// `by_search`, the reference is too slow to be chosen.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_search: bool) -> Variant {
-        let by_device = first == Variant::DEVICE;
         let first = Variant::from_name(first);
+        if by_search && method == Method::Colours && first != Some(REFERENCE) {
+            return REFERENCE;
+        }
         let fast = || Backend::available().rev().filter(|backend| *backend != Backend::Reference);
-        let other = |than| fast().find(|backend| *backend != than);
-        match method {
-            Method::Halves => match first {
-                Some(Variant::Search) => Variant::Straight(Backend::detect()),
-                _ if by_search => Variant::Search,
-                None if by_device => Variant::Straight(Backend::detect()),
-                None => Variant::Straight(Backend::Portable),
-                Some(Variant::Straight(backend) | Variant::Mirrored(backend)) => {
-                    other(backend).map_or(Variant::Search, Variant::Straight)
-                }
-            },
-            Method::Colours if by_search && first != Some(REFERENCE) => REFERENCE,
-            Method::Rows { .. }
-            | Method::Prefixes { .. }
-            | Method::Ring { .. }
-            | Method::Colours => match first {
-                Some(Variant::Straight(backend)) => {
-                    Variant::Mirrored(other(backend).unwrap_or(backend))
-                }
-                Some(Variant::Mirrored(backend)) => {
-                    Variant::Straight(other(backend).unwrap_or(backend))
-                }
-                Some(Variant::Search) | None => Variant::Mirrored(Backend::detect()),
-            },
+        let other = |than| fast().find(|backend| *backend != than).unwrap_or(than);
+        match first {
+            Some(Variant::Straight(backend)) => Variant::Mirrored(other(backend)),
+            Some(Variant::Mirrored(backend)) => Variant::Straight(other(backend)),
+            None => Variant::Mirrored(Backend::detect()),
         }
     }
 }
@@ -119,14 +84,12 @@ impl From<Backend> for Variant {
 const REFERENCE: Variant = Variant::Straight(Backend::Reference);
 
 const MIRRORED: &str = " mirrored";
-const SEARCH: &str = "search";
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Variant::Straight(backend) => f.pad(backend.name()),
             Variant::Mirrored(backend) => f.pad(&format!("{backend}{MIRRORED}")),
-            Variant::Search => f.pad(SEARCH),
         }
     }
 }
@@ -135,12 +98,12 @@ impl fmt::Display for Variant {
 mod tests {
     use super::*;
 
-    const METHODS: [Method; 4] =
-        [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves, Method::Colours];
+    const METHODS: [Method; 3] =
+        [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Colours];
 
     fn all() -> impl Iterator<Item = Variant> {
         let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
-        Backend::ALL.iter().copied().flat_map(of).chain([Variant::Search])
+        Backend::ALL.iter().copied().flat_map(of)
     }
 
     #[test]
@@ -149,7 +112,7 @@ mod tests {
             assert_eq!(Variant::from_name(&variant.to_string()), Some(variant));
         }
         assert_eq!(Variant::Mirrored(Backend::Avx512).to_string(), "avx512 mirrored");
-        for name in ["", " mirrored", "search mirrored", "avx2 mirrored mirrored", "AVX2"] {
+        for name in ["", " mirrored", "search", "avx2 mirrored mirrored", "AVX2"] {
             assert_eq!(Variant::from_name(name), None, "{name}");
         }
     }
@@ -162,12 +125,10 @@ mod tests {
                 for by_search in [false, true] {
                     let check = Variant::to_check(&first, method, by_search);
                     assert_ne!(check.to_string(), first, "{method}");
-                    assert!(check.suits(method), "{first} by {check}, {method}");
-                    if let Variant::Straight(backend) | Variant::Mirrored(backend) = check {
-                        let may_be_slow = by_search && method == Method::Colours;
-                        assert!(backend.is_available());
-                        assert!(may_be_slow || backend != Backend::Reference, "{first}, {method}");
-                    }
+                    let backend = check.backend();
+                    let may_be_slow = by_search && method == Method::Colours;
+                    assert!(backend.is_available());
+                    assert!(may_be_slow || backend != Backend::Reference, "{first}, {method}");
                 }
             }
         }
@@ -178,21 +139,17 @@ mod tests {
         let fastest = Backend::detect();
         let other = Backend::available().rev().nth(1).expect("the reference at least");
         let check = |first: Variant, method| Variant::to_check(&first.to_string(), method, false);
-        let [rows, ring, halves, colours] = METHODS;
+        let [rows, ring, colours] = METHODS;
         if other != Backend::Reference {
             let first = Variant::Straight(fastest);
             assert_eq!(check(first, rows), Variant::Mirrored(other));
             assert_eq!(check(first, colours), Variant::Mirrored(other));
             assert_eq!(check(Variant::Mirrored(fastest), ring), Variant::Straight(other));
-            assert_eq!(check(first, halves), Variant::Straight(other));
-            assert_eq!(check(other.into(), halves), first);
+            assert_eq!(check(other.into(), colours), Variant::Mirrored(fastest));
         }
-        assert_eq!(check(Variant::Search, halves), fastest.into());
         assert_eq!(Variant::to_check("", ring, false), Variant::Mirrored(fastest));
-        assert_eq!(Variant::to_check("", halves, false), Backend::Portable.into());
-        assert_eq!(Variant::to_check(Variant::DEVICE, halves, false), fastest.into());
-        assert_eq!(Variant::to_check("avx2", halves, true), Variant::Search);
-        assert_eq!(Variant::to_check("search", halves, true), fastest.into());
+        let by_device = Variant::to_check(Variant::DEVICE, colours, false);
+        assert_eq!(by_device, Variant::Mirrored(fastest));
         assert_eq!(Variant::to_check("avx2", rows, true), check(Backend::Avx2.into(), rows));
         for first in ["avx2", "avx2 mirrored", "reference mirrored", ""] {
             assert_eq!(Variant::to_check(first, colours, true), REFERENCE, "{first}");

@@ -165,11 +165,4 @@ mod tests {
             "100 before the stratum"
         );
     }
-
-    #[test]
-    fn where_tables_are_made_for_neighbours_turns_are_longer() {
-        let (mut rota, mut pool) = rota(Method::Halves, 23);
-        let starts = [(); 18].map(|()| rota.take(FIRST, &mut pool, 10).expect("some").start());
-        assert_eq!((starts[15], starts[16], starts[17]), (150, 32_000, 32_010));
-    }
 }

@@ -42,7 +42,7 @@ mod tests {
     use crate::{CheckedLedger, Draft, Evidence, Ledger, LedgerFault, join_ledgers, scrub};
 
     fn plan() -> Plan {
-        Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 12 }
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 12 }
     }
 
     /// A report of a range, each of whose tasks counts 10 and its ordinal, and `more`.

@@ -12,7 +12,7 @@ pub struct KernelName(&'static str);
 
 impl KernelName {
     /// All kernels.
-    pub const ALL: [KernelName; 12] = [
+    pub const ALL: [KernelName; 11] = [
         KernelName("reference"),
         KernelName("portable"),
         KernelName("neon"),
@@ -23,7 +23,6 @@ impl KernelName {
         KernelName("neon mirrored"),
         KernelName("avx2 mirrored"),
         KernelName("avx512 mirrored"),
-        KernelName("search"),
         KernelName("gpu"),
     ];
 

@@ -23,7 +23,7 @@ impl Plan {
         let parameter = parameter.map(|(name, value)| format!("; {name} {value}"));
         let identity = format!(
             "queens plan; enumeration {}; problem {}; n {}; method {}{}; tasks {}",
-            self.method.enumeration_version(self.problem.n()),
+            self.method.enumeration_version(),
             self.problem.text(),
             self.problem.n(),
             self.method.name(),
@@ -36,7 +36,7 @@ impl Plan {
     /// Whether the count of each task is reported beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the
     /// other methods are many and short.
     pub fn reports_tasks(&self) -> bool {
-        matches!(self.method, Method::Halves | Method::Colours)
+        self.method == Method::Colours
     }
 }
 
@@ -100,7 +100,6 @@ mod tests {
             Method::Rows { rows: 2 },
             Method::Ring { width: 1 },
             Method::Ring { width: 2 },
-            Method::Halves,
             Method::Colours,
         ];
         let plans = problems

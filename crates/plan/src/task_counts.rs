@@ -1,6 +1,6 @@
 //! The count of each single task of a range.
 //!
-//! A total is checked by counting some of it again. Tasks of `halves` and `colours` are few and long, so the count of each is kept
+//! A total is checked by counting some of it again. Tasks of `colours` are few and long, so the count of each is kept
 //! beside the sum of its range. A check can then count single tasks again that it draws at random, instead of ranges
 //! whose lengths the farm has chosen.
 

@@ -195,7 +195,7 @@ fn a_sweep_counts_each_board_and_a_failure_stops_a_merge() {
 
     cluster.submit(&["--array=8-13", "sweep.sbatch", "--method", "rows"]);
     // This method has no board of this size.
-    let parts = cluster.submit(&["--array=1-2", "part.sbatch", "3", "--method", "halves"]);
+    let parts = cluster.submit(&["--array=1-2", "part.sbatch", "3", "--method", "colours"]);
     let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
     cluster.wait_for_all();
 

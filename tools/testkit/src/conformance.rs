@@ -147,7 +147,7 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
-    for (worker, name, count) in [("a", "search", 2), ("b", "avx2", 2), ("b", "search", 3)] {
+    for (worker, name, count) in [("a", "reference", 2), ("b", "avx2", 2), ("b", "reference", 3)] {
         let second = confirm(JOB, worker, name, (0, 10), count);
         store.apply(&[second]).expect_err("it confirms nothing");
     }
@@ -158,7 +158,7 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
         _ => panic!("{answers:?}"),
     };
     assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), [range(0, 10)]);
-    write(store, &[confirm(JOB, "b", "search", (0, 10), 2)]);
+    write(store, &[confirm(JOB, "b", "reference", (0, 10), 2)]);
     assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), []);
     let job = restored(store, JOB);
     assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
@@ -173,8 +173,8 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     };
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
-    write(store, &[ask(ALL), confirm(JOB, "b", "search", (0, 50), 1)]);
-    let second = report(JOB, "search", (50, 100), 2);
+    write(store, &[ask(ALL), confirm(JOB, "b", "reference", (0, 50), 1)]);
+    let second = report(JOB, "reference", (50, 100), 2);
     write(store, &[LedgerCommand::Confirm(second, by("other"))]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3, reason: None }]);
 
@@ -185,8 +185,8 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     // Then only the second confirmation still counts, and the job waits for another one.
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 1, agreed: 1 }]);
     assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
-    store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
-    let second = report(JOB, "search", (0, 50), 1);
+    store.apply(&[confirm(JOB, "c", "reference", (0, 50), 1)]).expect_err("the same owner");
+    let second = report(JOB, "reference", (0, 50), 1);
     write(store, &[LedgerCommand::Confirm(second, by("other"))]);
     let job = restored(store, JOB);
     assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
@@ -203,12 +203,12 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Sub
 
     write(store, &[ask(ALL)]);
     assert_eq!(reported(store), (JobState::Done, 3, 2, 0));
-    write(store, &[confirm(JOB, "b", "search", (0, 50), 1)]);
+    write(store, &[confirm(JOB, "b", "reference", (0, 50), 1)]);
     assert_eq!(reported(store), (JobState::Done, 3, 1, 1));
 
     write(store, &[ask(AuditPolicy { share_ppm: 0, ..ALL })]);
     assert_eq!(reported(store), (JobState::Done, 3, 0, 1));
-    store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("no audit demands it");
+    store.apply(&[confirm(JOB, "b", "reference", (50, 100), 2)]).expect_err("no audit demands it");
 
     // A contradicting count is no audit. The total is disputed.
     write(store, &[ask(ALL), dispute(JOB, "c", 50, 100, 9)]);
@@ -246,8 +246,8 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
     let rows = [("liar", 0, 1), ("liar", 10, 2), ("honest", 20, 3), ("liar", 30, 999)];
     write(store, &rows.map(|(worker, at, count)| accept(JOB, worker, at, at + 10, count)));
     write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
-    write(store, &[confirm(JOB, "honest", "search", (0, 10), 1)]);
-    write(store, &[confirm(JOB, "liar", "search", (20, 30), 3)]);
+    write(store, &[confirm(JOB, "honest", "reference", (0, 10), 1)]);
+    write(store, &[confirm(JOB, "liar", "reference", (20, 30), 3)]);
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
 
     // When it is proven wrong
@@ -320,7 +320,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     let rows: Vec<_> = rows.map(|(by, at)| accept(OTHER, by, at, at + 20, 7)).collect();
     write(store, &[&[job(OTHER)], &rows[..]].concat());
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
-    let seconds = (0..100).step_by(20).map(|at| confirm(OTHER, "z", "search", (at, at + 20), 7));
+    let seconds = (0..100).step_by(20).map(|at| confirm(OTHER, "z", "reference", (at, at + 20), 7));
     write(store, &seconds.collect::<Vec<_>>());
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 35, reason: None }]);
     write(store, &[dispute(OTHER, "c", 0, 20, 8)]);
@@ -389,7 +389,7 @@ fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> 
 }
 
 fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
-    let report = report(job, "search", (start, end), count);
+    let report = report(job, "reference", (start, end), count);
     LedgerCommand::Dispute(report, provenance(worker))
 }
 

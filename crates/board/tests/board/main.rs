@@ -5,7 +5,6 @@ mod boards;
 mod colours;
 mod first_rows;
 mod given;
-mod halves;
 mod ring;
 mod rows;
 
@@ -36,9 +35,8 @@ fn small_plans() -> impl Strategy<Value = PlanIndex> {
         (0..=11_u32, 0..=11_u32).prop_map(|(n, rows)| plan(n, Method::Rows { rows: rows.min(n) }));
     let ring = |(n, width)| plan(n, Method::Ring { width });
     let rings = select(vec![(3, 1), (4, 1), (9, 1), (16, 1), (5, 2), (9, 2)]).prop_map(ring);
-    let halves = (4..=14_u32).prop_map(|n| plan(n, Method::Halves));
     let colours = (4..=14_u32).prop_map(|n| plan(n, Method::Colours));
-    prop_oneof![rows, rings, halves, colours]
+    prop_oneof![rows, rings, colours]
 }
 
 proptest! {
@@ -101,7 +99,6 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
         (total(8), ring(3), "total N=8 cannot be cut by ring width=3: the width is 1 or 2"),
         (total(3), ring(2), "total N=3 cannot be cut by ring width=2: count it by the method rows"),
         (total(1), ring(1), "total N=1 cannot be cut by ring width=1: count it by the method rows"),
-        (total(30), Method::Halves, "it takes sizes from 4 to 29"),
         (total(3), Method::Colours, "it takes sizes from 4 to 32"),
         (total(33), Method::Colours, "a board of size 33: give a size of at most 32"),
         (

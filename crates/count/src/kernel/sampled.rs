@@ -5,8 +5,7 @@ use std::num::NonZeroU32;
 use board::Task;
 
 use super::{CountError, Kernel, Work, add, weighted};
-use crate::colours;
-use crate::halves::Draws;
+use crate::colours::Draws;
 
 impl Kernel {
     /// Estimates the result of [`count`](Kernel::count) for `tasks` from a part of the work.
@@ -45,30 +44,14 @@ impl Kernel {
         first: u32,
     ) -> Result<u64, CountError> {
         if !matches!(self.work, Work::Colours(_)) {
-            self.draw(Draws::new(every.get(), first));
-            let count = self.count(tasks);
-            self.draw(Draws::ALL);
-            return count;
+            return self.count(tasks);
         }
-        let draws = colours::Draws { every: every.get(), first };
+        let draws = Draws { every: every.get(), first };
         let records = self.records(tasks)?;
         let drawn = tasks.iter().zip(records).try_fold(0, |sum, (task, record)| {
             add(sum, weighted(task.weight, self.colour_product(record, draws)?)?)
         })?;
         drawn.checked_mul(draws.every.into()).ok_or(CountError::Overflow)
-    }
-
-    /// Changes the choice of blocks that are joined. Returns the choice before, if there are
-    /// blocks.
-    fn draw(&mut self, wanted: Draws) -> Option<Draws> {
-        match &mut self.work {
-            Work::Halves(counter) => Some(std::mem::replace(counter.draws(), wanted)),
-            Work::Rows(..)
-            | Work::Ring(_)
-            | Work::Colours(_)
-            | Work::FirstRows(_)
-            | Work::SplitSearch => None,
-        }
     }
 }
 
@@ -82,7 +65,7 @@ mod tests {
     /// Each set of columns is drawn by one of the beginnings, so the sum of their estimates is the
     /// count times their number.
     #[test]
-    fn estimates_by_colours_have_no_bias() {
+    fn estimates_have_no_bias_and_leave_the_kernel_as_it_was() {
         let method = Method::Colours;
         let straight = Backend::available().map(Variant::Straight);
         let variants: Vec<_> = straight.chain([Variant::Mirrored(Backend::Portable)]).collect();
@@ -104,31 +87,8 @@ mod tests {
         }
     }
 
-    /// Each block is drawn by one of the beginnings, so the sum of their estimates is the count
-    /// times their number.
     #[test]
-    fn estimates_have_no_bias_and_leave_the_kernel_as_it_was() {
-        for (n, ordinal) in [(18, 9_000), (19, 89_900)] {
-            let method = Method::Halves;
-            let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
-            let tasks = index.tasks(ordinal..ordinal + 2).expect("it has these tasks");
-            for backend in [Backend::Portable, Backend::detect()] {
-                let mut kernel = Kernel::new(backend, n, method).expect("such a kernel");
-                let count = kernel.count(&tasks).expect("it is small");
-                let every = NonZeroU32::new(3).expect("3 is not 0");
-                let sampled: Vec<u64> = (0..3)
-                    .map(|first| kernel.sample(&tasks, every, first).expect("it is small"))
-                    .collect();
-                let sum: u64 = sampled.iter().sum();
-                assert_eq!(sum, 3 * count, "N={n} by {backend}: {sampled:?}");
-                assert!(sampled.iter().any(|&sampled| sampled != count), "all blocks were joined");
-                assert_eq!(kernel.count(&tasks), Ok(count));
-            }
-        }
-    }
-
-    #[test]
-    fn what_has_no_blocks_is_counted_as_a_whole() {
+    fn what_has_no_sets_is_counted_as_a_whole() {
         let (n, method) = (10, Method::Rows { rows: 2 });
         let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
         let tasks = index.tasks(0..index.len()).expect("all tasks");

@@ -12,8 +12,7 @@ fn no_task_counts_more_than_its_bound() {
         let rows = (0..=n.min(5)).map(|rows| Method::Rows { rows });
         let rings = [1, 2].map(|width| Method::Ring { width });
         let prefixes = (0..=n).map(|rows| Method::Prefixes { rows });
-        let splits = [Method::Halves, Method::Colours];
-        let methods = || rows.clone().chain(prefixes.clone()).chain(rings).chain(splits);
+        let methods = || rows.clone().chain(prefixes.clone()).chain(rings).chain([Method::Colours]);
         let total = methods().map(|method| (Problem::Total { n }, method));
         let others =
             [Problem::Toroidal { n }, Problem::Superqueens { n }, Problem::Completions(given)];

@@ -22,7 +22,6 @@ fn count_by(variant: Variant, problem: Problem, method: Method) -> u64 {
 /// The variants that count tasks of `colours` on this processor.
 fn variants() -> impl Iterator<Item = Variant> {
     Backend::available()
-        .filter(|&backend| Variant::from(backend).suits(Method::Colours))
         .flat_map(|backend| [Variant::Straight(backend), Variant::Mirrored(backend)])
 }
 

@@ -1,6 +1,5 @@
 //! Tests that every variant counts every task like the reference, one by one and together.
 
-use board::halves::{Slice, Split};
 use board::squares::parse_squares;
 use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Task, full_mask};
 use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
@@ -10,10 +9,9 @@ use rand::{RngExt as _, SeedableRng as _};
 const REFERENCE: Variant = Variant::Straight(Backend::Reference);
 const PORTABLE: Variant = Variant::Straight(Backend::Portable);
 
-fn variants(method: Method) -> impl Iterator<Item = Variant> {
-    let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
-    let all = Backend::available().flat_map(of).chain([Variant::Search]);
-    all.filter(move |variant| variant.suits(method))
+fn variants() -> impl Iterator<Item = Variant> {
+    Backend::available()
+        .flat_map(|backend| [Variant::Straight(backend), Variant::Mirrored(backend)])
 }
 
 fn kernel(variant: impl Into<Variant>, problem: Problem, method: Method) -> Kernel {
@@ -51,7 +49,7 @@ fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &[Task]) -> V
         let count = |task: &[Task]| oracle.count(task).expect("the task is good");
         tasks.chunks(1).map(count).collect::<Vec<u64>>()
     };
-    for variant in variants(method) {
+    for variant in variants() {
         if variant != oracle && slow(variant) && !slow(oracle) {
             continue;
         }
@@ -78,12 +76,12 @@ fn variants_agree_on_every_task_of_small_boards() {
         cuts.extend((0..=n).map(|rows| (problem, Method::Rows { rows })));
         cuts.extend([0, 3, 7].map(|rows| (problem, Method::Prefixes { rows: rows.min(n) })));
         cuts.extend((1..=2).map(|width| (problem, Method::Ring { width })));
-        cuts.extend([Method::Halves, Method::Colours].map(|method| (problem, method)));
+        cuts.push((problem, Method::Colours));
     }
     // Vector backends take thousands of tasks at once. There are more than these, and no multiple of a group of `ring`.
     for (n, rows) in (10..=13).map(|n| (n, Method::Rows { rows: n / 2 })) {
         let rings = [1, 2].map(|width| Method::Ring { width });
-        let methods = [rows, Method::Halves, Method::Colours].into_iter().chain(rings);
+        let methods = [rows, Method::Colours].into_iter().chain(rings);
         cuts.extend(methods.map(|method| (Problem::Total { n }, method)));
     }
     cuts.push((Problem::Total { n: 14 }, Method::Colours));
@@ -128,13 +126,6 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (total(19), Method::Ring { width: 1 }, 1),
         (total(16), Method::Ring { width: 2 }, 100),
         (total(20), Method::Ring { width: 2 }, 5),
-        (total(13), Method::Halves, 50),
-        (total(14), Method::Halves, 30),
-        (total(15), Method::Halves, 20),
-        (total(16), Method::Halves, 10),
-        (total(17), Method::Halves, 6),
-        (total(18), Method::Halves, 2),
-        (total(19), Method::Halves, 2),
         (total(14), Method::Colours, 30),
         (total(15), Method::Colours, 20),
         (total(16), Method::Colours, 15),
@@ -181,14 +172,6 @@ fn fast_backends_agree(n: u32, method: Method) {
 
 #[test]
 #[ignore = "takes a quarter of a minute: CI runs it"]
-fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
-    for n in [22, 23] {
-        fast_backends_agree(n, Method::Halves);
-    }
-}
-
-#[test]
-#[ignore = "takes a quarter of a minute: CI runs it"]
 fn backends_agree_on_boards_whose_cells_are_wide() {
     for n in [23, 24, 25] {
         fast_backends_agree(n, Method::Colours);
@@ -205,53 +188,8 @@ fn variants_agree_on_tasks_of_colours_from_all_over_large_plans() {
     }
 }
 
-/// Every task of a split, whole or of one slice on either side. In the first order, neighbours have
-/// the upper slice in common. The second order is different.
-fn sliced(n: u32, task: Prefix) -> Vec<Task> {
-    let split = Split::unpack(n, task).expect("it is a task");
-    let slices = || [1, 2, 4].into_iter().flat_map(Slice::modulo);
-    let pairs = |of: fn(Slice, Slice) -> (Slice, Slice)| {
-        slices().flat_map(move |a| slices().map(move |b| of(a, b)))
-    };
-    let pairs = pairs(|a, b| (a, b)).chain(pairs(|a, b| (b, a)));
-    let splits = pairs.map(|(upper, lower)| Split { upper, lower, ..split });
-    splits.map(|split| Task { record: split.pack(), weight: 1 }).collect()
-}
-
-#[test]
-fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
-    let mut slices_with_boards = 0;
-    for n in [8, 9, 12, 13, 22] {
-        let (problem, method) = (Problem::Total { n }, Method::Halves);
-        for Task { record, .. } in scattered(n, method, if n < 22 { 3 } else { 1 }) {
-            let tasks = sliced(n, record);
-            let counts = match n {
-                22 => each(&mut kernel(Backend::detect(), problem, method), &tasks),
-                _ => agree(problem, method, REFERENCE, &tasks),
-            };
-            // Each row has the whole list, then both slices modulo 2, then the four slices modulo
-            // 4.
-            for row in counts.chunks(7) {
-                assert_eq!(row[0], row[1..3].iter().sum::<u64>());
-                assert_eq!(row[0], row[3..].iter().sum::<u64>());
-                slices_with_boards += row[3..].iter().filter(|count| **count > 0).count();
-            }
-        }
-    }
-    assert!(slices_with_boards > 100, "{slices_with_boards}");
-}
-
 #[test]
 fn splits_outside_of_the_plan_count_like_the_reference() {
-    for (n, centres) in [(8, vec![0]), (9, (0..9).map(|column| 1 << column).collect())] {
-        let splits = (0..1_u32 << n).filter(|split| split.count_ones() == 4);
-        let records = splits.flat_map(|down| {
-            let centres = centres.iter().filter(move |centre| down & *centre == 0);
-            centres.map(move |&centre| Prefix { left: centre, down, right: centre })
-        });
-        let tasks: Vec<Task> = records.map(|record| Task { record, weight: 1 }).collect();
-        agree(Problem::Total { n }, Method::Halves, REFERENCE, &tasks);
-    }
     for n in [4_u32, 5, 8, 9, 12] {
         let splits = (0..1_u32 << n).filter(|split| split.count_ones() == n.div_ceil(2));
         let records = splits.map(|down| Prefix { down, ..Prefix::EMPTY });
@@ -266,7 +204,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
     let rows = Method::Rows { rows: 1 };
     // Each kind of task has its bad records, made from a good one.
     type Spoil = fn(Prefix) -> Vec<Prefix>;
-    let kinds: [(Problem, Method, Spoil); 6] = [
+    let kinds: [(Problem, Method, Spoil); 5] = [
         (total(8), rows, |task| {
             vec![
                 Prefix::EMPTY,
@@ -281,20 +219,6 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
             vec![
                 Prefix { left: task.left ^ 1 << 3, ..task },
                 Prefix { down: top_below_bottom, ..task },
-            ]
-        }),
-        (total(9), Method::Halves, |task| {
-            vec![
-                Prefix::EMPTY,
-                Prefix { left: 0, right: 0, ..task },
-                Prefix { right: 0, ..task },
-                Prefix { left: task.left | 7 << 29, ..task },
-                Prefix { down: task.down | 1 << 29, ..task },
-                Prefix { left: task.left << 1, ..task },
-                Prefix { down: task.down | 1 << 8, ..task },
-                Prefix { down: task.down ^ 1 << 1 ^ 1 << 9, ..task },
-                Prefix { left: 1 << 9, right: 1 << 9, ..task },
-                Prefix { left: 1 << 1, right: 1 << 1, ..task },
             ]
         }),
         (total(9), Method::Colours, |task| {
@@ -322,7 +246,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
         for record in bad(good.record) {
             let tasks = [good, Task { record, ..good }];
             let error = CountError::BadTask(1);
-            for variant in variants(method) {
+            for variant in variants() {
                 let mut kernel = kernel(variant, problem, method);
                 assert_eq!(kernel.count(&tasks), Err(error), "{variant}: {record:?}");
                 let counted = kernel.count_each(&tasks, |_| panic!("{variant} counted"));
@@ -337,15 +261,12 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
     let refused = |variant: Variant, problem, method| {
         Kernel::new(variant, problem, method).expect_err("it does not fit")
     };
-    let (total, mirrored) = (Problem::Total { n: 8 }, Variant::Mirrored(Backend::Portable));
-    let error = refused(mirrored, total, Method::Halves);
-    assert_eq!(error, KernelError::Variant(Method::Halves, mirrored));
+    let total = Problem::Total { n: 8 };
     for (problem, method) in [
         (total, Method::Rows { rows: 9 }),
         (total, Method::Ring { width: 0 }),
-        (Problem::Total { n: 30 }, Method::Halves),
         (Problem::Total { n: u32::MAX }, Method::Rows { rows: 1 }),
-        (Problem::Toroidal { n: 7 }, Method::Halves),
+        (Problem::Toroidal { n: 7 }, Method::Colours),
         (Problem::Total { n: 3 }, Method::Colours),
         (Problem::Total { n: 33 }, Method::Colours),
         (Problem::Superqueens { n: 9 }, Method::Colours),

@@ -185,13 +185,9 @@ fn one_invented_range_over_most_of_the_plan_is_refused() {
     assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
 }
 
-/// The methods of which the counts of tasks are reported, and the plain searches that check them.
-const REPORTED: [(Method, Variant); 2] =
-    [(Method::Halves, Variant::Search), (Method::Colours, REFERENCE)];
-
-/// The total of N = 16 as one range whose tasks are reported.
-fn reported(method: Method, forge: impl Fn(&mut [u64])) -> Forger {
-    let mut forger = Forger::honest(16, method, usize::MAX);
+/// The total of N = 16 by colours as one range whose tasks are reported.
+fn reported(forge: impl Fn(&mut [u64])) -> Forger {
+    let mut forger = Forger::honest(16, Method::Colours, usize::MAX);
     forger.report_tasks(0, forge);
     forger
 }
@@ -204,67 +200,60 @@ fn times() -> impl Iterator<Item = Duration> {
 
 #[test]
 fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
-    for (method, search) in REPORTED {
-        let forger = reported(method, |_| {});
-        let mut recounts =
-            times().map(|time| forger.recount(search, Some(time)).expect("it holds"));
-        let recounted = recounts.find(|it| it.reported > 100).expect("tasks are counted");
-        assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
-        assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
-        let whole = forger.recount(another_loop(method), None).expect("it holds");
-        assert_eq!((whole.ranges, whole.verdict.is_exact, whole.is_cut_short), (1, true, false));
-        assert_eq!(whole.verdict.wrong_of_total, 0.0);
-    }
+    let forger = reported(|_| {});
+    let mut recounts = times().map(|time| forger.recount(REFERENCE, Some(time)).expect("it holds"));
+    let recounted = recounts.find(|it| it.reported > 100).expect("tasks are counted");
+    assert_eq!(recounted.reported as u64, recounted.tasks, "{recounted:?}");
+    assert!(recounted.verdict.wrong_of_tasks < 0.1, "{recounted:?}");
+    let whole = forger.recount(another_loop(Method::Colours), None).expect("it holds");
+    assert_eq!((whole.ranges, whole.verdict.is_exact, whole.is_cut_short), (1, true, false));
+    assert_eq!(whole.verdict.wrong_of_total, 0.0);
 }
 
 /// The sum of the range, its digest and the counts of its tasks agree, and so does the published
 /// total.
 #[test]
 fn counts_moved_between_reported_tasks_are_found() {
-    for (method, search) in REPORTED {
-        let half = reported(method, |counts| {
-            let most = counts.iter().copied().max().expect("there are tasks");
-            for pair in counts.chunks_exact_mut(2) {
-                let moved = pair[0].min(most - pair[1].min(most)).min(1);
-                pair[0] -= moved;
-                pair[1] += moved;
-            }
-        });
-        let wrong = times().find_map(|time| half.recount(search, Some(time)).err());
-        let wrong = wrong.expect("most tasks are wrong").to_string();
-        assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
-        let one = reported(method, |counts| {
-            let from = counts.iter().position(|&count| count > 0).expect("there are boards");
-            counts[from] -= 1;
-            counts[from + 1] += 1;
-        });
-        one.recount(another_loop(method), None).expect_err("everything is counted again");
-    }
+    let half = reported(|counts| {
+        let most = counts.iter().copied().max().expect("there are tasks");
+        for pair in counts.chunks_exact_mut(2) {
+            let moved = pair[0].min(most - pair[1].min(most)).min(1);
+            pair[0] -= moved;
+            pair[1] += moved;
+        }
+    });
+    let wrong = times().find_map(|time| half.recount(REFERENCE, Some(time)).err());
+    let wrong = wrong.expect("most tasks are wrong").to_string();
+    assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
+    let one = reported(|counts| {
+        let from = counts.iter().position(|&count| count > 0).expect("there are boards");
+        counts[from] -= 1;
+        counts[from + 1] += 1;
+    });
+    one.recount(another_loop(Method::Colours), None).expect_err("everything is counted again");
 }
 
 #[test]
 fn more_than_a_task_can_count_is_refused_without_counting() {
-    for (method, _) in REPORTED {
-        let mut forger = Forger::honest(10, method, 70);
-        let most = known::of(&forger.plan, Slice::ALL).most_per_task;
-        forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
-        let refused = forger.check().expect_err("no task has so many boards");
-        assert!(refused.contains("the task 0 cannot count"), "{refused}");
+    let mut forger = Forger::honest(10, Method::Colours, 70);
+    let most = known::of(&forger.plan, Slice::ALL).most_per_task;
+    forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
+    let refused = forger.check().expect_err("no task has so many boards");
+    assert!(refused.contains("the task 0 cannot count"), "{refused}");
 
-        let mut forger = Forger::honest(10, method, 70);
-        forger.report_tasks(0, |_| {});
-        forger.counted(0).row.checked_count.digest.0 ^= 1;
-        let refused = forger.check().expect_err("the tasks make another sum");
-        assert!(refused.contains("do not add up"), "{refused}");
-    }
+    let mut forger = Forger::honest(10, Method::Colours, 70);
+    forger.report_tasks(0, |_| {});
+    forger.counted(0).row.checked_count.digest.0 ^= 1;
+    let refused = forger.check().expect_err("the tasks make another sum");
+    assert!(refused.contains("do not add up"), "{refused}");
 }
 
 /// This tests that the recount does not take its algorithm from the bundle. Otherwise a bundle with
-/// the kernel "search" would be recounted by a join.
+/// the kernel "reference" would be recounted by a fast one.
 #[test]
 fn a_bundle_does_not_choose_what_recounts_it() {
-    let mut forger = Forger::honest(10, Method::Halves, 5);
-    for kernel in ["search", "avx2", "portable", "reference"] {
+    let mut forger = Forger::honest(10, Method::Colours, 5);
+    for kernel in ["gpu", "avx2", "portable", "reference"] {
         for at in 0..forger.records.len() {
             forger.counted(at).row.kernel = KernelName::new(kernel).expect("there is one");
         }
@@ -273,9 +262,8 @@ fn a_bundle_does_not_choose_what_recounts_it() {
             assert_eq!(recounted.tasks, forger.plan.tasks);
             recounted.kernel.to_string()
         };
-        assert_eq!(by(Variant::Search), "search");
         assert_eq!(by(REFERENCE), "reference");
-        let other = another_loop(Method::Halves);
+        let other = another_loop(Method::Colours);
         assert_eq!(by(other), other.to_string());
     }
 }
@@ -322,9 +310,9 @@ fn a_parameter_that_the_method_does_not_have_is_named() {
     let forger = Forger::honest(8, ROWS, 10);
     let path = forger.write("bundle");
     let text = fs::read_to_string(&path).expect("it was written");
-    fs::write(&path, text.replacen("\"rows\"", "\"halves\"", 1)).expect("it can be written");
-    let wrong = format!("{:#}", check(&path, SAMPLE).expect_err("halves have none"));
-    assert!(wrong.contains("halves, or parameter of it"), "{wrong}");
+    fs::write(&path, text.replacen("\"rows\"", "\"colours\"", 1)).expect("it can be written");
+    let wrong = format!("{:#}", check(&path, SAMPLE).expect_err("colours has none"));
+    assert!(wrong.contains("colours, or parameter of it"), "{wrong}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn an_owner_that_contradicts_unasked_is_not_asked() {
 
     // Once the range is confirmed, repetitions are not recorded either.
     let lease = stage.leases(SessionId(4)).into_iter().find(|lease| lease.recount.is_some());
-    recount(&mut stage, SessionId(4), lease.expect("it was leased"), "search");
+    recount(&mut stage, SessionId(4), lease.expect("it was leased"), "reference");
     for _ in 0..3 {
         stage.report_as_is(liar, proven(lie.clone(), "rack8"));
     }
@@ -115,7 +115,7 @@ fn a_recount_confirms_and_ends_the_same_recount_elsewhere() {
 
     recount(&mut stage, late, asked, "avx512");
     assert!(stage.revoked(lease.id));
-    recount(&mut stage, busy, lease, "search");
+    recount(&mut stage, busy, lease, "reference");
 
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
     assert_eq!(stage.leases(busy).len(), 1);
@@ -127,7 +127,7 @@ fn a_recount_is_leased_once_while_the_ledger_looks_it_up() {
     let two = stage.join("w2", 100);
     let lease = stage.last_lease(two);
 
-    let report = Report { kernel: kernel("search"), ..report_of(&lease, lease.range) };
+    let report = Report { kernel: kernel("reference"), ..report_of(&lease, lease.range) };
     let effects = stage.farm.step(farm::Millis(0), Event::Said(two, WorkerMessage::Report(report)));
 
     let [Effect::Ledger(_, command)] = &effects[..] else { panic!("{effects:?}") };
@@ -179,7 +179,7 @@ fn an_audit_is_withdrawn_from_a_done_job_and_a_waiting_one() {
 
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
         assert!(stage.revoked(leased.id), "nobody wants it any more");
-        recount(&mut stage, two, leased, "search");
+        recount(&mut stage, two, leased, "reference");
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
         stage.restart();
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
@@ -195,7 +195,7 @@ fn a_withdrawal_ends_recounts_that_are_being_ordered() {
     stage.slow_disk = true;
     let nothing = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
     stage.act(change(RequestId(71), job, audit(nothing)));
-    recount(&mut stage, two, leased, "search");
+    recount(&mut stage, two, leased, "reference");
     stage.flush();
     stage.flush();
 
@@ -212,7 +212,7 @@ fn a_contradiction_reopens_a_done_job() {
     let two = stage.join("w2", 10);
     let leased = stage.last_lease(two);
 
-    let (checked_count, kernel) = (checked_count(plan(4), range(0, 4), 5), kernel("search"));
+    let (checked_count, kernel) = (checked_count(plan(4), range(0, 4), 5), kernel("reference"));
     let other = report_of(&leased, leased.range);
     stage.report_as_is(two, Report { checked_count, kernel, ..other });
 
@@ -239,7 +239,7 @@ fn a_job_that_is_cancelled_is_not_audited() {
     stage.act(change(RequestId(1), job, Change::Cancel));
 
     assert!(stage.revoked(lease.id));
-    assert_eq!(recount(&mut stage, two, lease, "search"), Some(Verdict::Obsolete));
+    assert_eq!(recount(&mut stage, two, lease, "reference"), Some(Verdict::Obsolete));
     let over = Refusal::Over(job, JobState::Cancelled);
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Err(over));
     assert_eq!(ask(&mut stage, JobId(9), AUDIT_ALL), Err(Refusal::NoSuchJob(JobId(9))));
@@ -284,7 +284,7 @@ fn signs_of_life_keep_a_recount_for_at_most_64_deadlines() {
     assert_eq!(hold_on(&mut stage, slow), 128);
     let lease = stage.last_lease(liar);
     assert_eq!((stage.leases(liar).len(), lease.range), (2, range(0, 4)));
-    recount(&mut stage, liar, lease, "search");
+    recount(&mut stage, liar, lease, "reference");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
@@ -300,7 +300,7 @@ fn one_sign_of_life_does_not_put_a_worker_before_others() {
     }
     assert_eq!(stage.leases(liar).len(), 1);
     let lease = stage.last_lease(other);
-    recount(&mut stage, other, lease, "search");
+    recount(&mut stage, other, lease, "reference");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
@@ -320,7 +320,7 @@ fn a_lone_machine_is_asked_again_with_a_longer_deadline() {
         stage.now = rested + 59_000 * minute;
         stage.act(Event::Said(only, WorkerMessage::Working(lease.id)));
     }
-    recount(&mut stage, only, lease, "search");
+    recount(&mut stage, only, lease, "reference");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
@@ -378,7 +378,7 @@ fn an_owner_with_invented_machines_gets_one_turn() {
 
     assert_eq!(stage.leases(liars[1]), []);
     let lease = stage.last_lease(honest);
-    recount(&mut stage, honest, lease, "search");
+    recount(&mut stage, honest, lease, "reference");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 

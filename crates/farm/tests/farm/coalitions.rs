@@ -49,7 +49,7 @@ impl Case {
     ) -> Option<Verdict> {
         let of = report(self.job, plan(4), range(0, 4));
         let checked_count = checked_count(plan(4), range(0, 4), more);
-        let kernel = kernel(if is_first { "portable" } else { "search" });
+        let kernel = kernel(if is_first { "portable" } else { "reference" });
         let of = Report { checked_count, kernel, ..of };
         let of = if is_first { of } else { asked_again(of) };
         self.stage.report_as_is(session, proven(of, owner))

@@ -53,7 +53,7 @@ fn an_unasked_contradiction_causes_a_recount_but_no_dispute() {
     let three = stage.join("w3", 10);
     let lease = stage.leases(three)[0];
     assert_eq!((lease.range, lease.recount.is_some()), (range(0, 4), true));
-    recount(&mut stage, three, lease, "search");
+    recount(&mut stage, three, lease, "reference");
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 5), (0, 1)));
 }
@@ -64,7 +64,7 @@ fn an_unasked_count_does_not_reopen_a_job() {
     let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, Report { kernel: kernel("search"), ..reported(job, 4) });
+    stage.report(two, Report { kernel: kernel("reference"), ..reported(job, 4) });
     assert_eq!(stage.state(job), (JobState::Done, 4));
 
     // One is a late first count. The other is a recount that another worker has answered before.

@@ -22,7 +22,7 @@ fn a_settlement_needs_a_vote_other_than_a_liars() {
 
     // Then a trusted worker must agree, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
-    stage.report(three, asked_again(of(0, "search")));
+    stage.report(three, asked_again(of(0, "reference")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
 }
 

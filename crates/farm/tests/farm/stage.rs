@@ -374,7 +374,7 @@ pub fn recount(stage: &mut Stage, session: SessionId, lease: Lease, name: &str) 
 pub fn work(stage: &mut Stage, session: SessionId) {
     let mut done = stage.leases(session).len() - 1;
     while let Some(&lease) = stage.leases(session).get(done) {
-        let name = if lease.recount.is_some() { "search" } else { "portable" };
+        let name = if lease.recount.is_some() { "reference" } else { "portable" };
         recount(stage, session, lease, name);
         done += 1;
     }

@@ -42,8 +42,8 @@ fn suspended() -> (Stage, JobId) {
 fn a_task_count_above_its_bound_is_refused() {
     let short = plan(4).method;
     for (method, counts, expected) in [
-        (Method::Halves, [10, 0, 0, 0], Verdict::Accepted),
-        (Method::Halves, [11, 0, 0, 0], Verdict::Invalid),
+        (Method::Colours, [10, 0, 0, 0], Verdict::Accepted),
+        (Method::Colours, [11, 0, 0, 0], Verdict::Invalid),
         // The counts of short tasks are not kept.
         (short, [11, 0, 0, 0], Verdict::Accepted),
     ] {
@@ -99,7 +99,7 @@ fn an_audit_of_a_suspended_job_ends_with_the_right_total() {
     assert_eq!(stage.state(job).0, JobState::Running);
     for worker in ["w2", "w3"] {
         let worker = stage.join(worker, 4);
-        tell(&mut stage, worker, 1, "search");
+        tell(&mut stage, worker, 1, "reference");
     }
 
     assert_eq!(stage.state(job), (JobState::Done, 5));

@@ -137,7 +137,7 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
     let part = open(&path).expect("it opens");
     let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
     let confirm = |(start, end), worker: &str| {
-        let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
+        let report = Report { kernel: kernel("reference"), ..report(interval(start, end), 1) };
         LedgerCommand::Confirm(report, provenance(worker))
     };
     part.apply(&[new_job()]).expect("it is written");

@@ -49,7 +49,7 @@ macro_rules! algorithms {
 
 impl Algorithm {
     /// All algorithms, the simplest first.
-    pub const ALL: [Algorithm; 23] = algorithms! {
+    pub const ALL: [Algorithm; 21] = algorithms! {
         "combinations" 7 Classical(ladder::combinations), "Look at every choice of N squares";
         "rooks" 8 Classical(ladder::rooks), "Look at every board with a queen in each row";
         "permutations-all" 11 Classical(ladder::permutations), "Look at every permutation of the columns";
@@ -67,11 +67,9 @@ impl Algorithm {
         "states" 14 States, "Keep each distinct state of a row once";
         "rows-reference" 15 Reference(ROWS), "The farm's method rows, by its reference loop";
         "ring-reference" 15 Reference(RING), "The farm's method ring, by its reference loop";
-        "halves-reference" 15 Reference(MethodChoice::Halves), "The farm's method halves, by its reference loop";
         "colours-reference" 15 Reference(MethodChoice::Colours), "The farm's method colours, by its reference loop";
         "rows" 17 Fastest(ROWS), "The farm's method rows, by the fastest loop of this processor";
         "ring" 17 Fastest(RING), "The farm's method ring, by the fastest loop";
-        "halves" 18 Fastest(MethodChoice::Halves), "The farm's method halves, by the fastest loop";
         "colours" 18 Fastest(MethodChoice::Colours), "The farm's method colours, by the fastest loop";
     };
 }
@@ -173,6 +171,6 @@ mod tests {
         assert_eq!(nodes("mirror"), Some(1_028));
         assert_eq!(nodes("forced"), Some(592 + 622));
         assert_eq!(nodes("rooks"), Some(16_777_216));
-        assert_eq!([nodes("halves"), nodes("colours")], [None; 2]);
+        assert_eq!(nodes("colours"), None);
     }
 }

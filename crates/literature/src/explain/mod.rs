@@ -4,7 +4,6 @@
 //! the total.
 
 mod colours;
-mod halves;
 
 use std::fmt::Write;
 
@@ -31,7 +30,6 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     page += &masks_section(n, searched.nodes)?;
     page += &rows_section(n, total)?;
     page += &ring_section(n, total)?;
-    page += &halves::section(n, total)?;
     page += "\n## Two colours and their product: the method colours\n\n";
     page += &colours::section(n)?;
     Ok(page)

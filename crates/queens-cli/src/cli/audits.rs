@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use count::Backend;
 use farm::AuditPolicy;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
@@ -36,17 +37,16 @@ pub(super) struct AuditArgs {
     /// worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope())]
     across: Option<String>,
-    /// With `rows`, count halves and colours by plain searches
+    /// With `reference`, count ranges of colours by the reference
     ///
-    /// Ranges of `halves` are counted by searching below their tasks, and those of `colours` by the
-    /// reference, which searches row by row for the queens of each colour. Both take hundreds of times
-    /// as long [default: by another counting loop].
-    #[arg(long, value_name = "rows", value_parser = ["rows"])]
-    method: Option<String>,
+    /// It searches row by row for the queens of each colour, without the tables and vectors of other
+    /// loops, and takes hundreds of times as long [default: by another counting loop].
+    #[arg(long, value_name = "reference", value_parser = [Backend::Reference.name()])]
+    backend: Option<String>,
     /// Count nothing again any more
     ///
     /// Ranges stop waiting for their second counts. A job that waited for nothing else is done.
-    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method"])]
+    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "backend"])]
     withdraw: bool,
     #[command(flatten)]
     client: ClientArgs,
@@ -66,7 +66,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         _ => args.fraction,
     };
     let policy =
-        v1::AuditPolicy { share_ppm, by_search: args.method.is_some(), across: args.across };
+        v1::AuditPolicy { share_ppm, by_search: args.backend.is_some(), across: args.across };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;
     let mut later = job.clone();

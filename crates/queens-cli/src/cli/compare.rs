@@ -16,12 +16,12 @@ use crate::table::dash;
 
 const EXAMPLE: &str = "\
 Examples:
-  queens compare 12 --algorithms arrays,masks,states,halves,colours --json
+  queens compare 12 --algorithms arrays,masks,states,colours --json
 
 Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 7 for \
 combinations, 8 for rooks, 11 for permutations-all; 13 for \
 direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
-mirror, flip, mirror-flip, unique and the four by reference; 17 for rows and ring; 18 for halves and colours.
+mirror, flip, mirror-flip, unique and the three by reference; 17 for rows and ring; 18 for colours.
 
 nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
 direct to mirror-flip and by forced, distinct states by states; the others do not count \

@@ -68,11 +68,9 @@ pub(super) fn run(
             let (fields, table) = (answer::fields(&answer).into(), answer::table(&answer));
             Found { total: census.total, answer: answer.count(), fields, table }
         }
-        MethodName::Rows
-        | MethodName::Prefixes
-        | MethodName::Ring
-        | MethodName::Halves
-        | MethodName::Colours => unreachable!("it makes tasks"),
+        MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Colours => {
+            unreachable!("it makes tasks")
+        }
     };
     let took = Took::by_one_thread(begun, found.total, &method.name());
     check_total(problem, found.total)?;

@@ -219,19 +219,19 @@ mod tests {
     fn node(lines: &str, nodes: u64, n: u32) -> Option<NodeType> {
         let rates = serde_json::Deserializer::from_str(lines).into_iter();
         let rates: Vec<Rate> = rates.collect::<Result<_, _>>().expect("lines of a bench");
-        NodeType::of(Path::new("a/node.json"), nodes, &rates, n, "halves")
+        NodeType::of(Path::new("a/node.json"), nodes, &rates, n, "colours")
     }
 
     const NODE: &str = r#"
-        {"n": 24, "backend": "avx2", "method": "halves", "threads": 8, "board_seconds": 400.0, "device": null}
-        {"n": 24, "backend": "avx512", "method": "halves", "threads": 8, "board_seconds": 200.0, "device": null}
+        {"n": 24, "backend": "avx2", "method": "colours", "threads": 8, "board_seconds": 400.0, "device": null}
+        {"n": 24, "backend": "avx512", "method": "colours", "threads": 8, "board_seconds": 200.0, "device": null}
         {"n": 24, "backend": "avx512", "method": "ring", "threads": 8, "board_seconds": 50.0, "device": null}
-        {"n": 16, "backend": "avx512", "method": "halves", "threads": 8, "board_seconds": 1.0, "device": null}
-        {"n": 27, "backend": "avx512", "method": "halves", "threads": 8, "board_seconds": null, "device": null}"#;
+        {"n": 16, "backend": "avx512", "method": "colours", "threads": 8, "board_seconds": 1.0, "device": null}
+        {"n": 27, "backend": "avx512", "method": "colours", "threads": 8, "board_seconds": null, "device": null}"#;
     const DEVICES: &str = r#"
-        {"n": 24, "backend": "avx2", "method": "halves", "threads": 1, "board_seconds": 400.0, "device": null}
-        {"n": 24, "backend": "cuda:0", "method": "halves", "threads": 1, "board_seconds": 2.0, "device": {}}
-        {"n": 24, "backend": "cuda:1", "method": "halves", "threads": 1, "board_seconds": 6.0, "device": {}}"#;
+        {"n": 24, "backend": "avx2", "method": "colours", "threads": 1, "board_seconds": 400.0, "device": null}
+        {"n": 24, "backend": "cuda:0", "method": "colours", "threads": 1, "board_seconds": 2.0, "device": {}}
+        {"n": 24, "backend": "cuda:1", "method": "colours", "threads": 1, "board_seconds": 6.0, "device": {}}"#;
 
     /// A thread of this machine takes 100 s for the board that the nodes measured, and 3,600 s for the plan.
     fn on(types: &[NodeType]) -> OnNodes {

@@ -18,7 +18,7 @@ use crate::failure::{Failure, usage};
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
 pub(super) struct MethodArgs {
-    /// How to cut and count: rows, ring, halves, colours, …
+    /// How to cut and count: rows, ring, colours, …
     ///
     /// [default: what suits N]
     #[arg(long, value_enum)]
@@ -47,8 +47,6 @@ pub(super) enum MethodName {
     Prefixes,
     /// Fill the outer rows and columns, search the rest; all eight symmetries are removed
     Ring,
-    /// List upper and lower half-boards and join them, without visiting solutions; N from 4 on
-    Halves,
     /// Count the queens on black squares and those on white ones, and multiply; N from 4 on
     Colours,
     /// Keep each distinct state of a row once; `queens count` only, one thread, much memory
@@ -87,12 +85,11 @@ impl MethodArgs {
             MethodName::Rows if !no_mirror => MethodChoice::Rows { rows },
             MethodName::Rows | MethodName::Prefixes => MethodChoice::Prefixes { rows },
             MethodName::Ring => MethodChoice::Ring { width },
-            MethodName::Halves => MethodChoice::Halves,
             MethodName::Colours => MethodChoice::Colours,
             _ => {
                 return usage(format!(
                     "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
-                     or give rows, prefixes, ring, halves or colours",
+                     or give rows, prefixes, ring or colours",
                     method.name()
                 ));
             }

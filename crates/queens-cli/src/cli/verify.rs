@@ -14,7 +14,7 @@ use executor::CountingError;
 use super::options::{ThreadsArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
-use crate::failure::{Failure, usage};
+use crate::failure::Failure;
 use crate::progress::clock;
 use crate::{output, stderr};
 
@@ -54,21 +54,17 @@ pub(super) struct VerifyArgs {
     /// What counts [default: not what farms use first]
     ///
     /// It is a loop of the processor: portable, neon, avx2, avx512, or reference, which is as simple as
-    /// the definition and takes hundreds of times as long. For bundles by `halves` it may be search, which
-    /// searches below the tasks, shares nothing with the join and takes a hundred times as long, too.
+    /// the definition and takes hundreds of times as long.
     #[arg(long, value_name = "NAME", value_parser = recounter)]
-    backend: Option<Variant>,
+    backend: Option<Backend>,
 }
 
-/// Reads the name of a loop of the processor, or of the search.
-fn recounter(name: &str) -> anyhow::Result<Variant> {
-    if name == "search" {
-        return Ok(Variant::Search);
-    }
+/// Reads the name of a loop of the processor.
+fn recounter(name: &str) -> anyhow::Result<Backend> {
     let backend = name.parse::<Backend>().map_err(|error| {
-        anyhow::anyhow!("a bundle is counted again by the processor, and {error}, or search")
+        anyhow::anyhow!("a bundle is counted again by the processor, and {error}")
     })?;
-    Ok(Variant::Straight(backend.require()?))
+    Ok(backend.require()?)
 }
 
 /// The most draws: they are held in memory.
@@ -87,24 +83,12 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let draws = if args.all { 0 } else { args.sample as usize };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
     let checked = checked.map_err(|error| args.refused(&error))?;
-    let method = checked.plan.method;
-    let mirrors =
-        |backend| backend != Backend::Reference && Variant::Mirrored(backend).suits(method);
     let variant = match args.backend {
-        None => Variant::to_check(Backend::detect().name(), method, false),
-        Some(Variant::Straight(backend)) if mirrors(backend) => Variant::Mirrored(backend),
-        Some(variant) if variant.suits(method) => variant,
-        Some(_) => {
-            return usage(format!(
-                "--backend search is for bundles by halves, and this is one of {}; --backend reference counts it by the \
-                 simplest search",
-                checked.plan
-            ));
-        }
+        None => Variant::to_check(Backend::detect().name(), checked.plan.method, false),
+        Some(Backend::Reference) => Variant::Straight(Backend::Reference),
+        Some(backend) => Variant::Mirrored(backend),
     };
-    if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
-        count::self_test(backend, MethodChoice::all())?;
-    }
+    count::self_test(variant.backend(), MethodChoice::all())?;
     let effort = RecountEffort {
         threads: args.threads.number(),
         variant,

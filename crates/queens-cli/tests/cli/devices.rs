@@ -34,7 +34,7 @@ fn a_count_by_a_device_says_so() {
         return;
     }
     // The processor searches `rows`.
-    for (n, method, is_by_device) in [(12, "halves", true), (10, "rows", false)] {
+    for (n, method, is_by_device) in [(12, "colours", true), (10, "rows", false)] {
         let n_arg = n.to_string();
         let args = ["count", &n_arg, "--method", method, "--backend", "opencl:0", "--json"];
         let counted = crate::object(&run(&mut queens(&args)).success());
@@ -70,7 +70,7 @@ fn a_device_and_a_processor_confirm_each_other() {
     let _coordinator = farm.start_coordinator();
     let _device = farm.start_worker_with("--backend opencl:0 --machine one");
     let _processor = farm.start_worker_with("--machine two");
-    farm.client(&["submit", "11", "--method", "halves", "--certified", "--wait"]).success();
+    farm.client(&["submit", "11", "--method", "colours", "--certified", "--wait"]).success();
     let scratch = Scratch::new();
     let bundle = scratch.path("bundle");
     let path = bundle.to_str().expect("it is text");

@@ -26,7 +26,7 @@ fn a_count_resumes_after_its_ledger_could_not_grow() {
 fn a_full_disk_is_blamed_on_the_file_that_is_written() {
     let scratch = Scratch::new();
     let [part, into] = ["part.db", "into.db"].map(|name| scratch.path(name).display().to_string());
-    let count = ["count", "11", "--method", "halves", "--ledger", &part];
+    let count = ["count", "11", "--method", "colours", "--ledger", &part];
     run(&mut queens(&count)).total(11);
     for args in [&["merge", &part, "--into", &into][..], &["backup", "--from", &part, &into]] {
         let mut is_done = false;

@@ -63,12 +63,11 @@ const PAGES: [Page; 10] = [
     Page {
         name: "docs/CHECKING.md",
         instead: &[
-            ("submit 20", "submit 11 --method halves"),
+            ("submit 20", "submit 11 --method colours"),
             // With one seed in 3,000, a sound bundle is too far away from its estimate.
             ("verify q20.bundle  ", "verify q20.bundle --seed 1 "),
             ("--seconds 600", "--seconds 5 --seed 1"),
             ("2000", "300 --seed 1"),
-            ("--backend search", "--backend search --seed 1"),
             ("--backend reference", "--backend reference --seed 1"),
         ],
         elsewhere: &[

@@ -24,7 +24,6 @@ fn a_count_as_json_says_how_it_was_counted() {
     for (args, n, method, rows, width) in [
         ("10 --rows 3 --threads 2", 10, "rows", &3.into(), &null),
         ("9 --method ring --width 2", 9, "ring", &null, &2.into()),
-        ("9 --method halves", 9, "halves", &null, &null),
         ("9 --method colours", 9, "colours", &null, &null),
         // Colours is chosen where it wins.
         ("16", 16, "colours", &null, &null),
@@ -71,7 +70,7 @@ fn a_plan_prints_its_tasks() {
         let weight = |line: &String| object(line)["weight"].as_u64().expect("a number");
         assert_eq!(json.iter().map(weight).sum::<u64>(), tasks as u64, "M = {rows}");
     }
-    run(&mut queens(&["plan", "8", "--tasks", "--method", "halves"])).usage("rows and prefixes");
+    run(&mut queens(&["plan", "8", "--tasks", "--method", "colours"])).usage("rows and prefixes");
     run(&mut queens(&["plan", "8", "--tasks", "--problem", "toroidal"])).usage("--problem");
     run(&mut queens(&["plan", "8", "--tasks", "--rows", "9"]))
         .refusal(3, &["M=9", "at most 8 rows"]);
@@ -125,7 +124,6 @@ fn a_parameter_of_another_method_is_refused() {
     for (args, code, way_out) in [
         ("8 --method rows --width 1", 2, "leave out --width"),
         ("8 --method ring --rows 2", 2, "leave out --rows"),
-        ("8 --method halves --rows 2", 2, "leave out --rows"),
         ("8 --method colours --rows 2", 2, "leave out --rows"),
         ("8 --method colours --width 1", 2, "leave out --width"),
         ("8 --rows 2 --width 1", 2, "cannot be used with"),
@@ -140,9 +138,9 @@ fn a_parameter_of_another_method_is_refused() {
 fn a_command_that_only_prints_ends_with_its_reader() {
     let scratch = Scratch::new();
     let (ledger, bundle) = (scratch.path("ledger.db"), scratch.path("bundle"));
-    let halves = ["count", "18", "--method", "halves", "--backend", "portable", "--ledger"];
+    let count = ["count", "18", "--method", "colours", "--backend", "portable", "--ledger"];
     let stop = ["--time-limit", "4s"];
-    run(queens(&halves).arg(&ledger).args(stop));
+    run(queens(&count).arg(&ledger).args(stop));
     run(queens(&["export", "1"]).arg(&bundle).arg("--ledger").arg(&ledger)).success();
     // Most of these would take forever, and some of them print nothing before their end.
     for args in [
@@ -154,7 +152,7 @@ fn a_command_that_only_prints_ends_with_its_reader() {
         "list 25 --number 1000000000000",
         "plan 28 --seconds 1000000 --json",
         "bench --sample-ms 600000",
-        &format!("verify {} --all --backend search", bundle.display()),
+        &format!("verify {} --all --backend reference", bundle.display()),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
@@ -171,10 +169,9 @@ fn a_count_ends_with_a_line_about_its_cost() {
         (&["count", "10"][..], "rows by portable, "),
         (&["count", "8..10"], "rows by portable, "),
         (
-            &["count", "10", "--method", "halves", "--threads", "1"],
-            "halves by portable, 1 thread; as published (OEIS A000170)\n",
+            &["count", "10", "--method", "colours", "--threads", "1"],
+            "colours by portable, 1 thread; as published (OEIS A000170)\n",
         ),
-        (&["count", "10", "--method", "colours"], "colours by portable, "),
         (&["count", "10", "--method", "states"], "states, 1 thread\n"),
         (&["count", "70", "--board", "-"], "arrays, 1 thread\n"),
     ] {

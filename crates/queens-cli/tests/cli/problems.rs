@@ -190,7 +190,6 @@ fn options_that_a_problem_lacks_are_refused() {
         &["by prefixes", "method rows, M up to 5"],
     );
     refused("count 8 --no-mirror --given a1", 3, &["by prefixes", "method rows"]);
-    refused("count 8 --no-mirror --method halves", 2, &["leave out --no-mirror"]);
     refused("count 8 --no-mirror --method colours", 2, &["leave out --no-mirror"]);
     refused("count 8 --no-mirror --rows 9", 3, &["by prefixes M=9", "at most 8 rows"]);
     refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
@@ -215,7 +214,6 @@ fn options_that_a_problem_lacks_are_refused() {
     refused("solve 8 --blocked a1-h1", 1, &["no such placement"]);
     refused("solve 8 --blocked a1 --construction pauls", 2, &["cannot be used with"]);
     refused("count 40 --problem toroidal", 3, &["size 40", "a size of at most 32"]);
-    refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
     refused("count 11 --problem toroidal --method colours", 3, &["toroidal N=11", "method rows"]);
     refused("count 3 --method colours", 3, &["total N=3", "by colours", "from 4 to 32"]);
     refused("count 33 --method colours", 3, &["size 33", "at most 32"]);

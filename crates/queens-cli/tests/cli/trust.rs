@@ -36,26 +36,23 @@ fn a_certified_job_ends_when_two_workers_have_counted_it() {
 }
 
 #[test]
-fn a_done_job_can_be_audited_by_plain_searches() {
-    for (method, kernel) in [("halves", "search"), ("colours", "reference")] {
-        let farm = Farm::new("", "--report-ms 0");
-        let _coordinator = farm.start_coordinator();
-        let _workers = [farm.start_worker(), farm.start_worker()];
-        farm.client(&["submit", "12", "--method", method, "--wait"]).success();
+fn a_done_job_can_be_audited_by_the_reference() {
+    let farm = Farm::new("", "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let _workers = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["submit", "12", "--method", "colours", "--wait"]).success();
 
-        let said = farm.client(&["audit", "1", "--all", "--method", "rows"]).success();
+    let said = farm.client(&["audit", "1", "--all", "--backend", "reference"]).success();
 
-        assert!(said.contains("queens jobs 1"), "{said}");
-        wait_until("all of it is counted again", || {
-            let job = farm.job(1);
-            assert_eq!(job["total"], vectors::total(12).to_string(), "{job}");
-            job["audits_wanted"] == 0
-        });
-        let others = format!("SELECT count(*) FROM audits WHERE kernel <> '{kernel}'");
-        assert_eq!(number(&farm, &others), 0, "{method}");
-        assert!(number(&farm, "SELECT count(*) FROM audits") > 0, "{method}");
-        farm.client(&["watch", "1"]).total(12);
-    }
+    assert!(said.contains("queens jobs 1"), "{said}");
+    wait_until("all of it is counted again", || {
+        let job = farm.job(1);
+        assert_eq!(job["total"], vectors::total(12).to_string(), "{job}");
+        job["audits_wanted"] == 0
+    });
+    assert_eq!(number(&farm, "SELECT count(*) FROM audits WHERE kernel <> 'reference'"), 0);
+    assert!(number(&farm, "SELECT count(*) FROM audits") > 0);
+    farm.client(&["watch", "1"]).total(12);
 }
 
 #[test]
@@ -77,8 +74,6 @@ fn a_bundle_by_colours_is_counted_again_mirrored_or_by_the_reference() {
         assert_eq!(verified["tasks_reported"], verified["tasks"], "{verified}");
         assert_eq!(verified["total"], vectors::total(12).to_string());
     }
-    let search = verify("search");
-    search.refusal(2, &["by halves", "total N=12 by colours", "--backend reference"]);
 }
 
 #[test]
@@ -176,8 +171,6 @@ fn a_bundle_is_checked_without_a_coordinator_and_refused_if_it_was_changed() {
 
     let by_reference = verify(&["--backend", "reference", "--seed", "1", "--json"]);
     assert_eq!(object(&by_reference.success())["recounted_by"], "reference");
-    let search = verify(&["--backend", "search"]);
-    search.refusal(2, &["is for bundles by halves", "one of total N=10 by rows"]);
     verify(&["--backend", "gpu"]).usage("--backend");
 
     // `verify/corpus` has a bundle for each kind of damage. These are those that it lacks, and
@@ -230,16 +223,11 @@ fn a_bundle_is_checked_without_a_coordinator_and_refused_if_it_was_changed() {
 /// coordinator and its ledger.
 #[test]
 fn the_evidence_of_a_farm_has_task_counts() {
-    has_task_counts("halves");
-    has_task_counts("colours");
-}
-
-fn has_task_counts(method: &str) {
     // Given a certified job of a coordinator that was killed since
     let farm = Farm::new("", "--report-ms 0");
     let coordinator = farm.start_coordinator();
     let _workers = [farm.start_worker(), farm.start_worker()];
-    farm.client(&["submit", "11", "--method", method, "--certified", "--wait"]).success();
+    farm.client(&["submit", "11", "--method", "colours", "--certified", "--wait"]).success();
     coordinator.kill();
     let _coordinator = farm.start_coordinator();
     let scratch = Scratch::new();

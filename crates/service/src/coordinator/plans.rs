@@ -73,7 +73,7 @@ impl Plans {
             Err(Status::resource_exhausted(format!(
                 "the tasks of {problem} could not be numbered within {} seconds, because there are too many of \
                  them or others are being numbered: try again later, or choose a cut into fewer tasks, such as \
-                 fewer rows, a ring of width 1, or the methods halves and colours",
+                 fewer rows, a ring of width 1, or the method colours",
                 PLANNING_TIME.as_secs()
             )))
         })

@@ -24,13 +24,11 @@ pub struct Method {
     /// `prefixes`: the same prefixes as of `rows` with no symmetry removed. Mirror images are tasks too, each of weight 1.
     /// `ring`: a task is a way to fill the outermost rows and columns on each side, one of each orbit under the eight
     /// symmetries of the square.
-    /// `halves`: a task is a way to give half of the columns to the upper half's queens, of odd boards the columns less that of
-    /// the centre row's queen.
     /// `colours`: a task says for the queen of each row whether it stands on a black or a white square, as a chessboard has them.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Of `rows` and `prefixes` the number of rows M, 0 to n; of `ring` the number of rows and columns on each side, 1 or 2;
-    /// absent of `halves` and `colours`.
+    /// absent of `colours`.
     #[prost(uint32, optional, tag = "2")]
     pub parameter: ::core::option::Option<u32>,
 }
@@ -202,14 +200,14 @@ pub struct Recount {
     /// The name, as in a Report, of a kernel that must not be used. Empty if several kernels counted the range.
     #[prost(string, tag = "1")]
     pub unlike: ::prost::alloc::string::String,
-    /// Whether to count by a plain search if the method visits no boards: as `search` by `halves`, as `reference` by `colours`.
+    /// Whether to count by a plain search if the method visits no boards: `colours`, as `reference`.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
 }
 /// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
 /// masks of a task are depends on the problem and the method of the lease's plan. The count of a task is the
-/// number of ways to complete it, except for the total and the fundamental solutions by `halves` and `colours`,
-/// where it is a sum of shares; a partial count adds up weight x count.
+/// number of ways to complete it, except for the total and the fundamental solutions by `colours`, where it is
+/// a sum of shares; a partial count adds up weight x count.
 ///
 /// Squares. Rows and columns are numbered from 0. Bit c of a mask, whose value is 2^c, is column c.
 ///
@@ -229,36 +227,6 @@ pub struct Recount {
 /// columns of those in the first row and the next, then in the last row and the one above it; 0 beyond the
 /// width. A queen in a corner is named by both of its sides. A completion is a way to place queens in the rows
 /// and columns that hold none, so that no two of all n queens attack each other.
-///
-/// TOTAL AND FUNDAMENTAL BY `halves`. Let h = n/2, rounded down. down has the columns of the queens in the
-/// upper half, which are rows 0 to h - 1; there are h of them. Bits 0 to 28 of left and of right are 0 if n is
-/// even; if n is odd, both are 2^c for the column c of the centre row's queen. The queens of the lower half,
-/// rows n - h to n - 1, stand in the columns that are left. A completion is a way to place them all, but it
-/// does not count 1: it counts its share, because only some symmetries were removed from the tasks.
-///
-/// The number of a half-board for a set of columns has h bits, one for each row of the half, the highest one
-/// for the row at the edge of the board. A bit is set if the row's queen stands in one of the columns.
-/// A window \[a, b\] admits half-boards whose number is at least a and at most b. One whose number equals
-/// a or b is a tie. A completion with a half that is not admitted has the share 0.
-///
-/// n odd, c not h:   The set is column h. Upper window \[-1, 2^(h - 1 - min(c, h - 1))\], and all lower halves
-/// are admitted. Every share is 2.
-/// all others:       The set is columns 0 to h - 1, for both halves, and L = 2^h - 1.
-/// west has bit h - 1 - i set if column i is in down, for i from 0 to h - 1.
-/// east has bit i set if column n - h + i is not in down.
-/// If exactly half of west's h bits are set, the task is balanced, and east becomes
-/// L - east if that is larger.
-/// Upper window \[-1, west\], or \[L - west, west\] if the task is balanced.
-/// Lower window \[L - west, L + 1\], or \[L - west, west\] if the task is balanced.
-/// Shares:                neither half a tie     one of them     both
-/// if east = west                2                 0            1
-/// otherwise                     4                 2            4
-///
-/// From n = 28 on, a task counts only some of the upper and lower half-boards: bits 29 to 31 of left say which
-/// upper ones, and those of right which lower ones. They are 0 for all; 1 or 2 for those whose sum is even or
-/// odd; 3 to 6 for those whose sum is 0 to 3 modulo 4. For the sum, the columns of the half's queens are
-/// numbered from 0, the lowest first; the numbers of the columns are added up whose queens stand in the n/4
-/// rows (rounded down) nearest to the edge.
 ///
 /// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in even columns: bit r
 /// is row r. The queens of all other rows stand in odd columns. A completion is a way to place one queen in
@@ -329,7 +297,7 @@ pub struct Report {
     #[prost(bytes = "vec", tag = "8")]
     pub digest: ::prost::alloc::vec::Vec<u8>,
     /// What counted it: `reference`, `portable`, `neon`, `avx2` or `avx512`, also followed by ` mirrored`;
-    /// `search`; or `gpu`, for graphics processors of every kind.
+    /// or `gpu`, for graphics processors of every kind.
     /// A report with another name ends the session. `reference` is right for a program that counts in its own
     /// way.
     #[prost(string, tag = "9")]
@@ -339,7 +307,7 @@ pub struct Report {
     /// worker forgets all that it holds.
     #[prost(bytes = "vec", tag = "10")]
     pub token: ::prost::alloc::vec::Vec<u8>,
-    /// For plans by `halves` and `colours`: weight x count of each task of the range, in the order of their ordinals, at most
+    /// For plans by `colours`: weight x count of each task of the range, in the order of their ordinals, at most
     /// 4,096. Empty if they are not reported. A report whose counts are not those that `count` and `digest` add up ends the session.
     #[prost(uint64, repeated, tag = "12")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
@@ -742,7 +710,7 @@ pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
     #[prost(uint32, tag = "1")]
     pub share_ppm: u32,
-    /// Whether to count by a plain search if the method visits no boards, as `halves` and `colours` do not.
+    /// Whether to count by a plain search if the method visits no boards, as `colours` does not.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of credentials, against owners that

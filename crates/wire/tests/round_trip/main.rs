@@ -139,8 +139,6 @@ fn a_plan_that_does_not_suit_its_problem_is_refused() {
         (8, "ring", Some(0), "width"),
         (8, "ring", Some(3), "width"),
         (3, "ring", Some(2), "width"),
-        (3, "halves", None, "n"),
-        (8, "halves", Some(1), "method"),
         (3, "colours", None, "n"),
         (33, "colours", None, "n"),
         (8, "colours", Some(1), "method"),
@@ -195,7 +193,7 @@ fn a_choice_of_a_method_comes_back() {
             MethodChoice::Ring { width: value },
         ]
     });
-    for choice in choices.chain([MethodChoice::Halves, MethodChoice::Colours]) {
+    for choice in choices.chain([MethodChoice::Colours]) {
         assert_eq!(MethodChoice::try_from(v1::Method::from(choice)), Ok(choice));
     }
 }
@@ -327,7 +325,7 @@ fn an_impossible_weight_of_a_task_is_refused() {
 
 #[test]
 fn a_lease_with_the_token_of_another_one_is_refused() {
-    let plan = Plan { problem: Problem::Total { n: 8 }, method: board::Method::Halves, tasks: 35 };
+    let plan = Plan { problem: Problem::Total { n: 8 }, method: board::Method::Colours, tasks: 35 };
     let leased = Range::new(3, 9).expect("not empty");
     let lease = |range, kind, recount| {
         let token = LeaseToken { range, kind, mac: [0; 16] }.to_bytes().to_vec();

@@ -479,8 +479,8 @@ fn plan(random: &mut Random) -> Plan {
         4..9 => random.scaled(2, 800),
         _ => random.between(1_000, 3_000),
     };
-    // The counts of single tasks of `halves` are reported.
-    let method = if tasks.is_multiple_of(2) { Method::Halves } else { Method::Rows { rows: 3 } };
+    // The counts of single tasks of `colours` are reported.
+    let method = if tasks.is_multiple_of(2) { Method::Colours } else { Method::Rows { rows: 3 } };
     Plan { problem: Problem::Total { n }, method, tasks }
 }
 

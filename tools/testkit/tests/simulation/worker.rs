@@ -225,7 +225,7 @@ impl Traits {
         let is_unlike = |kernel| lease.recount.is_none_or(|recount| recount.unlike != kernel);
         match self.stubborn || is_unlike(self.kernel) {
             true => self.kernel,
-            false => kernel("search"),
+            false => kernel("reference"),
         }
     }
 }

@@ -100,7 +100,7 @@ async fn a_coordinator_that_does_not_read_holds_nobody_who_is_asked_to_stop() {
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_not_leased_again_before_its_tasks_are_there() {
     let lease = |mac| {
-        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 10 };
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 10 };
         let range = Range::new(0, 5).expect("it has tasks");
         let (lease, job, fingerprint) = (LeaseId(1), JobId(1), Fingerprint([1; 32]));
         let token = LeaseToken { range, kind: LeaseKind::Count, mac: [mac; 16] };
