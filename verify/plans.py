@@ -1,6 +1,6 @@
 """The tasks of a plan in their order, and a plain search that counts them.
 
-`rows`, `prefixes`, `ring` and `colours` list tasks. A task is an iterator over its boards, of which it yields how often
+`rows`, `prefixes` and `colours` list tasks. A task is an iterator over its boards, of which it yields how often
 each of them counts, or, by `colours`, over sets of its boards: what the task counts is the sum. Rows and columns are numbered from
 0. A set of columns is a mask, in which column 0 is the lowest bit, and a queen is the bit of its column.
 """
@@ -31,8 +31,6 @@ def most(method, n, parameter):
     if method in ("rows", "prefixes"):
         images = 2 if method == "rows" else 1
         return images * factorial(n - parameter) if parameter is not None and parameter <= n else None
-    if method == "ring":
-        return 8 * factorial(n - 2 * parameter) if parameter in (1, 2) and 2 * parameter <= n else None
     return 8 * factorial(n // 2) * factorial((n + 1) // 2) if parameter is None and n >= 4 else None
 
 def rows(n, m):
@@ -48,47 +46,6 @@ def prefixes(n, m):
     """The queens of the first M rows, in the order of their columns, each by itself."""
     for queens in placements([(1 << n) - 1] * m):
         yield boards([*queens, *[(1 << n) - 1] * (n - m)], 1)
-
-def ring(n, width):
-    """The queens of the outer rows and columns, as four sides that are read clockwise: right, bottom, left, top. A side has the
-    places of its queens, the outermost line's first. A task stands for the eight images of its ring, of which it is the least."""
-    lines = range(n)
-    sides = [(outer,) for outer in lines] if width == 1 else [(o, i) for o in lines for i in lines if abs(o - i) > 1]
-    mirrored = {side: tuple(n - 1 - place for place in side) for side in sides}
-
-    def squares(side, turns):
-        """The row and column of each queen of the top side, after so many quarter turns clockwise."""
-        queens = list(enumerate(side))
-        for _ in range(turns):
-            queens = [(column, n - 1 - row) for row, column in queens]
-        return queens
-
-    def fitting(turns):
-        """For each side those that stand with it without attacks, so many quarter turns further."""
-        top, turned = ({side: squares(side, by) for side in sides} for by in (0, turns))
-        return {a: {b for b in sides if not any(attack(x, y) for x in top[a] for y in turned[b])} for a in sides}
-
-    def task(ring, weight):
-        queens = [queen for turns, side in zip((1, 2, 3, 0), ring) for queen in squares(side, turns)]
-        is_free = lambda square: not any(attack(square, queen) for queen in queens)
-        yield from boards([sum(1 << column for column in lines if is_free((row, column))) for row in lines], weight)
-
-    after, across, before = map(fitting, (1, 2, 3))
-    for a in sides:
-        # With another side before this one, or its mirror image, the ring would not be the least image.
-        rest = {side for side in sides if side >= a and mirrored[side] >= a}
-        for b in sorted(rest & after[a]):
-            for c in sorted(rest & across[a] & after[b]):
-                for d in sorted(rest & before[a] & across[b] & after[c]):
-                    rings = (a, b, c, d), tuple(mirrored[side] for side in (d, c, b, a))
-                    images = [ring[turn:] + ring[:turn] for ring in rings for turn in range(4)]
-                    if images[0] == min(images):
-                        yield task(images[0], 8 // images.count(images[0]))
-
-def attack(one, other):
-    """Whether queens on two squares attack each other; a queen does not attack itself."""
-    rows, columns = abs(one[0] - other[0]), abs(one[1] - other[1])
-    return one != other and (rows == 0 or columns == 0 or rows == columns)
 
 EVEN, ODD = 0x55555555, 0xAAAAAAAA
 

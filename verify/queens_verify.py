@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks a bundle of `queens export`, by the specification in docs/BUNDLE.md and nothing else of the project.
 
-It needs Python 3.10 and its standard library. It reads `total` and `fundamental` by `rows`, `prefixes`, `ring` and `colours`
+It needs Python 3.10 and its standard library. It reads `total` and `fundamental` by `rows`, `prefixes` and `colours`
 up to N = 27, and counts what it draws by plain searches, which take a thousand times as long as the program's loops.
 
 Exit codes: 0 the bundle holds; 16 it does not; 13 it holds as far as it goes, but its job is not done; 2 this verifier
@@ -19,7 +19,7 @@ import zlib
 from itertools import islice
 
 from blake3 import hashed as blake3, hashed_file, little
-from plans import colours, most, prefixes, ring, rows
+from plans import colours, most, prefixes, rows
 
 # How many placements of N queens there are (OEIS A000170).
 PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 14772512 95815104 666090624 4968057848
@@ -59,7 +59,7 @@ VERSION = 1
 HEADER = record(
     queens_bundle=is_integer(VERSION, VERSION + 1), program=is_string, exported_at=is_time,
     problem=matches("total|fundamental|toroidal|superqueens|completions .+"), n=is_u32,
-    method=matches("rows|prefixes|ring|colours"), parameter=is_null_or(is_u32), tasks=is_u64, fingerprint=is_hex32,
+    method=matches("rows|prefixes|colours"), parameter=is_null_or(is_u32), tasks=is_u64, fingerprint=is_hex32,
     shard=is_integer(1, 2**20 + 1), shards=is_integer(1, 2**20 + 1), state=matches("running|paused|cancelled|suspended|done"),
     covered=is_u64, counted=is_decimal(2**128),
     policies=is_u64, trust=is_u64, authors=is_u64, ranges=is_u64, audits=is_u64, disputes=is_u64,
@@ -154,8 +154,7 @@ class Bundle:
             raise Unknown(f"it is of version {version}, and this verifier reads version {VERSION}")
         demand(HEADER(head), "line 1 is no header")
         n, method, parameter, tasks = (head[name] for name in ("n", "method", "parameter", "tasks"))
-        placed = f"; rows {parameter}"
-        cut = {"rows": placed, "prefixes": placed, "ring": f"; width {parameter}", "colours": ""}[method]
+        cut = "" if method == "colours" else f"; rows {parameter}"
         plan = f"queens plan; enumeration 1; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
         demand(blake3(plan.encode()).hex() == head["fingerprint"], "the fingerprint is not that of the plan")
         demand(head["shard"] <= head["shards"], "there is no such part of a plan")
@@ -166,7 +165,7 @@ class Bundle:
         self.said = dict(zip(LINES, (head[name] for name in ("policies", "trust", "authors", "ranges", "audits", "disputes"))))
         self.head, self.fingerprint, self.most = head, bytes.fromhex(head["fingerprint"]), most(method, n, parameter)
         demand(self.most is not None, "there is no such plan")
-        by = {"rows": rows, "prefixes": prefixes, "ring": ring, "colours": colours}[method]
+        by = {"rows": rows, "prefixes": prefixes, "colours": colours}[method]
         self.tasks = lambda: by(n, parameter)
         demand(sum(1 for _ in islice(self.tasks(), tasks + 1)) == tasks, f"the plan does not have {tasks} tasks")
         blocks = min(64 * head["shards"], tasks) if head["shards"] > 1 else 1

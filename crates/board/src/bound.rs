@@ -11,8 +11,6 @@ use crate::{Method, Problem, TaskKind, colours};
 ///
 /// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)! The method `prefixes`
 ///   keeps both mirror images, so that its weights are 1: (N - M)!
-/// - A *preplacement* of width W has a queen in each of the outer 2W rows, so it lacks at most N - 2W
-///   queens, and its weight is at most 8: 8 (N - 2W)!
 /// - A *split* gives the e = N/2 (rounded up) even columns to e rows, and the o odd ones to the
 ///   other o rows. Each way to place the queens counts at most eight times, by its share and the task's
 ///   weight: 8 e! o! With given queens there are fewer ways.
@@ -31,7 +29,6 @@ pub fn most_per_task(problem: Problem, method: Method) -> Option<u128> {
     Some(match TaskKind::of(problem, method)? {
         TaskKind::Prefix { rows } if method == (Method::Prefixes { rows }) => factorial(n - rows),
         TaskKind::Prefix { rows } => factorial(n - rows).saturating_mul(2),
-        TaskKind::Preplacement { width } => factorial(n - 2 * width).saturating_mul(8),
         TaskKind::Colours => {
             let (even, odd) = (factorial(colours::even_lines(n)), factorial(colours::odd_lines(n)));
             even.saturating_mul(odd).saturating_mul(8)
@@ -67,7 +64,6 @@ mod tests {
         let cuts = [
             (Problem::Total { n: 7 }, Method::Rows { rows: 7 }),
             (Problem::Total { n: 7 }, Method::Prefixes { rows: 7 }),
-            (Problem::Total { n: 4 }, Method::Ring { width: 2 }),
             (Problem::Toroidal { n: 7 }, Method::Rows { rows: 2 }),
             (Problem::Superqueens { n: 10 }, Method::Rows { rows: 3 }),
             (Problem::Completions(given), Method::Rows { rows: 2 }),

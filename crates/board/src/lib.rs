@@ -58,7 +58,6 @@ mod method;
 mod plan_index;
 mod prefix;
 mod problem;
-pub mod ring;
 pub mod rows;
 pub mod squares;
 pub mod symmetry;

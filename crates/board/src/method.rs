@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::ring::suggested_width;
 use crate::{MAX_N, Problem, TaskKind, colours, first_rows, rows};
 
 /// How a problem is cut and counted, with a parameter of type `P`: a [`Method`] or a [`MethodChoice`].
@@ -21,12 +20,6 @@ pub enum MethodOf<P> {
         /// M, 0 to N.
         rows: P,
     },
-    /// A task has all queens of the outermost `width` rows and columns on each side; the rest is
-    /// searched, and all eight symmetries are removed.
-    Ring {
-        /// 1 or 2.
-        width: P,
-    },
     /// A task says which rows' queens stand in even columns. The placements of the queens on black
     /// squares and of those on white ones are counted apart and multiplied: see [`colours`].
     Colours,
@@ -36,7 +29,7 @@ pub enum MethodOf<P> {
 pub type Method = MethodOf<u32>;
 
 /// A method as a person asks for it: a parameter that is left out is chosen to suit the board, by
-/// [`rows::suggested_rows`], [`first_rows::suggested_rows`] or [`suggested_width`].
+/// [`rows::suggested_rows`] or [`first_rows::suggested_rows`].
 pub type MethodChoice = MethodOf<Option<u32>>;
 
 /// What the tasks of a plan that follow one another have in common.
@@ -69,17 +62,15 @@ impl<P: Copy> MethodOf<P> {
         match self {
             MethodOf::Rows { .. } => "rows",
             MethodOf::Prefixes { .. } => "prefixes",
-            MethodOf::Ring { .. } => "ring",
             MethodOf::Colours => "colours",
         }
     }
 
-    /// The name and the value of the method's parameter, if it has one: `rows` (M), or `width`.
+    /// The name and the value of the method's parameter, if it has one: `rows` (M).
     #[must_use]
     pub const fn parameter(self) -> Option<(&'static str, P)> {
         match self {
             MethodOf::Rows { rows } | MethodOf::Prefixes { rows } => Some(("rows", rows)),
-            MethodOf::Ring { width } => Some(("width", width)),
             MethodOf::Colours => None,
         }
     }
@@ -90,7 +81,6 @@ impl<P: Copy> MethodOf<P> {
         match self {
             MethodOf::Rows { .. } => MethodOf::Rows { rows: parameter },
             MethodOf::Prefixes { .. } => MethodOf::Prefixes { rows: parameter },
-            MethodOf::Ring { .. } => MethodOf::Ring { width: parameter },
             MethodOf::Colours => MethodOf::Colours,
         }
     }
@@ -103,19 +93,15 @@ impl Method {
     #[must_use]
     pub const fn enumeration_version(self) -> u32 {
         match self {
-            Method::Rows { .. }
-            | Method::Prefixes { .. }
-            | Method::Ring { .. }
-            | Method::Colours => 1,
+            Method::Rows { .. } | Method::Prefixes { .. } | Method::Colours => 1,
         }
     }
 
-    /// Whether a board of size `n` has as many rows, or rings, or can be split.
+    /// Whether a board of size `n` has as many rows, or can be split.
     #[must_use]
     pub const fn suits(self, n: u32) -> bool {
         match self {
             Method::Rows { rows } | Method::Prefixes { rows } => rows <= n && n <= MAX_N,
-            Method::Ring { width } => matches!(width, 1..=2) && 2 * width <= n && n <= MAX_N,
             Method::Colours => colours::MIN_N <= n && n <= colours::MAX_N,
         }
     }
@@ -126,12 +112,11 @@ impl Method {
         TaskKind::of(problem, self).is_some()
     }
 
-    /// What neighbouring tasks have in common. By `ring` they are searched together.
+    /// What neighbouring tasks have in common.
     #[must_use]
     pub const fn locality(self, _n: u32) -> Locality {
         match self {
             Method::Rows { .. } | Method::Prefixes { .. } | Method::Colours => Locality::of_run(1),
-            Method::Ring { .. } => Locality::of_run(16),
         }
     }
 
@@ -151,7 +136,6 @@ impl fmt::Display for Method {
             Method::Rows { rows } | Method::Prefixes { rows } => {
                 write!(f, "{} M={rows}", self.name())
             }
-            Method::Ring { width } => write!(f, "ring width={width}"),
             Method::Colours => f.write_str(self.name()),
         }
     }
@@ -162,8 +146,7 @@ impl MethodChoice {
     pub fn all() -> impl Iterator<Item = MethodChoice> {
         let (rows, prefixes) =
             (MethodChoice::Rows { rows: None }, MethodChoice::Prefixes { rows: None });
-        let ring = MethodChoice::Ring { width: None };
-        [rows, prefixes, ring, MethodChoice::Colours].into_iter()
+        [rows, prefixes, MethodChoice::Colours].into_iter()
     }
 
     /// The choice for a problem when nothing is asked for.
@@ -188,7 +171,6 @@ impl MethodChoice {
     pub fn for_problem(self, problem: Problem) -> Method {
         let suggested = || match self {
             MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => suggested_rows(problem),
-            MethodChoice::Ring { .. } => suggested_width(problem.n()),
             MethodChoice::Colours => 0,
         };
         self.with(self.asked().unwrap_or_else(suggested))
@@ -260,9 +242,8 @@ mod tests {
             assert!(suggested.suits(n), "{suggested} of N = {n}");
             for choice in MethodChoice::all() {
                 let method = choice.for_problem(total);
-                let is_too_small = choice == MethodChoice::Ring { width: None } && n < 2;
                 if choice != MethodChoice::Colours {
-                    assert_eq!(method.suits(n), !is_too_small, "{method} of N = {n}");
+                    assert!(method.suits(n), "{method} of N = {n}");
                 }
                 assert!(choice.allows(method));
             }
@@ -272,7 +253,7 @@ mod tests {
         let two_rows = Method::Rows { rows: 2 };
         assert!(MethodChoice::Rows { rows: Some(2) }.allows(two_rows));
         assert!(!MethodChoice::Rows { rows: Some(1) }.allows(two_rows));
-        assert!(!MethodChoice::Ring { width: None }.allows(two_rows));
+        assert!(!MethodChoice::Prefixes { rows: None }.allows(two_rows));
     }
 
     #[test]

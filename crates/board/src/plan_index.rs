@@ -7,7 +7,6 @@ use thiserror::Error;
 use crate::colours::{self, ColoursPlan, CompletionsPlan};
 use crate::first_rows;
 use crate::method::suggested_rows;
-use crate::ring::RingPlan;
 use crate::rows::{Images, MAX_TASKS, RowsPlan};
 use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
@@ -33,7 +32,6 @@ pub struct PlanIndex {
 #[derive(Clone, Debug)]
 enum Plan {
     Rows(RowsPlan),
-    Ring(RingPlan),
     Colours(ColoursPlan),
     Completions(CompletionsPlan),
     FirstRows(Vec<Task>),
@@ -81,8 +79,6 @@ fn advice(problem: Problem, method: Method) -> String {
         Method::Rows { .. } | Method::Prefixes { .. } => {
             format!("place at most {} rows", problem.n())
         }
-        Method::Ring { width: 1..=2 } => "count it by the method rows".into(),
-        Method::Ring { .. } => "the width is 1 or 2".into(),
         Method::Colours => format!("it takes sizes from {} to {}", colours::MIN_N, colours::MAX_N),
     }
 }
@@ -135,9 +131,6 @@ impl PlanIndex {
                 let plan = RowsPlan::new_unless(n, rows, images, MAX_TASKS, stop);
                 plan.map_err(|_| PlanError::TooManyTasks { problem, rows })?.map(Plan::Rows)
             }
-            TaskKind::Preplacement { width } => {
-                RingPlan::new_unless(n, width, stop).map(Plan::Ring)
-            }
             TaskKind::Colours => Some(match problem.given() {
                 Some(given) => Plan::Completions(CompletionsPlan::new(given)),
                 None => Plan::Colours(ColoursPlan::new(n)),
@@ -155,7 +148,6 @@ impl PlanIndex {
     pub fn len(&self) -> u64 {
         match &self.plan {
             Plan::Rows(plan) => plan.len(),
-            Plan::Ring(plan) => plan.len(),
             Plan::Colours(plan) => plan.len(),
             Plan::Completions(plan) => plan.len(),
             Plan::FirstRows(tasks) => tasks.len() as u64,
@@ -193,7 +185,6 @@ impl PlanIndex {
         let mut out = Vec::with_capacity(len);
         match &self.plan {
             Plan::Rows(plan) => plan.fill(range, &mut out),
-            Plan::Ring(plan) => plan.fill(range, &mut out),
             Plan::Colours(plan) => plan.fill(range, &mut out),
             Plan::Completions(plan) => out.extend(range.map(|ordinal| plan.task(ordinal))),
             Plan::FirstRows(tasks) => {
@@ -212,9 +203,7 @@ mod tests {
     #[test]
     fn what_suits_a_board_can_be_cut_and_nothing_else() {
         for n in 0..=8 {
-            let rows = (0..=9).map(|rows| Method::Rows { rows });
-            let rings = (0..=4).map(|width| Method::Ring { width });
-            for method in rows.chain(rings) {
+            for method in (0..=9).map(|rows| Method::Rows { rows }) {
                 assert_eq!(
                     PlanIndex::new(Problem::Total { n }, method).is_ok(),
                     method.suits(n),
@@ -235,7 +224,7 @@ mod tests {
     fn a_cut_that_is_stopped_is_given_up_soon() {
         for (problem, method) in [
             (Problem::Total { n: 32 }, Method::Rows { rows: 6 }),
-            (Problem::Fundamental { n: 32 }, Method::Ring { width: 2 }),
+            (Problem::Fundamental { n: 31 }, Method::Prefixes { rows: 6 }),
         ] {
             let asked = std::cell::Cell::new(0);
             let stop = || {
@@ -257,9 +246,7 @@ mod tests {
                 Problem::Toroidal { n },
                 Problem::Superqueens { n },
             ] {
-                let ring = MethodChoice::Ring { width: None };
-                for choice in
-                    [MethodChoice::suggested(problem), MethodChoice::Rows { rows: None }, ring]
+                for choice in [MethodChoice::suggested(problem), MethodChoice::Rows { rows: None }]
                 {
                     let method = choice.for_problem(problem);
                     assert!(!method.cuts(problem), "{problem} by {method}");
@@ -275,7 +262,7 @@ mod tests {
         let given = Given::new(9, &[]).expect("an empty board");
         for (problem, method) in [
             (Problem::Total { n: 9 }, Method::Rows { rows: 2 }),
-            (Problem::Total { n: 9 }, Method::Ring { width: 1 }),
+            (Problem::Total { n: 9 }, Method::Prefixes { rows: 1 }),
             (Problem::Total { n: 9 }, Method::Colours),
             (Problem::Completions(given), Method::Rows { rows: 2 }),
         ] {

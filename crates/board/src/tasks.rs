@@ -12,11 +12,6 @@ pub enum TaskKind {
         /// M.
         rows: u32,
     },
-    /// The queens of the outer rows and columns: a [`Preplacement`](crate::ring::Preplacement).
-    Preplacement {
-        /// Number of rows and columns on each side.
-        width: u32,
-    },
     /// The rows whose queens stand in even columns: a [`Split`](crate::colours::Split).
     Colours,
     /// The columns of the queens in the first rows without a given queen: see
@@ -35,7 +30,6 @@ impl TaskKind {
         if problem.sums_all_placements() {
             let kind = match method {
                 Method::Rows { rows } | Method::Prefixes { rows } => TaskKind::Prefix { rows },
-                Method::Ring { width } => TaskKind::Preplacement { width },
                 Method::Colours => TaskKind::Colours,
             };
             return method.suits(problem.n()).then_some(kind);
@@ -49,7 +43,7 @@ impl TaskKind {
                 let fits = problem.given().is_some() && method.suits(problem.n());
                 fits.then_some(TaskKind::Colours)
             }
-            Method::Prefixes { .. } | Method::Ring { .. } => None,
+            Method::Prefixes { .. } => None,
         }
     }
 }

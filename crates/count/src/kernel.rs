@@ -13,7 +13,6 @@ use crate::colours::{self, CountSplits, Draws};
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
 use crate::remaining::{Remaining, Row};
-use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant};
 
@@ -76,8 +75,6 @@ pub struct Kernel {
 enum Work {
     /// Searches the same rows below every task.
     Rows(Box<dyn Engine>, Vec<Row>),
-    /// Searches the inner rows.
-    Ring(Ring),
     /// Multiplies the placements of both colours.
     Colours(Box<dyn CountSplits>),
     /// Searches the rows below the first ones, of problems that are not the total.
@@ -214,7 +211,6 @@ impl Kernel {
             Work::Rows(engine, rows) => {
                 Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
             }
-            Work::Ring(ring) => Ok(ring.completions(tasks)),
             Work::Colours(_) => tasks
                 .iter()
                 .map(|&task| self.colour_product(task, Draws::ALL))
@@ -252,7 +248,6 @@ impl Work {
                 let rows = vec![Row::OPEN; rows_left as usize];
                 Work::Rows(engine(backend, n, rows_left)?, rows)
             }
-            TaskKind::Preplacement { width } => Work::Ring(Ring::new(backend, n, width)?),
             TaskKind::Colours => Work::Colours(colours::counter(backend, problem, &[])?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)

@@ -22,8 +22,7 @@
 //!
 //! # How it counts
 //!
-//! Two methods search the remaining board below a task: the rows below a prefix, or the inner rows
-//! between the queens of a `ring`. Each backend searches any remaining board:
+//! The methods `rows` and `prefixes` search the rows below a task. Each backend searches them:
 //!
 //! ```text
 //!   reference    the recursion
@@ -31,7 +30,7 @@
 //!   levels       level buffers in vectors, with the instructions of  avx2  or  avx512
 //! ```
 //!
-//! A third method, `colours`, counts the placements of the queens on black and on white squares apart,
+//! The method `colours` counts the placements of the queens on black and on white squares apart,
 //! and multiplies. It has the same backends, and also `neon`. Tests compare every backend with
 //! [`Backend::Reference`], which reads like the definition.
 //!
@@ -68,7 +67,6 @@ mod neon;
 mod portable;
 mod reference;
 mod remaining;
-mod ring;
 pub mod rotations;
 mod self_test;
 mod task;

@@ -2,8 +2,8 @@
 //! closed in them.
 //!
 //! If all queens so far stand in the rows above, as in the method `rows`, the remaining rows are
-//! neighbours, and only the states' own masks close squares. Queens that stand elsewhere, as in the
-//! method `ring` and in completions, remove rows from the search and close squares of other rows ([`Standing`]):
+//! neighbours, and only the states' own masks close squares. Queens that stand elsewhere, as in
+//! completions, remove rows from the search and close squares of other rows ([`Standing`]):
 //!
 //! ```text
 //!                . . x . . .     rows[0]   step 1 (not looked at: states are those of this row)

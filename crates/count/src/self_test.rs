@@ -12,7 +12,7 @@ use crate::{Backend, Kernel, KernelError};
 const fn size(method: MethodChoice) -> u32 {
     match method {
         MethodChoice::Colours => 12,
-        MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } | MethodChoice::Ring { .. } => 10,
+        MethodChoice::Rows { .. } | MethodChoice::Prefixes { .. } => 10,
     }
 }
 

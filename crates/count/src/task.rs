@@ -4,7 +4,6 @@
 //! task is checked against the board's size and the number of placed rows before it is counted.
 
 use board::colours::{self, Split};
-use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
 pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool {
@@ -14,7 +13,6 @@ pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool
         TaskKind::Prefix { rows } => {
             (left | down | right) & !full_mask(n) == 0 && down.count_ones() == rows
         }
-        TaskKind::Preplacement { width } => Preplacement::unpack(record, n, width).is_some(),
         TaskKind::Colours => {
             Split::unpack(n, record).is_some()
                 && problem.given().is_none_or(|given| colours::agrees(given, down))
@@ -49,23 +47,6 @@ pub(crate) fn mirrored(problem: &Problem, kind: TaskKind, task: Prefix) -> Prefi
                 down: reversed(task.down),
                 right: reversed(task.left),
             }
-        }
-        TaskKind::Preplacement { width } => {
-            let Preplacement { top, right, bottom, left } =
-                Preplacement::unpack(task, n, width).expect("it is a task");
-            let reversed = |mut columns: [u8; 2]| {
-                for column in &mut columns[..width as usize] {
-                    *column = n as u8 - 1 - *column;
-                }
-                columns
-            };
-            let image = Preplacement {
-                top: reversed(top),
-                right: left,
-                bottom: reversed(bottom),
-                left: right,
-            };
-            image.pack()
         }
         // The rows are read from the other end, because a task is a set of rows.
         TaskKind::Colours => Split::unpack(n, task).expect("it is a task").reversed(n).pack(n),
@@ -108,8 +89,7 @@ mod tests {
         for (problem, method) in [
             (Problem::Total { n: 0 }, Method::Rows { rows: 0 }),
             (total, rows),
-            (total, Method::Ring { width: 1 }),
-            (total, Method::Ring { width: 2 }),
+            (total, Method::Prefixes { rows: 2 }),
             (total, Method::Colours),
             (Problem::Total { n: 10 }, Method::Colours),
             (Problem::Toroidal { n: 11 }, rows),

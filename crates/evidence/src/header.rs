@@ -22,7 +22,7 @@ pub struct Header {
     pub n: u32,
     /// The name of the method.
     pub method: String,
-    /// The parameter of the method: the number of rows for `rows`, the width for `ring`.
+    /// The parameter of the method: the number of rows for `rows` and `prefixes`.
     pub parameter: Option<u32>,
     /// The number of tasks of the plan.
     pub tasks: u64,

@@ -13,7 +13,7 @@ CREATE TABLE jobs (
     problem      TEXT NOT NULL,
     n            INTEGER NOT NULL,
     method       TEXT NOT NULL,
-    parameter    INTEGER,            -- of the method: M of rows, the width of ring
+    parameter    INTEGER,            -- of the method: M of rows and prefixes
     tasks        INTEGER NOT NULL,   -- of the plan
     fingerprint  TEXT NOT NULL,
     shard        INTEGER NOT NULL,   -- which part of the plan is wanted, from 1 on, of how many:

@@ -296,7 +296,7 @@ pub fn submission_page(reader: &Reader, refusal: Option<&str>, typed: Typed<'_>)
 fn submit(typed: Typed<'_>) -> Markup {
     // Any N will do: it is the names that are wanted.
     let names = Problem::all(8).map(|problem| problem.name()).filter(|name| *name != "completions");
-    let methods = ["rows", "prefixes", "ring", "colours"];
+    let methods = ["rows", "prefixes", "colours"];
     let is = |field, value| typed(field) == Some(value);
     let value = |field, usual| typed(field).unwrap_or(usual).to_string();
     html! {

@@ -98,8 +98,8 @@ mod tests {
         let methods = [
             Method::Rows { rows: 1 },
             Method::Rows { rows: 2 },
-            Method::Ring { width: 1 },
-            Method::Ring { width: 2 },
+            Method::Prefixes { rows: 1 },
+            Method::Prefixes { rows: 2 },
             Method::Colours,
         ];
         let plans = problems

@@ -5,14 +5,12 @@ mod boards;
 mod colours;
 mod first_rows;
 mod given;
-mod ring;
 mod rows;
 
 use std::ops::Range;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
 use queens_board::squares::parse_squares;
 use queens_board::{Given, Method, PlanIndex, Problem, Task};
 
@@ -33,10 +31,8 @@ fn completions(n: u32, squares: &str) -> Problem {
 fn small_plans() -> impl Strategy<Value = PlanIndex> {
     let rows =
         (0..=11_u32, 0..=11_u32).prop_map(|(n, rows)| plan(n, Method::Rows { rows: rows.min(n) }));
-    let ring = |(n, width)| plan(n, Method::Ring { width });
-    let rings = select(vec![(3, 1), (4, 1), (9, 1), (16, 1), (5, 2), (9, 2)]).prop_map(ring);
     let colours = (4..=14_u32).prop_map(|n| plan(n, Method::Colours));
-    prop_oneof![rows, rings, colours]
+    prop_oneof![rows, colours]
 }
 
 proptest! {
@@ -61,7 +57,7 @@ fn on_a_large_board_neighbouring_ranges_join() {
     let rows = [(19, 6), (24, 6), (27, 5), (27, 6), (32, 4)];
     let rows = rows.map(|(n, rows)| plan(n, Method::Rows { rows }));
     let colours = [19, 24, 29, 32].map(|n| plan(n, Method::Colours));
-    let plans = [&rows[..], &[plan(20, Method::Ring { width: 2 })], &colours].concat();
+    let plans = [&rows[..], &colours].concat();
     let ranges = (0..plans.len(), any::<u64>(), vec(0..3000_u64, 1..6));
     proptest!(|((number, at, lengths) in ranges)| {
         let plan = &plans[number];
@@ -83,11 +79,9 @@ fn on_a_large_board_neighbouring_ranges_join() {
 fn refusals_name_the_thing_the_limit_and_the_way_out() {
     let total = |n| Problem::Total { n };
     let rows = |rows| Method::Rows { rows };
-    let ring = |width| Method::Ring { width };
     let superqueens = Problem::Superqueens { n: u32::MAX };
     for (problem, method, end) in [
         (total(33), rows(4), "a board of size 33: give a size of at most 32"),
-        (total(33), ring(2), "a board of size 33: give a size of at most 32"),
         (superqueens, rows(2), "a board of size 4294967295: give a size of at most 32"),
         (total(3), rows(5), "total N=3 cannot be cut by rows M=5: place at most 3 rows"),
         (
@@ -95,10 +89,6 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
             rows(32),
             "total N=32: the first 32 rows can be filled in too many ways: place 6 rows",
         ),
-        (total(8), ring(0), "total N=8 cannot be cut by ring width=0: the width is 1 or 2"),
-        (total(8), ring(3), "total N=8 cannot be cut by ring width=3: the width is 1 or 2"),
-        (total(3), ring(2), "total N=3 cannot be cut by ring width=2: count it by the method rows"),
-        (total(1), ring(1), "total N=1 cannot be cut by ring width=1: count it by the method rows"),
         (total(3), Method::Colours, "it takes sizes from 4 to 32"),
         (total(33), Method::Colours, "a board of size 33: give a size of at most 32"),
         (

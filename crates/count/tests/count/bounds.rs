@@ -10,9 +10,8 @@ fn no_task_counts_more_than_its_bound() {
     for n in 0..=8 {
         let given = Given::new(n, &[]).expect("an empty board");
         let rows = (0..=n.min(5)).map(|rows| Method::Rows { rows });
-        let rings = [1, 2].map(|width| Method::Ring { width });
         let prefixes = (0..=n).map(|rows| Method::Prefixes { rows });
-        let methods = || rows.clone().chain(prefixes.clone()).chain(rings).chain([Method::Colours]);
+        let methods = || rows.clone().chain(prefixes.clone()).chain([Method::Colours]);
         let total = methods().map(|method| (Problem::Total { n }, method));
         let others =
             [Problem::Toroidal { n }, Problem::Superqueens { n }, Problem::Completions(given)];

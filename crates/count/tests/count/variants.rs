@@ -75,13 +75,11 @@ fn variants_agree_on_every_task_of_small_boards() {
         let n = problem.n();
         cuts.extend((0..=n).map(|rows| (problem, Method::Rows { rows })));
         cuts.extend([0, 3, 7].map(|rows| (problem, Method::Prefixes { rows: rows.min(n) })));
-        cuts.extend((1..=2).map(|width| (problem, Method::Ring { width })));
         cuts.push((problem, Method::Colours));
     }
-    // Vector backends take thousands of tasks at once. There are more than these, and no multiple of a group of `ring`.
+    // Vector backends take thousands of tasks at once. There are more than these.
     for (n, rows) in (10..=13).map(|n| (n, Method::Rows { rows: n / 2 })) {
-        let rings = [1, 2].map(|width| Method::Ring { width });
-        let methods = [rows, Method::Colours].into_iter().chain(rings);
+        let methods = [rows, Method::Colours];
         cuts.extend(methods.map(|method| (Problem::Total { n }, method)));
     }
     cuts.push((Problem::Total { n: 14 }, Method::Colours));
@@ -122,10 +120,6 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (total(15), Method::Rows { rows: 4 }, 60),
         (total(18), Method::Rows { rows: 6 }, 20),
         (total(20), Method::Rows { rows: 6 }, 5),
-        (total(13), Method::Ring { width: 1 }, 40),
-        (total(19), Method::Ring { width: 1 }, 1),
-        (total(16), Method::Ring { width: 2 }, 100),
-        (total(20), Method::Ring { width: 2 }, 5),
         (total(14), Method::Colours, 30),
         (total(15), Method::Colours, 20),
         (total(16), Method::Colours, 15),
@@ -204,7 +198,7 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
     let rows = Method::Rows { rows: 1 };
     // Each kind of task has its bad records, made from a good one.
     type Spoil = fn(Prefix) -> Vec<Prefix>;
-    let kinds: [(Problem, Method, Spoil); 5] = [
+    let kinds: [(Problem, Method, Spoil); 4] = [
         (total(8), rows, |task| {
             vec![
                 Prefix::EMPTY,
@@ -212,13 +206,6 @@ fn every_variant_refuses_a_bad_task_before_it_counts() {
                 Prefix { left: 1 << 8, ..task },
                 Prefix { right: 1 << 31, ..task },
                 Prefix { down: 1 << 8, ..task },
-            ]
-        }),
-        (total(8), Method::Ring { width: 1 }, |task| {
-            let top_below_bottom = task.down & 0xffff_ff00 | task.down >> 16;
-            vec![
-                Prefix { left: task.left ^ 1 << 3, ..task },
-                Prefix { down: top_below_bottom, ..task },
             ]
         }),
         (total(9), Method::Colours, |task| {
@@ -264,7 +251,7 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
     let total = Problem::Total { n: 8 };
     for (problem, method) in [
         (total, Method::Rows { rows: 9 }),
-        (total, Method::Ring { width: 0 }),
+        (total, Method::Prefixes { rows: 9 }),
         (Problem::Total { n: u32::MAX }, Method::Rows { rows: 1 }),
         (Problem::Toroidal { n: 7 }, Method::Colours),
         (Problem::Total { n: 3 }, Method::Colours),
@@ -276,9 +263,9 @@ fn a_kernel_is_refused_if_its_parts_do_not_match() {
         let error = refused(Backend::Portable.into(), problem, method);
         assert_eq!(error, KernelError::Problem(problem, method));
     }
-    let ring = Method::Ring { width: 1 };
+    let rows = Method::Rows { rows: 1 };
     for backend in Backend::ALL.iter().copied().filter(|backend| !backend.is_available()) {
-        let error = refused(backend.into(), total, ring);
+        let error = refused(backend.into(), total, rows);
         assert_eq!(error, KernelError::Backend(MissingBackend(backend)));
     }
 }

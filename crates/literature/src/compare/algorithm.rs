@@ -38,7 +38,6 @@ enum How {
 }
 
 const ROWS: MethodChoice = MethodChoice::Rows { rows: None };
-const RING: MethodChoice = MethodChoice::Ring { width: None };
 
 /// Makes a table of algorithms, each of which is a line.
 macro_rules! algorithms {
@@ -49,7 +48,7 @@ macro_rules! algorithms {
 
 impl Algorithm {
     /// All algorithms, the simplest first.
-    pub const ALL: [Algorithm; 21] = algorithms! {
+    pub const ALL: [Algorithm; 19] = algorithms! {
         "combinations" 7 Classical(ladder::combinations), "Look at every choice of N squares";
         "rooks" 8 Classical(ladder::rooks), "Look at every board with a queen in each row";
         "permutations-all" 11 Classical(ladder::permutations), "Look at every permutation of the columns";
@@ -66,10 +65,8 @@ impl Algorithm {
         "forced" 14 Lines(Looking::ColumnsAndRows), "Look for dead and forced columns and rows";
         "states" 14 States, "Keep each distinct state of a row once";
         "rows-reference" 15 Reference(ROWS), "The farm's method rows, by its reference loop";
-        "ring-reference" 15 Reference(RING), "The farm's method ring, by its reference loop";
         "colours-reference" 15 Reference(MethodChoice::Colours), "The farm's method colours, by its reference loop";
         "rows" 17 Fastest(ROWS), "The farm's method rows, by the fastest loop of this processor";
-        "ring" 17 Fastest(RING), "The farm's method ring, by the fastest loop";
         "colours" 18 Fastest(MethodChoice::Colours), "The farm's method colours, by the fastest loop";
     };
 }

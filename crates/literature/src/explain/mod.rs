@@ -5,10 +5,7 @@
 
 mod colours;
 
-use std::fmt::Write;
-
 use anyhow::{Context, ensure};
-use board::ring::Preplacement;
 use board::squares::Square;
 use board::{Method, PlanIndex, Prefix, Problem, Task};
 use count::{Backend, Kernel};
@@ -29,8 +26,7 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     );
     page += &masks_section(n, searched.nodes)?;
     page += &rows_section(n, total)?;
-    page += &ring_section(n, total)?;
-    page += "\n## Two colours and their product: the method colours\n\n";
+    page += "## Two colours and their product: the method colours\n\n";
     page += &colours::section(n)?;
     Ok(page)
 }
@@ -94,37 +90,13 @@ fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
         "## Prefixes: the method rows\n\n\
          The first two rows can be filled in {prefixes} ways. Each is a prefix: a task that any machine can \
          finish, because the other rows depend only on the three words. A prefix and its mirror image have equally \
-         many completions, so one of the two is counted, with weight 2. That leaves {} tasks: {}.\n\n",
+         many completions, so one of the two is counted, with weight 2. That leaves {} tasks: {}.\n\n\
+         The project that counted Q(27) placed the queens of the two outer rows and columns on each side first, and took \
+         one of up to eight images: that leaves {} tasks at N = 27 ([Q27](https://github.com/preusser/q27)).\n\n",
         tasks.tasks.len(),
         words.join("; "),
+        vectors::ring_two_tasks(27),
     ))
-}
-
-fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
-    let method = Method::Ring { width: 1 };
-    let tasks = Counted::all(n, method)?;
-    ensure!(tasks.sum() == total, "ring counts {}, and there are {total}", tasks.sum());
-    let shown = tasks.counts.iter().position(|&count| count > 0);
-    let shown = shown.context("no task of the ring has a placement")?;
-    let Task { record, weight } = tasks.tasks[shown];
-    let ring = Preplacement::unpack(record, n, 1).context("a task of the ring is none")?;
-    let queens: Vec<Square> = ring.queens(n, 1).collect();
-    let mut section = format!(
-        "## A ring: the method ring\n\n\
-         The queens of the outer rows and columns, the ring, are placed first. Rotations and reflections make \
-         up to eight rings of one, all with equally many completions. One of these is counted, with their number \
-         as its weight. There are {} rings up to symmetry. This is one of weight {weight}:\n\n{}\n\
-         Ways to fill its inner squares: {}. Placements that it stands for: {}. All rings by weight:\n\n\
-         | weight | rings | placements that they stand for |\n|---|---|---|\n",
-        tasks.tasks.len(),
-        picture(n, queens, true),
-        tasks.counts[shown] / u64::from(weight),
-        tasks.counts[shown],
-    );
-    for (weight, rings, sum) in tasks.by_weight() {
-        let _ = writeln!(section, "| {weight} | {rings} | {sum} |");
-    }
-    Ok(section + &format!("| all | {} | {total} |\n\n", tasks.tasks.len()))
 }
 
 /// The tasks of a plan and the count of each, its weight included.

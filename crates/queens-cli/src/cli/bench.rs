@@ -116,8 +116,7 @@ impl BenchArgs {
         devices: Vec<Device>,
     ) -> Result<Vec<Contender>, Failure> {
         let problem = Problem::Total { n: self.n };
-        let (rows, ring) = (MethodChoice::Rows { rows: None }, MethodChoice::Ring { width: None });
-        let methods = [rows, ring, MethodChoice::Colours];
+        let methods = [MethodChoice::Rows { rows: None }, MethodChoice::Colours];
         let methods = methods.map(|choice| choice.for_problem(problem));
         let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
         let mut contenders = Vec::new();

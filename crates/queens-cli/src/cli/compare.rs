@@ -21,7 +21,7 @@ Examples:
 Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 7 for \
 combinations, 8 for rooks, 11 for permutations-all; 13 for \
 direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
-mirror, flip, mirror-flip, unique and the three by reference; 17 for rows and ring; 18 for colours.
+mirror, flip, mirror-flip, unique and the two by reference; 17 for rows; 18 for colours.
 
 nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
 direct to mirror-flip and by forced, distinct states by states; the others do not count \

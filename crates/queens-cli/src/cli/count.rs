@@ -60,7 +60,7 @@ pub(super) struct CountArgs {
     ///
     /// From the file a on (A059963), instead of their sum.
     #[arg(hide_short_help = true, long,
-          conflicts_with_all = ["given", "board", "fundamental", "method", "rows", "width", "no_mirror", "ledger", "shard", "stats"])]
+          conflicts_with_all = ["given", "board", "fundamental", "method", "rows", "no_mirror", "ledger", "shard", "stats"])]
     by_column: bool,
     #[command(flatten)]
     method_args: MethodArgs,
@@ -205,10 +205,7 @@ async fn count_by_search(args: &CountArgs, search: Search) -> Result<Took, Failu
     let is_asked = matches!(args.method_args.choice(), Ok(Some(MethodChoice::Colours)));
     let colours = search.for_colours().filter(|_| is_asked);
     let foreign = [
-        (
-            args.method_args.is_given() && colours.is_none(),
-            "--method, --rows, --width and --no-mirror",
-        ),
+        (args.method_args.is_given() && colours.is_none(), "--method, --rows and --no-mirror"),
         (args.ledger.is_some(), "--ledger and --shard"),
         (args.stats, "--stats"),
         (args.fundamental, "--fundamental"),

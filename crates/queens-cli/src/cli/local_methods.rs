@@ -68,7 +68,7 @@ pub(super) fn run(
             let (fields, table) = (answer::fields(&answer).into(), answer::table(&answer));
             Found { total: census.total, answer: answer.count(), fields, table }
         }
-        MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Colours => {
+        MethodName::Rows | MethodName::Prefixes | MethodName::Colours => {
             unreachable!("it makes tasks")
         }
     };

@@ -225,7 +225,7 @@ mod tests {
     const NODE: &str = r#"
         {"n": 24, "backend": "avx2", "method": "colours", "threads": 8, "board_seconds": 400.0, "device": null}
         {"n": 24, "backend": "avx512", "method": "colours", "threads": 8, "board_seconds": 200.0, "device": null}
-        {"n": 24, "backend": "avx512", "method": "ring", "threads": 8, "board_seconds": 50.0, "device": null}
+        {"n": 24, "backend": "avx512", "method": "rows", "threads": 8, "board_seconds": 50.0, "device": null}
         {"n": 16, "backend": "avx512", "method": "colours", "threads": 8, "board_seconds": 1.0, "device": null}
         {"n": 27, "backend": "avx512", "method": "colours", "threads": 8, "board_seconds": null, "device": null}"#;
     const DEVICES: &str = r#"

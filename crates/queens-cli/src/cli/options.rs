@@ -18,7 +18,7 @@ use crate::failure::{Failure, usage};
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
 pub(super) struct MethodArgs {
-    /// How to cut and count: rows, ring, colours, …
+    /// How to cut and count: rows, prefixes, colours, …
     ///
     /// [default: what suits N]
     #[arg(long, value_enum)]
@@ -26,10 +26,6 @@ pub(super) struct MethodArgs {
     /// With `rows` and `prefixes`: how many rows a task has placed [default: what suits N]
     #[arg(hide_short_help = true, long, value_name = "M")]
     rows: Option<u32>,
-    /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1,
-    /// and 2 from N = 23 on; it makes thousands of times as many tasks]
-    #[arg(hide_short_help = true, long, value_name = "W", conflicts_with = "rows")]
-    width: Option<u32>,
     /// Count mirror images too, with rows or states
     ///
     /// Tasks of the method rows are then those of prefixes. With the method states, every state is
@@ -45,8 +41,6 @@ pub(super) enum MethodName {
     Rows,
     /// The same with mirror images: 8, 42, 140, 344 tasks at N = 8
     Prefixes,
-    /// Fill the outer rows and columns, search the rest; all eight symmetries are removed
-    Ring,
     /// Count the queens on black squares and those on white ones, and multiply; N from 4 on
     Colours,
     /// Keep each distinct state of a row once; `queens count` only, one thread, much memory
@@ -69,14 +63,13 @@ impl MethodArgs {
     }
 
     pub(super) fn is_given(&self) -> bool {
-        self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
+        self.method.is_some() || self.rows.is_some() || self.no_mirror
     }
 
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
-        let MethodArgs { method, rows, width, no_mirror } = *self;
+        let MethodArgs { method, rows, no_mirror } = *self;
         let method = match method {
             Some(method) => method,
-            None if width.is_some() => MethodName::Ring,
             None if rows.is_some() || no_mirror => MethodName::Rows,
             None => return Ok(None),
         };
@@ -84,12 +77,11 @@ impl MethodArgs {
         Ok(Some(match method {
             MethodName::Rows if !no_mirror => MethodChoice::Rows { rows },
             MethodName::Rows | MethodName::Prefixes => MethodChoice::Prefixes { rows },
-            MethodName::Ring => MethodChoice::Ring { width },
             MethodName::Colours => MethodChoice::Colours,
             _ => {
                 return usage(format!(
                     "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
-                     or give rows, prefixes, ring or colours",
+                     or give rows, prefixes or colours",
                     method.name()
                 ));
             }
@@ -102,7 +94,6 @@ impl MethodArgs {
         let keeps_mirror_images = is_by_rows || method == MethodName::States;
         let strange = [
             ("--rows", self.rows.is_some() && !is_by_rows),
-            ("--width", self.width.is_some() && method != MethodName::Ring),
             ("--no-mirror", self.no_mirror && !keeps_mirror_images),
         ];
         match strange.into_iter().find(|(_, is_strange)| *is_strange) {

@@ -62,7 +62,6 @@ pub(super) fn plan(plan: &Plan) -> Value {
         "given": plan.problem.given().map(ToString::to_string),
         "method": plan.method.name(),
         "rows": parameter("rows"),
-        "width": parameter("width"),
         "fingerprint": plan.fingerprint().to_string(),
         "tasks": plan.tasks,
     })

@@ -18,7 +18,7 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("jobs one", "invalid value 'one' for '[JOB]...': it is no whole number"),
         ("submit 8 --audit -5%", "unexpected argument '-5' found; `queens submit -h`"),
         ("count 8 --thread 2", "'--thread' found; tip: a similar argument exists: '--threads'"),
-        ("count 8 --method diagonals", "[possible values: rows, prefixes, ring, colours"),
+        ("count 8 --method diagonals", "[possible values: rows, prefixes, colours"),
         ("cuont 8", "unrecognized subcommand 'cuont'; tip:"),
         ("count 8 --log loud", "'loud' is no level"),
         ("count 8 --given=", "there is no queen in --given"),

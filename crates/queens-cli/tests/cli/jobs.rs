@@ -77,7 +77,7 @@ fn a_small_submission_does_not_wait_for_a_large_one() {
     // Given clients of another owner that submit plans, each of which takes seconds
     let (url, token) = (guarded.farm.url(), guarded.scratch.path(&lab));
     let large = |n| {
-        let args = ["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url];
+        let args = ["submit", n, "--rows", "6", "--coordinator", &url];
         let mut command = queens(&args);
         command.arg("--token-file").arg(&token);
         Process::start(&mut command, guarded.farm.new_log())

@@ -21,17 +21,17 @@ fn a_count_prints_only_the_total() {
 #[test]
 fn a_count_as_json_says_how_it_was_counted() {
     let null = Value::Null;
-    for (args, n, method, rows, width) in [
-        ("10 --rows 3 --threads 2", 10, "rows", &3.into(), &null),
-        ("9 --method ring --width 2", 9, "ring", &null, &2.into()),
-        ("9 --method colours", 9, "colours", &null, &null),
+    for (args, n, method, rows) in [
+        ("10 --rows 3 --threads 2", 10, "rows", &3.into()),
+        ("9 --no-mirror --rows 2", 9, "prefixes", &2.into()),
+        ("9 --method colours", 9, "colours", &null),
         // Colours is chosen where it wins.
-        ("16", 16, "colours", &null, &null),
+        ("16", 16, "colours", &null),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
         let json = object(&run(queens(&["count", "--json"]).args(args)).success());
         assert_eq!((&json["problem"], &json["method"]), (&"total".into(), &method.into()));
-        assert_eq!((&json["n"], &json["rows"], &json["width"]), (&n.into(), rows, width));
+        assert_eq!((&json["n"], &json["rows"]), (&n.into(), rows));
         assert_eq!(json["total"], vectors::total(n).to_string(), "a decimal string");
         assert!(json["seconds"].is_f64() && json["tasks"].is_u64(), "{json}");
     }
@@ -81,7 +81,7 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
     // A busy machine measures too few tasks in a second.
     let sampled = |n: &str, option: &str, has_estimate: fn(&str) -> bool| {
         let mut texts = ["1", "4", "16", "64"].into_iter().map(|seconds| {
-            let plan = ["plan", n, "--method", "ring", "--seed", "7", "--seconds", seconds, option];
+            let plan = ["plan", n, "--method", "rows", "--seed", "7", "--seconds", seconds, option];
             run(&mut queens(&plan)).success()
         });
         texts.find(|text| has_estimate(text)).expect("an estimate")
@@ -121,17 +121,8 @@ fn an_estimate_may_be_exact_or_impossible() {
 
 #[test]
 fn a_parameter_of_another_method_is_refused() {
-    for (args, code, way_out) in [
-        ("8 --method rows --width 1", 2, "leave out --width"),
-        ("8 --method ring --rows 2", 2, "leave out --rows"),
-        ("8 --method colours --rows 2", 2, "leave out --rows"),
-        ("8 --method colours --width 1", 2, "leave out --width"),
-        ("8 --rows 2 --width 1", 2, "cannot be used with"),
-        ("8 --method ring --width 3", 3, "the width is 1 or 2"),
-        ("3 --method ring --width 2", 3, "by the method rows"),
-    ] {
-        run(queens(&["count"]).args(args.split(' '))).refusal(code, &[way_out]);
-    }
+    run(&mut queens(&["count", "8", "--method", "colours", "--rows", "2"]))
+        .refusal(2, &["leave out --rows"]);
 }
 
 #[test]

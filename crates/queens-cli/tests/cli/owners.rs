@@ -133,7 +133,7 @@ fn a_submission_with_a_key_can_be_repeated() {
     for _ in 0..2 {
         submit("nightly", &["--wait"]).total(10);
     }
-    for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
+    for other in [&["--method", "colours"][..], &["--certified"], &["--problem", "toroidal"]] {
         submit("nightly", other).refusal(3, &["that of job 1", "give another name"]);
     }
     for key in ["", "two words", "caf\u{e9}"] {

@@ -64,8 +64,6 @@ fn a_worker_leaves_a_coordinator_with_which_it_cannot_work() {
 /// A wrong or malicious coordinator must not cause an internal fault in a worker.
 #[test]
 fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
-    let ring =
-        Plan { problem: Problem::Total { n: 8 }, method: Method::Ring { width: 1 }, tasks: 42 };
     let colours = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 42 };
     let torus =
         Plan { problem: Problem::Toroidal { n: 7 }, method: Method::Rows { rows: 2 }, tasks: 42 };
@@ -79,8 +77,6 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
         (lease(), masks(0b111)),
         (lease(), v1::Tasks { left: vec![u32::MAX; 3], ..masks(0b11) }),
         (v1::Lease { recount: again("avx2", false), ..lease() }, masks(0b111)),
-        // The records are queens that attack each other.
-        (of(ring), tasks()),
         // The records are splits: of too few rows, beyond the board, and with a diagonal.
         (of(colours), masks(0b111)),
         (of(colours), masks(0b1_0000_0111)),

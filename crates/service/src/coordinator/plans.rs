@@ -73,7 +73,7 @@ impl Plans {
             Err(Status::resource_exhausted(format!(
                 "the tasks of {problem} could not be numbered within {} seconds, because there are too many of \
                  them or others are being numbered: try again later, or choose a cut into fewer tasks, such as \
-                 fewer rows, a ring of width 1, or the method colours",
+                 fewer rows, or the method colours",
                 PLANNING_TIME.as_secs()
             )))
         })
@@ -149,7 +149,7 @@ mod tests {
 
     /// It takes seconds, even with optimisations.
     const LONG: (Problem, MethodChoice) =
-        (Problem::Total { n: 32 }, MethodChoice::Ring { width: Some(2) });
+        (Problem::Total { n: 32 }, MethodChoice::Rows { rows: Some(6) });
     const SHORT: (Problem, MethodChoice) =
         (Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
     const SOON: Duration = Duration::from_millis(500);
@@ -165,7 +165,7 @@ mod tests {
     #[tokio::test]
     async fn one_plan_is_indexed_once_for_all_who_want_it() {
         let plans = Arc::new(Plans::default());
-        let (problem, choice) = (Problem::Total { n: 20 }, MethodChoice::Ring { width: Some(1) });
+        let (problem, choice) = (Problem::Total { n: 20 }, MethodChoice::Rows { rows: Some(4) });
         let wanted = (0..50).map(|_| {
             let plans = plans.clone();
             tokio::spawn(async move {

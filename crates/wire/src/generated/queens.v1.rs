@@ -22,13 +22,10 @@ pub struct Method {
     /// `rows`: a task is the state after the first rows or, of problems where such states do not tell enough, the columns of
     /// the queens in the first rows that are open.
     /// `prefixes`: the same prefixes as of `rows` with no symmetry removed. Mirror images are tasks too, each of weight 1.
-    /// `ring`: a task is a way to fill the outermost rows and columns on each side, one of each orbit under the eight
-    /// symmetries of the square.
     /// `colours`: a task says for the queen of each row whether it stands on a black or a white square, as a chessboard has them.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// Of `rows` and `prefixes` the number of rows M, 0 to n; of `ring` the number of rows and columns on each side, 1 or 2;
-    /// absent of `colours`.
+    /// Of `rows` and `prefixes` the number of rows M, 0 to n; absent of `colours`.
     #[prost(uint32, optional, tag = "2")]
     pub parameter: ::core::option::Option<u32>,
 }
@@ -220,13 +217,6 @@ pub struct Recount {
 ///
 /// A completion is a way to place a queen on a free square of each of the rows M to n - 1. If M = n there is
 /// exactly one, which places nothing.
-///
-/// TOTAL AND FUNDAMENTAL BY `ring`. The queens of the outer rows and columns stand; the others may be placed
-/// in the (n - 2w) x (n - 2w) squares within. Each byte is the row or column of a queen, the lowest byte
-/// first: in left and right the rows of those in the first or last column and the one next to it, in down the
-/// columns of those in the first row and the next, then in the last row and the one above it; 0 beyond the
-/// width. A queen in a corner is named by both of its sides. A completion is a way to place queens in the rows
-/// and columns that hold none, so that no two of all n queens attack each other.
 ///
 /// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in even columns: bit r
 /// is row r. The queens of all other rows stand in odd columns. A completion is a way to place one queen in

@@ -136,9 +136,6 @@ fn a_plan_that_does_not_suit_its_problem_is_refused() {
         (8, "rows", Some(9), "rows"),
         (8, "rows", None, "method"),
         (8, "prefixes", Some(9), "rows"),
-        (8, "ring", Some(0), "width"),
-        (8, "ring", Some(3), "width"),
-        (3, "ring", Some(2), "width"),
         (3, "colours", None, "n"),
         (33, "colours", None, "n"),
         (8, "colours", Some(1), "method"),
@@ -187,11 +184,7 @@ fn a_grant_beyond_its_bounds_is_refused() {
 #[test]
 fn a_choice_of_a_method_comes_back() {
     let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
-        [
-            MethodChoice::Rows { rows: value },
-            MethodChoice::Prefixes { rows: value },
-            MethodChoice::Ring { width: value },
-        ]
+        [MethodChoice::Rows { rows: value }, MethodChoice::Prefixes { rows: value }]
     });
     for choice in choices.chain([MethodChoice::Colours]) {
         assert_eq!(MethodChoice::try_from(v1::Method::from(choice)), Ok(choice));

@@ -152,11 +152,9 @@ pub(super) fn plan() -> impl Strategy<Value = Plan> {
             false => Method::Rows { rows },
         })
     };
-    let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
-    let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
     let colours = (4..=32u32).prop_map(|n| (n, Method::Colours));
-    let total = prop_oneof![rows, ring, colours].prop_flat_map(|(n, method)| {
+    let total = prop_oneof![rows, colours].prop_flat_map(|(n, method)| {
         let problems = vec![Problem::Total { n }, Problem::Fundamental { n }];
         (prop::sample::select(problems), Just(method))
     });

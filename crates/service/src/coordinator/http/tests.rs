@@ -507,13 +507,13 @@ async fn hostile_names_are_only_text() {
 #[tokio::test]
 async fn a_refused_form_keeps_what_was_typed() {
     let farm = guarded().await;
-    let form = "problem=toroidal&n=77&method=ring&priority=-3&audit=2.5&key=night";
+    let form = "problem=toroidal&n=77&method=prefixes&priority=-3&audit=2.5&key=night";
     let answer = farm.post("/jobs", &bearing(&secret(Role::Submitter)), form).await;
     assert_eq!(answer.status, 400);
     for kept in ["value=\"77\"", "value=\"-3\"", "value=\"2.5\"", "value=\"night\""] {
         assert!(answer.body.contains(kept), "{kept}: {}", answer.body);
     }
-    for chosen in ["<option selected>toroidal", "value=\"ring\" selected"] {
+    for chosen in ["<option selected>toroidal", "value=\"prefixes\" selected"] {
         assert!(answer.body.contains(chosen), "{chosen}: {}", answer.body);
     }
     let job = submitted(&farm, "").await;
