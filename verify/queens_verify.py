@@ -67,7 +67,7 @@ HEADER = record(
 ROW = record(first=is_u64, past=is_u64, count=is_decimal(2**128), digest=is_hex16, by=is_u32, busy_us=is_u64, at=is_time)
 LINES = {
     "policy": record(
-        share_ppm=is_integer(0, 1_000_001), by_search=is_bool, across=matches("machines|owners"), asked_at=is_time,
+        share_ppm=is_integer(0, 1_000_001), by_reference=is_bool, across=matches("machines|owners"), asked_at=is_time,
     ),
     "trust": record(owner=is_string, machine=is_null_or(is_string), trusted=is_bool, reason=is_string, at=is_time),
     "author": record(

@@ -43,7 +43,7 @@ def author(owner, machine, kernel):
 
 
 def policy(across, share):
-    return {"policy": {"share_ppm": share, "by_search": False, "across": across, "asked_at": 3}}
+    return {"policy": {"share_ppm": share, "by_reference": False, "across": across, "asked_at": 3}}
 
 
 def audited(across, owner):

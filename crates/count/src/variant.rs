@@ -55,13 +55,13 @@ impl Variant {
     ///   (1) on the same, if there is no other
     /// ```
     ///
-    /// `by_search` asks for the reference of `colours`, unless that is `first`. It is slower than a
+    /// `by_reference` asks for the reference of `colours`, unless that is `first`. It is slower than a
     /// kernel, by a factor that grows with the board. Other methods visit each board anyway. Without
-    /// `by_search`, the reference is too slow to be chosen.
+    /// `by_reference`, the reference is too slow to be chosen.
     #[must_use]
-    pub fn to_check(first: &str, method: Method, by_search: bool) -> Variant {
+    pub fn to_check(first: &str, method: Method, by_reference: bool) -> Variant {
         let first = Variant::from_name(first);
-        if by_search && method == Method::Colours && first != Some(REFERENCE) {
+        if by_reference && method == Method::Colours && first != Some(REFERENCE) {
             return REFERENCE;
         }
         let fast = || Backend::available().rev().filter(|backend| *backend != Backend::Reference);
@@ -111,7 +111,7 @@ mod tests {
             assert_eq!(Variant::from_name(&variant.to_string()), Some(variant));
         }
         assert_eq!(Variant::Mirrored(Backend::Avx512).to_string(), "avx512 mirrored");
-        for name in ["", " mirrored", "search", "avx2 mirrored mirrored", "AVX2"] {
+        for name in ["", " mirrored", "gpu", "avx2 mirrored mirrored", "AVX2"] {
             assert_eq!(Variant::from_name(name), None, "{name}");
         }
     }
@@ -121,11 +121,11 @@ mod tests {
         let unknown = ["", "gpu", "avx512 upside down"].map(String::from);
         for first in all().map(|variant| variant.to_string()).chain(unknown) {
             for method in METHODS {
-                for by_search in [false, true] {
-                    let check = Variant::to_check(&first, method, by_search);
+                for by_reference in [false, true] {
+                    let check = Variant::to_check(&first, method, by_reference);
                     assert_ne!(check.to_string(), first, "{method}");
                     let backend = check.backend();
-                    let may_be_slow = by_search && method == Method::Colours;
+                    let may_be_slow = by_reference && method == Method::Colours;
                     assert!(backend.is_available());
                     assert!(may_be_slow || backend != Backend::Reference, "{first}, {method}");
                 }

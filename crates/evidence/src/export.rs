@@ -113,8 +113,8 @@ impl Writer {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
-                let AuditPolicy { share_ppm, by_search, across, .. } = policy;
-                Line::Policy(StatedPolicy { share_ppm, by_search, across, asked_at: at_ms })
+                let AuditPolicy { share_ppm, by_reference, across, .. } = policy;
+                Line::Policy(StatedPolicy { share_ppm, by_reference, across, asked_at: at_ms })
             }
             EvidenceRecord::Trust(change) => Line::Trust(change),
             EvidenceRecord::Range { counted: CountedRange { row, check }, task_counts, at_ms } => {

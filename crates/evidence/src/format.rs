@@ -76,8 +76,8 @@ impl Lines {
 pub struct StatedPolicy {
     /// The share of ranges that were to be counted twice, in millionths.
     pub share_ppm: u32,
-    /// Whether the second count is by search, where the method does not search.
-    pub by_search: bool,
+    /// Whether second counts of plans by `colours` were to be by the reference.
+    pub by_reference: bool,
     /// The scope in which the second count must differ.
     pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.

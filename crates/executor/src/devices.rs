@@ -113,8 +113,8 @@ impl Devices {
     /// Whether a device should count what is leased: it can, and has not counted it before. Where
     /// several kernels counted, a device may have been among them.
     pub(crate) fn take(&self, lease: &Lease) -> bool {
-        let is_another = lease.recount.is_none_or(|Recount { unlike, by_search }| {
-            unlike != device_name() && unlike != KernelName::default() && !by_search
+        let is_another = lease.recount.is_none_or(|Recount { unlike, by_reference }| {
+            unlike != device_name() && unlike != KernelName::default() && !by_reference
         });
         is_another && self.count(lease.plan)
     }

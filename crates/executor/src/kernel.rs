@@ -18,8 +18,8 @@ impl NamedKernel {
     pub fn new(backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
         let variant = match &recount {
             None => Variant::Straight(backend),
-            Some(Recount { unlike, by_search }) => {
-                Variant::to_check(unlike.as_str(), plan.method, *by_search)
+            Some(Recount { unlike, by_reference }) => {
+                Variant::to_check(unlike.as_str(), plan.method, *by_reference)
             }
         };
         NamedKernel::of(variant, plan)

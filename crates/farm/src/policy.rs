@@ -9,8 +9,8 @@ pub struct AuditPolicy {
     pub share_ppm: u32,
     /// Decides which ranges are chosen. It stays with the farm and its ledger, because it shows which ranges are not checked.
     pub seed: u64,
-    /// Whether to count them by searching where the method does not search.
-    pub by_search: bool,
+    /// Whether to count them by the reference if the method is `colours`.
+    pub by_reference: bool,
     /// Between whom the second opinion lies, in disputes about the job too.
     pub across: AuditScope,
 }
@@ -28,7 +28,7 @@ impl AuditPolicy {
     #[must_use]
     pub fn gives(&self, wanted: AuditPolicy) -> bool {
         self.share_ppm >= wanted.share_ppm
-            && self.by_search >= wanted.by_search
+            && self.by_reference >= wanted.by_reference
             && self.across >= wanted.across
     }
 
@@ -52,7 +52,7 @@ mod tests {
         let ranges = || (0..20_000).map(|i| Range::new(i, i + 1).expect("not empty"));
         let chosen = |share_ppm, seed| {
             let across = AuditScope::Machines;
-            let policy = AuditPolicy { share_ppm, seed, by_search: false, across };
+            let policy = AuditPolicy { share_ppm, seed, by_reference: false, across };
             ranges().filter(|&range| policy.chooses(plan, range)).collect::<Vec<_>>()
         };
         assert_eq!(chosen(AuditPolicy::ALL, 1).len(), 20_000);

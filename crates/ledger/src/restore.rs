@@ -83,7 +83,7 @@ pub(super) fn read_policy(row: &rusqlite::Row<'_>) -> Result<AuditPolicy> {
     Ok(AuditPolicy {
         share_ppm: row.get("share_ppm")?,
         seed: row.get("seed")?,
-        by_search: row.get("by_search")?,
+        by_reference: row.get("by_reference")?,
         across: AuditScope::named(&name).ok_or_else(fault)?,
     })
 }

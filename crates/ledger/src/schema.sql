@@ -71,7 +71,7 @@ CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
     share_ppm INTEGER NOT NULL,      -- of a million ranges
     seed      INTEGER NOT NULL,      -- decides which, and is told nobody
-    by_search INTEGER NOT NULL,
+    by_reference INTEGER NOT NULL,   -- whether tasks of colours are counted again by the reference
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL,
     asked_by  TEXT NOT NULL          -- the owner who did; empty if ledgers were merged

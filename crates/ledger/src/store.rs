@@ -199,9 +199,9 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
-        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
+        let AuditPolicy { share_ppm, seed, by_reference, across } = policy;
         let query = "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?, ?)";
-        self.change(query, (job.0, share_ppm, seed, by_search, across.name(), unix_ms(), by))
+        self.change(query, (job.0, share_ppm, seed, by_reference, across.name(), unix_ms(), by))
     }
 
     fn visit(

@@ -130,9 +130,9 @@ fn key() -> LeaseKey {
     LeaseKey::new([4; 32])
 }
 
-pub(crate) fn everything(seed: u64, by_search: bool) -> AuditPolicy {
+pub(crate) fn everything(seed: u64, by_reference: bool) -> AuditPolicy {
     let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
-    AuditPolicy { share_ppm, seed, by_search, across }
+    AuditPolicy { share_ppm, seed, by_reference, across }
 }
 
 pub(crate) fn kernel(name: &str) -> KernelName {

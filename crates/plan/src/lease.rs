@@ -28,8 +28,8 @@ pub struct Lease {
 pub struct Recount {
     /// By another kernel than this one.
     pub unlike: KernelName,
-    /// By searching, where the method does not search.
-    pub by_search: bool,
+    /// By the reference, if the method is `colours`. Other methods have no slower check.
+    pub by_reference: bool,
 }
 
 /// What a lease is for.

@@ -176,16 +176,16 @@ impl TryFrom<v1::Lease> for Lease {
     }
 }
 
-fn recount(v1::Recount { unlike, by_search }: v1::Recount) -> Result<Recount, WireError> {
+fn recount(v1::Recount { unlike, by_reference }: v1::Recount) -> Result<Recount, WireError> {
     let unlike = if unlike.is_empty() { KernelName::default() } else { kernel(&unlike)? };
-    Ok(Recount { unlike, by_search })
+    Ok(Recount { unlike, by_reference })
 }
 
 impl v1::AuditPolicy {
     /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it names one. It fails if the share
     /// is more than 1, or the scope is unknown.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
-        let v1::AuditPolicy { share_ppm, by_search, across } = self;
+        let v1::AuditPolicy { share_ppm, by_reference, across } = self;
         if share_ppm > AuditPolicy::ALL {
             return Err(WireError::out_of_bounds("share_ppm", share_ppm));
         }
@@ -193,7 +193,7 @@ impl v1::AuditPolicy {
             Some(name) => named("across", &name, AuditScope::named)?,
             None => usual,
         };
-        Ok(AuditPolicy { share_ppm, seed, by_search, across })
+        Ok(AuditPolicy { share_ppm, seed, by_reference, across })
     }
 }
 
@@ -593,7 +593,7 @@ impl From<Lease> for v1::Lease {
             token: lease.token.to_bytes().to_vec(),
             recount: lease.recount.map(|recount| v1::Recount {
                 unlike: recount.unlike.to_string(),
-                by_search: recount.by_search,
+                by_reference: recount.by_reference,
             }),
         }
     }
@@ -614,8 +614,8 @@ impl From<TasksBlock> for v1::Tasks {
 
 impl From<AuditPolicy> for v1::AuditPolicy {
     fn from(policy: AuditPolicy) -> Self {
-        let AuditPolicy { share_ppm, by_search, across, .. } = policy;
-        v1::AuditPolicy { share_ppm, by_search, across: Some(across.name().into()) }
+        let AuditPolicy { share_ppm, by_reference, across, .. } = policy;
+        v1::AuditPolicy { share_ppm, by_reference, across: Some(across.name().into()) }
     }
 }
 

@@ -46,7 +46,7 @@ const OTHER: JobId = JobId(2);
 const ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
-    by_search: false,
+    by_reference: false,
     across: AuditScope::Machines,
 };
 

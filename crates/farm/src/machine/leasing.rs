@@ -154,11 +154,11 @@ impl Farm {
             waits && is_heard && session.has_room_for_recount(range.len()) && may(range)
         });
         if let Some((&range, dispute)) = disputed {
-            return Some((range, Recount { unlike: dispute.kernel, by_search: false }));
+            return Some((range, Recount { unlike: dispute.kernel, by_reference: false }));
         }
-        let by_search = job.policy.is_some_and(|policy| policy.by_search);
+        let by_reference = job.policy.is_some_and(|policy| policy.by_reference);
         let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
-        Some((range, Recount { unlike, by_search }))
+        Some((range, Recount { unlike, by_reference }))
     }
 
     /// One lease. `false` if the session has enough for now.

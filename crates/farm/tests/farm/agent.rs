@@ -20,7 +20,7 @@ fn connected() -> Agent {
 }
 
 fn lease(lease: u64, job: u64, tasks: u64, whole: bool) -> Lease {
-    let recount = Recount { unlike: kernel("portable"), by_search: false };
+    let recount = Recount { unlike: kernel("portable"), by_reference: false };
     let kind = if whole { LeaseKind::Recount } else { LeaseKind::Count };
     Lease {
         id: LeaseId(lease),

@@ -92,7 +92,7 @@ fn a_key_names_one_job_of_its_owner() {
 fn a_key_with_another_job_is_refused() {
     let owners = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     let some = AuditPolicy { share_ppm: 20_000, ..AUDIT_ALL };
-    let by_search = AuditPolicy { by_search: true, ..AUDIT_ALL };
+    let by_reference = AuditPolicy { by_reference: true, ..AUDIT_ALL };
     let taken = Err(Refusal::KeyTaken(JobId(1)));
     for slow_disk in [false, true] {
         let ask = |first, tasks, again| {
@@ -112,7 +112,7 @@ fn a_key_with_another_job_is_refused() {
         }
         assert_eq!(ask(Some(some), 8, Some(AUDIT_ALL)), taken, "a larger share");
         assert_eq!(ask(Some(AUDIT_ALL), 8, Some(owners)), taken, "between owners");
-        assert_eq!(ask(Some(AUDIT_ALL), 8, Some(by_search)), taken, "by another method");
+        assert_eq!(ask(Some(AUDIT_ALL), 8, Some(by_reference)), taken, "by another method");
         let another_seed = AuditPolicy { seed: 77, ..some };
         assert_eq!(ask(Some(owners), 8, Some(another_seed)), Ok(JobId(1)), "seeds are drawn anew");
     }

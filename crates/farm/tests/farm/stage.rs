@@ -38,7 +38,7 @@ pub const CONFIG: Config = Config {
 pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
-    by_search: false,
+    by_reference: false,
     across: AuditScope::Machines,
 };
 

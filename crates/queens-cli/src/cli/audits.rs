@@ -66,7 +66,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         _ => args.fraction,
     };
     let policy =
-        v1::AuditPolicy { share_ppm, by_search: args.backend.is_some(), across: args.across };
+        v1::AuditPolicy { share_ppm, by_reference: args.backend.is_some(), across: args.across };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;
     let mut later = job.clone();

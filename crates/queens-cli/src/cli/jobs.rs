@@ -192,7 +192,7 @@ impl SubmitArgs {
         let chosen = self.audit.filter(|&share_ppm| share_ppm > 0);
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { chosen };
         let across = self.across.clone();
-        let policy = |share_ppm| v1::AuditPolicy { share_ppm, across, by_search: false };
+        let policy = |share_ppm| v1::AuditPolicy { share_ppm, across, by_reference: false };
         Ok(v1::Submit {
             problem: Some(problem.into()),
             method: Some(choice.into()),

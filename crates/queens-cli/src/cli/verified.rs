@@ -209,7 +209,7 @@ impl Verified<'_> {
         json["recounted_single_tasks"] = (*reported).into();
         let policy = |policy: &StatedPolicy| {
             json!({
-                "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
+                "share": f64::from(policy.share_ppm) / 1e6, "by_reference": policy.by_reference,
                 "across": policy.across.name(), "asked_at": policy.asked_at,
             })
         };
@@ -256,7 +256,7 @@ impl Verified<'_> {
 }
 
 fn policy(policy: &StatedPolicy) -> String {
-    let StatedPolicy { share_ppm, by_search, across, asked_at } = *policy;
+    let StatedPolicy { share_ppm, by_reference, across, asked_at } = *policy;
     format!(
         "ordered   at {} an audit of {:.4}% of the ranges by another {}{}",
         show::utc(asked_at),
@@ -265,7 +265,7 @@ fn policy(policy: &StatedPolicy) -> String {
             AuditScope::Machines => "machine",
             AuditScope::Owners => "owner",
         },
-        if by_search { " that searches" } else { "" },
+        if by_reference { ", by the reference" } else { "" },
     )
 }
 

@@ -68,7 +68,8 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
     let torus =
         Plan { problem: Problem::Toroidal { n: 7 }, method: Method::Rows { rows: 2 }, tasks: 42 };
     let of = |plan: Plan| v1::Lease { plan: Some((&plan).into()), ..lease() };
-    let again = |unlike: &str, by_search| Some(v1::Recount { unlike: unlike.into(), by_search });
+    let again =
+        |unlike: &str, by_reference| Some(v1::Recount { unlike: unlike.into(), by_reference });
     let masks = |down: u32| v1::Tasks { down: vec![down; 3], ..tasks() };
     let cases = [
         // The records are: no queens, queens beyond the board, too many queens.
@@ -117,7 +118,7 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     let tasks = enumeration.len();
     let plan = Plan { problem, method, tasks };
     let range = Some(v1::OrdinalRange { start: 0, end: tasks });
-    let again = Some(v1::Recount { unlike: "portable".into(), by_search: false });
+    let again = Some(v1::Recount { unlike: "portable".into(), by_reference: false });
     let recount = v1::Lease { plan: Some((&plan).into()), range, recount: again, ..lease() };
     let block = |start: u64, end: u64| {
         let tasks = enumeration.tasks(start..end).expect("it is of the plan");

@@ -197,9 +197,9 @@ pub struct Recount {
     /// The name, as in a Report, of a kernel that must not be used. Empty if several kernels counted the range.
     #[prost(string, tag = "1")]
     pub unlike: ::prost::alloc::string::String,
-    /// Whether to count by a plain search if the method visits no boards: `colours`, as `reference`.
+    /// Whether to count as `reference` does if the method is `colours`.
     #[prost(bool, tag = "2")]
-    pub by_search: bool,
+    pub by_reference: bool,
 }
 /// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
 /// masks of a task are depends on the problem and the method of the lease's plan. The count of a task is the
@@ -700,9 +700,9 @@ pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
     #[prost(uint32, tag = "1")]
     pub share_ppm: u32,
-    /// Whether to count by a plain search if the method visits no boards, as `colours` does not.
+    /// Whether to count ranges of plans by `colours` as the kernel `reference` does.
     #[prost(bool, tag = "2")]
-    pub by_search: bool,
+    pub by_reference: bool,
     /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of credentials, against owners that
     /// lie, unless they collude. If it is absent: owners as soon as two of them have a worker's credential that is valid or if
     /// the job's audit before was across owners, and machines otherwise. An audit that chooses nothing leaves it as it is.

@@ -81,7 +81,7 @@ fn job() -> JobView {
         threads: u32::MAX,
         disputes: 10,
         disputed: Some("two owners disagree".into()),
-        audit: Some(AuditPolicy { share_ppm, seed: 0, by_search: true, across }),
+        audit: Some(AuditPolicy { share_ppm, seed: 0, by_reference: true, across }),
         suspended: Some("the total is odd".into()),
         audits_wanted: 11,
         audits_agreed: 12,
@@ -104,8 +104,12 @@ fn job() -> JobView {
 
 #[test]
 fn a_job_arrives_at_a_client_with_all_that_it_has_and_no_more() {
-    let audit =
-        Some(AuditPolicy { share_ppm: 0, seed: 0, by_search: false, across: AuditScope::Machines });
+    let audit = Some(AuditPolicy {
+        share_ppm: 0,
+        seed: 0,
+        by_reference: false,
+        across: AuditScope::Machines,
+    });
     let spec = JobSpec { origin: Origin::of("lab"), priority: i32::MAX, ..job().spec };
     let bare = JobView {
         spec,
@@ -325,7 +329,7 @@ fn a_lease_with_the_token_of_another_one_is_refused() {
         let (plan, range) = (Some((&plan).into()), Some(leased.into()));
         Lease::try_from(v1::Lease { id: 1, job: 1, plan, range, token, recount })
     };
-    let again = || Some(v1::Recount { unlike: "portable".into(), by_search: false });
+    let again = || Some(v1::Recount { unlike: "portable".into(), by_reference: false });
     assert!(lease(leased, LeaseKind::Count, None).is_ok());
     assert!(lease(leased, LeaseKind::Recount, again()).is_ok());
     let wider = Range::new(3, 10).expect("not empty");

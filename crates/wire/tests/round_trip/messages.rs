@@ -96,7 +96,7 @@ pub(super) fn kernel() -> impl Strategy<Value = KernelName> {
 pub(super) fn recount() -> impl Strategy<Value = Recount> {
     // The kernels that counted a range before may be several.
     let unlike = prop::option::of(kernel()).prop_map(Option::unwrap_or_default);
-    (unlike, any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
+    (unlike, any::<bool>()).prop_map(|(unlike, by_reference)| Recount { unlike, by_reference })
 }
 
 pub(super) fn order() -> impl Strategy<Value = CoordinatorMessage> {

@@ -74,7 +74,7 @@ impl World {
             let policy = AuditPolicy {
                 share_ppm: AuditPolicy::ALL,
                 seed: 3,
-                by_search: false,
+                by_reference: false,
                 across: self.scenario.across,
             };
             self.ask_about(id, at - 4_500, Change::Audit { policy, narrows: true });

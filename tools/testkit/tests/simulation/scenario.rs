@@ -496,6 +496,6 @@ pub fn policy(random: &mut Random, across: AuditScope) -> AuditPolicy {
         _ => AuditPolicy::ALL,
     };
     // Seeds are below 2^63, as they are on the wire, because ledgers store signed integers.
-    let (seed, by_search) = (random.next_u64() >> 1, random.per_mille(500));
-    AuditPolicy { share_ppm, seed, by_search, across }
+    let (seed, by_reference) = (random.next_u64() >> 1, random.per_mille(500));
+    AuditPolicy { share_ppm, seed, by_reference, across }
 }

@@ -134,6 +134,6 @@ fn check_recount(
     let row = book.unaudited(range).expect("only what waits for it is counted again");
     let is_apart = row.provenance.principal.is_apart_from(principal, book.across());
     assert!(is_apart, "it would agree with itself");
-    let by_search = book.policy.is_some_and(|policy| policy.by_search);
-    assert_eq!(recount, Recount { unlike: row.kernel, by_search });
+    let by_reference = book.policy.is_some_and(|policy| policy.by_reference);
+    assert_eq!(recount, Recount { unlike: row.kernel, by_reference });
 }
