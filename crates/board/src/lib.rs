@@ -66,7 +66,7 @@ mod tasks;
 pub use bound::most_per_task;
 pub use census::{Census, CensusError};
 pub use given::Given;
-pub use method::{Locality, Method, MethodChoice, MethodOf};
+pub use method::{Method, MethodChoice, MethodOf};
 pub use plan_index::{PlanError, PlanIndex, RangeError};
 pub use prefix::{MAX_N, Prefix, bits, full_mask, low_bits, ones};
 pub use problem::Problem;

@@ -32,29 +32,6 @@ pub type Method = MethodOf<u32>;
 /// [`rows::suggested_rows`] or [`first_rows::suggested_rows`].
 pub type MethodChoice = MethodOf<Option<u32>>;
 
-/// What the tasks of a plan that follow one another have in common.
-///
-/// Code that leases, samples or measures ranges of tasks asks for this instead of the method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Locality {
-    /// The fewest neighbours that must be counted together so that each takes what it takes in a count
-    /// of the whole plan, because they share work or lists. A longer run adds little, because
-    /// neighbours are alike.
-    pub fair_run: u64,
-    /// Whether a task of a shorter run takes many times as long: up to forty times.
-    pub needs_fair_run: bool,
-    /// Whether a kernel makes tables that serve thousands of neighbours. Making them for a task
-    /// elsewhere in the plan can take seconds, for which the first task of a run pays.
-    pub shares_tables: bool,
-}
-
-impl Locality {
-    /// Neighbours of which at least `fair_run` share work, and no lists or tables.
-    const fn of_run(fair_run: u64) -> Locality {
-        Locality { fair_run, needs_fair_run: false, shares_tables: false }
-    }
-}
-
 impl<P: Copy> MethodOf<P> {
     /// The method's name in messages, ledgers and on the command line.
     #[must_use]
@@ -110,14 +87,6 @@ impl Method {
     #[must_use]
     pub fn cuts(self, problem: Problem) -> bool {
         TaskKind::of(problem, self).is_some()
-    }
-
-    /// What neighbouring tasks have in common.
-    #[must_use]
-    pub const fn locality(self, _n: u32) -> Locality {
-        match self {
-            Method::Rows { .. } | Method::Prefixes { .. } | Method::Colours => Locality::of_run(1),
-        }
     }
 
     /// The method of that [`name`](Method::name) and value of its [`parameter`](Method::parameter),

@@ -35,26 +35,17 @@ const LONG: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct StratumScheduler {
     tasks: u64,
-    /// Leases in a turn.
-    leases: u64,
     /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
     pub(crate) piece: u64,
-    /// By session: the leases that it had, and those that its turns before the first would have had.
-    places: BTreeMap<SessionId, u64>,
+    /// By session: the number of its next turn.
+    turns: BTreeMap<SessionId, u64>,
     sessions: u64,
 }
 
 impl StratumScheduler {
     pub(crate) fn new(plan: &Plan) -> StratumScheduler {
-        // Tables take seconds to make, so a session stays for several leases where one set serves all.
-        let locality = plan.method.locality(plan.problem.n());
-        let (leases, piece) = if locality.shares_tables {
-            (16, u64::MAX)
-        } else {
-            (1, (plan.tasks / PIECES).max(locality.fair_run).max(LEAST_PIECE))
-        };
-        let (places, sessions) = (BTreeMap::new(), 0);
-        StratumScheduler { tasks: plan.tasks, leases, piece, places, sessions }
+        let piece = (plan.tasks / PIECES).max(LEAST_PIECE);
+        StratumScheduler { tasks: plan.tasks, piece, turns: BTreeMap::new(), sessions: 0 }
     }
 
     /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose turn
@@ -71,22 +62,20 @@ impl StratumScheduler {
             return Some(taken);
         }
         let sessions = &mut self.sessions;
-        let place = *self.places.entry(session).or_insert_with(|| {
+        let first = *self.turns.entry(session).or_insert_with(|| {
             *sessions += 1;
-            (*sessions - 1) * self.leases
+            *sessions - 1
         });
-        let first = place / self.leases;
         let (turn, free) =
             (first..first + STRATA).find_map(|turn| Some((turn, self.free(turn, pool, tasks)?)))?;
         let taken = free.first(tasks);
         pool.remove(taken);
-        let place = if turn == first { place } else { turn * self.leases };
-        self.places.insert(session, place + 1);
+        self.turns.insert(session, turn + 1);
         Some(taken)
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
-        self.places.remove(&session);
+        self.turns.remove(&session);
     }
 
     /// What is free from the stratum's first free ordinal on, for a lease of so many tasks.
@@ -137,7 +126,7 @@ mod tests {
         let starts = [start(1), start(2), start(1), start(2), start(3)];
         assert_eq!(starts, [0, 32_000, 32_010, 16_000, 16_010].map(Some));
         rota.forget_session(SessionId(1));
-        assert_eq!(rota.places.len(), 2);
+        assert_eq!(rota.turns.len(), 2);
     }
 
     #[test]
