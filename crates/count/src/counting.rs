@@ -272,7 +272,7 @@ impl fmt::Debug for Counting<'_> {
     }
 }
 
-/// The largest number of tasks that a thread takes at a time. Neighbouring tasks share work.
+/// The largest number of tasks that a thread takes at a time.
 const MOST_PIECE: u64 = 4096;
 
 /// The approximate time that a thread counts before it reads the stop flag again.

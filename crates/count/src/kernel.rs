@@ -82,7 +82,7 @@ enum Work {
 }
 
 /// The most tasks of a range that are made at a time. They are few enough to stay in the cache, and
-/// enough neighbours to share work.
+/// enough to be searched together.
 const BLOCK: usize = 4096;
 
 impl Kernel {

@@ -132,7 +132,7 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
     ] {
         let index = plan_index(problem, method);
         let mut tasks = Vec::new();
-        // The tasks include neighbours, which may share work.
+        // The tasks include neighbours, which are searched together.
         for _ in 0..count {
             let start = random.random_range(0..index.len());
             let end = index.len().min(start + random.random_range(1..4));
