@@ -105,8 +105,8 @@ fn packed(Vectors { open, left, right }: Vectors, lanes: Mask) -> Vectors {
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn sum(found: Vector) -> u64 {
-    let halves = [_mm256_castsi256_si128(found), _mm256_extracti128_si256::<1>(found)];
-    let found = _mm_add_epi32(halves[0], halves[1]);
+    let parts = [_mm256_castsi256_si128(found), _mm256_extracti128_si256::<1>(found)];
+    let found = _mm_add_epi32(parts[0], parts[1]);
     let found = _mm_add_epi32(found, _mm_srli_si128::<8>(found));
     let found = _mm_add_epi32(found, _mm_srli_si128::<4>(found));
     _mm_cvtsi128_si32(found) as u64

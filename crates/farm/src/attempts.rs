@@ -1,7 +1,7 @@
 //! How often ranges were lost together with the process that counted them, as schedulers count attempts.
 //!
 //! A task may kill its worker, for lack of memory for instance. Ranges that were lost twice are therefore
-//! leased alone, after everything else, and half of them at a time: innocent halves come back, and the
+//! leased alone, after everything else, and half of them at a time: innocent ones come back, and the
 //! guilty one shrinks to one task. A task that is lost alone, for the third time or later, has failed permanently: it is
 //! not leased any more. Whatever is counted, or brought back by a worker that still holds it, begins anew.
 //!

@@ -36,7 +36,8 @@
 //
 // Nothing overflows: a cell is at most k! l! for k queens in even and l in odd columns, together at
 // most N / 2, so times its share it is less than 2^32 (see `count::colours::cells`). A thread has fewer
-// than 2^32 placements in a launch, so its sum is less than 2^64, and the sums of a group's threads are added in halves.
+// than 2^32 placements in a launch, so its sum is less than 2^64. The upper and the lower 32 bits of the sums
+// of a group's threads are added apart.
 
 #ifdef __OPENCL_VERSION__
 #define KERNEL __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
@@ -350,8 +351,8 @@ FUNCTION u64 sum_of(u64 value, SHARED_POINTER u64 *sums) {
 
 // Counts a task with pipelines of `depth` rows. `sets` are the sets of odd columns, by size. `rows` has
 // the rows of the counted and of the summed colour of each launch, `taken` how many sets its groups have
-// taken. `totals` gets two numbers from each group: the sums of the lower and of the upper halves of
-// its threads' sums.
+// taken. `totals` gets two numbers from each group: the sums of the lower and of the upper 32 bits
+// of its threads' sums.
 KERNEL count_split(GLOBAL const u32 *sets, GLOBAL const FirstRows *rows, GLOBAL Node *nodes, GLOBAL u32 *taken,
                    GLOBAL u64 *totals, const Split split CELLS_ARGUMENT) {
     CELLS_HERE;
