@@ -8,8 +8,8 @@
 //!
 //! So owners share what is leased by their weights, however many jobs they have; and what one of
 //! them has no use for, the others get. A worker stays with an owner until this one is ahead by
-//! some leases, because a worker makes its kernels anew for another job. Of an owner whose limit of hours
-//! is reached nothing is leased.
+//! some leases, because a worker makes its kernels anew for another job. Of an owner whose limit of
+//! hours is reached nothing is leased.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
