@@ -68,7 +68,7 @@ const PAGES: [Page; 10] = [
             ("verify q20.bundle  ", "verify q20.bundle --seed 1 "),
             ("--seconds 600", "--seconds 5 --seed 1"),
             ("2000", "300 --seed 1"),
-            ("--backend reference", "--backend reference --seed 1"),
+            ("verify q20.bundle --backend", "verify q20.bundle --seed 1 --backend"),
         ],
         elsewhere: &[
             ("minisign", "it asks for the password of a key"),

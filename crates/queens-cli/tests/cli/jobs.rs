@@ -76,13 +76,13 @@ fn a_small_submission_does_not_wait_for_a_large_one() {
     let _worker = guarded.start_worker("admin");
     // Given clients of another owner that submit plans, each of which takes seconds
     let (url, token) = (guarded.farm.url(), guarded.scratch.path(&lab));
-    let large = |n| {
-        let args = ["submit", n, "--rows", "6", "--coordinator", &url];
+    let large = |rows| {
+        let args = ["submit", "17", "--rows", rows, "--coordinator", &url];
         let mut command = queens(&args);
         command.arg("--token-file").arg(&token);
         Process::start(&mut command, guarded.farm.new_log())
     };
-    let _large = ["30", "31", "32"].map(large);
+    let _large = ["15", "16", "17"].map(large);
     std::thread::sleep(Duration::from_millis(500));
 
     let begun = Instant::now();

@@ -19,7 +19,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
             "count 8 --given a1",
             "count 8 --given a1 --blocked b3 --ranks 5",
             "count 5 --by-column",
-            "count 10 --width 1",
+            "count 10 --rows 2",
             "count 6 --problem fundamental",
             "count 6 --method states",
             "count 6 --method forced",
@@ -40,7 +40,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
         "plan",
         &[
             "plan 8 --given a1 --cores 2 --watts 10",
-            "plan 10 --width 1 --seconds 1s",
+            "plan 10 --rows 2 --seconds 1s",
             "plan 5 --tasks",
             "plan 8 --method unique --problem fundamental",
         ],

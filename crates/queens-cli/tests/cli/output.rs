@@ -285,7 +285,7 @@ fn a_limit_of_threads_or_files_is_named_and_is_no_fault() {
 fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
     for n in [6, 8, 10] {
         let text = run(&mut queens(&["explain", &n.to_string()])).success();
-        let total = format!("The sum over all splits is {}, ", vectors::total(n));
+        let total = format!("which stand for {} placements.", vectors::total(n));
         assert!(text.contains(&total) && text.contains("| all | "), "{text}");
     }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPLAINED.md");

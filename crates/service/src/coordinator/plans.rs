@@ -149,7 +149,7 @@ mod tests {
 
     /// It takes seconds, even with optimisations.
     const LONG: (Problem, MethodChoice) =
-        (Problem::Total { n: 32 }, MethodChoice::Rows { rows: Some(6) });
+        (Problem::Total { n: 17 }, MethodChoice::Rows { rows: Some(17) });
     const SHORT: (Problem, MethodChoice) =
         (Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
     const SOON: Duration = Duration::from_millis(500);
