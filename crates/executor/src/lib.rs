@@ -26,7 +26,7 @@ pub use gpu::{
     SelfTestError as DeviceSelfTestError,
 };
 pub use kernel::NamedKernel;
-pub use provenance::{Program, host_name, provenance};
+pub use provenance::{Program, clock_mhz, host_name, provenance};
 pub use stopwatch::Stopwatch;
 
 /// The version of this program. The evidence of a count has more: [`provenance()`].

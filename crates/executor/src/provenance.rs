@@ -52,6 +52,17 @@ pub fn host_name() -> String {
     System::host_name().unwrap_or_default().chars().take(64).map(visible).collect()
 }
 
+/// The mean clock of the `busy` fastest processors at this moment, in MHz; 0 if the system does not tell.
+pub fn clock_mhz(busy: usize) -> f64 {
+    let refresh = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_frequency());
+    let system = System::new_with_specifics(refresh);
+    let mut clocks: Vec<u64> =
+        system.cpus().iter().map(|processor| processor.frequency()).collect();
+    clocks.sort_by_key(|&clock| std::cmp::Reverse(clock));
+    clocks.truncate(busy);
+    clocks.iter().sum::<u64>() as f64 / clocks.len().max(1) as f64
+}
+
 /// A part of the text: its words joined by hyphens, without slashes and what is no visible ASCII, at most `most` bytes.
 fn part(text: &str, most: usize) -> String {
     let is_word = |c: char| c.is_ascii_graphic() && c != '/';

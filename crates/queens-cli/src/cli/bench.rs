@@ -1,6 +1,7 @@
 //! `queens bench`: which counting loops and devices this machine has, and how fast they are.
 
 use std::num::NonZero;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use board::{Method, MethodChoice, PlanIndex, Problem};
@@ -19,9 +20,9 @@ use crate::table::dash;
 
 #[derive(Debug, Args)]
 pub(super) struct BenchArgs {
-    /// Board size, 8 to 27
+    /// Board size, 8 to 32
     #[arg(long, value_name = "N", default_value_t = 16,
-          value_parser = clap::value_parser!(u32).range(8..=27))]
+          value_parser = clap::value_parser!(u32).range(8..=32))]
     n: u32,
     /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
@@ -30,9 +31,11 @@ pub(super) struct BenchArgs {
     #[arg(long, value_name = "MS", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
     /// Counting threads of a loop that are measured at a time; a rate is of one of them
+    ///
+    /// Several numbers, as in 1,2,4, print a table of how the fastest loop, or the one that is named, scales.
     #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS",
-          value_parser = threads)]
-    threads: NonZero<usize>,
+          value_delimiter = ',', value_parser = threads)]
+    threads: Vec<NonZero<usize>>,
     /// Only show the names of the counting loops that this processor has, slowest first, and of graphics processors
     #[arg(long)]
     list: bool,
@@ -49,11 +52,17 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
             BackendChoice::Devices(choice) => devices.extend(choice.find()?),
         }
     }
-    if args.backend.is_empty() {
+    let scales = args.threads.len() > 1;
+    if args.backend.is_empty() && scales && !args.list {
+        backends.push(Backend::detect());
+    } else if args.backend.is_empty() {
         backends = Backend::available().collect();
         // The processor itself is measured by its own loops.
         devices = Device::all();
         devices.retain(|device| args.list || !device.is_processor);
+    }
+    if scales && !devices.is_empty() {
+        return usage("several numbers of --threads measure loops: name no graphics processor");
     }
     if args.list {
         backends.iter().try_for_each(output::print)?;
@@ -74,7 +83,10 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.json {
         return contenders.iter().try_for_each(|contender| output::print(contender.json(args)));
     }
-    let rate = |it: &Contender| it.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median);
+    if scales {
+        return print_scaling(args, &contenders);
+    }
+    let rate = |it: &Contender| it.median(|sample| sample.rate).unwrap_or(0.0);
     contenders.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
     output::print(format!(
         "N = {}, one thread, or one device: the median of {SAMPLES} samples, and the slowest and the fastest; \
@@ -88,6 +100,35 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     })
 }
 
+/// Prints how the rate of all threads together grows with their number.
+fn print_scaling(args: &BenchArgs, contenders: &[Contender]) -> Result<(), Failure> {
+    output::print(format!(
+        "N = {}: the median of {SAMPLES} samples; lines without numbers need more --sample-ms\n\
+         backend    method      threads  solutions/s  times the first     MHz  whole board",
+        args.n
+    ))?;
+    let all = |it: &Contender| Some(it.median(|sample| sample.rate)? * it.threads.get() as f64);
+    let is_same =
+        |one: &Contender, other: &Contender| (&one.name, one.method) == (&other.name, other.method);
+    for contender in contenders {
+        let first = contenders.iter().find(|first| is_same(first, contender)).and_then(all);
+        let (rate, times) = (all(contender), all(contender).zip(first));
+        let seconds = contender.median(|sample| sample.board_seconds);
+        let seconds = seconds.map(|seconds| seconds / contender.threads.get() as f64);
+        output::print(format!(
+            "{:<9}  {:<10}  {:>7}  {:>11}  {:>15}  {:>6}  {:>11}",
+            contender.name,
+            contender.method.to_string(),
+            contender.threads,
+            rate.map_or_else(dash, si),
+            times.map_or_else(dash, |(rate, first)| format!("{:.2}", rate / first)),
+            contender.clock_mhz().map_or_else(dash, |mhz| format!("{mhz:.0}")),
+            seconds.map_or_else(dash, board_time),
+        ))?;
+    }
+    Ok(())
+}
+
 /// The number of samples of each contender, which are taken in turns.
 const SAMPLES: u64 = 5;
 
@@ -96,12 +137,25 @@ struct Contender {
     what: What,
     method: Method,
     name: String,
+    /// The threads that are measured at a time; 1 for a device.
+    threads: NonZero<usize>,
     /// Whether `queens count` takes it, without graphics processors.
     is_default: bool,
-    /// Solutions per second and the seconds of the whole board, for each sample that was long enough.
-    samples: Vec<(f64, f64)>,
+    /// The samples that were long enough.
+    samples: Vec<Sample>,
     /// Other results for a graphics processor.
     device: Value,
+}
+
+/// What a sample of one thread, or of a device, tells.
+#[derive(Clone, Copy)]
+struct Sample {
+    /// Solutions per second.
+    rate: f64,
+    /// The seconds of the whole board.
+    board_seconds: f64,
+    /// The clock of the processors that counted, in MHz; 0 if the system does not tell.
+    clock_mhz: f64,
 }
 
 enum What {
@@ -116,24 +170,29 @@ impl BenchArgs {
         devices: Vec<Device>,
     ) -> Result<Vec<Contender>, Failure> {
         let problem = Problem::Total { n: self.n };
-        let methods = [MethodChoice::Rows { rows: None }, MethodChoice::Colours];
-        let methods = methods.map(|choice| choice.for_problem(problem));
-        let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
+        let suggested = MethodChoice::suggested(problem).for_problem(problem);
+        let rows = MethodChoice::Rows { rows: None }.for_problem(problem);
+        let colours = MethodChoice::Colours.for_problem(problem);
+        let methods = if self.threads.len() > 1 { vec![suggested] } else { vec![rows, colours] };
+        let usual = (Backend::detect(), suggested);
         let mut contenders = Vec::new();
-        let mut add = |what, method, name, is_default| {
+        let mut add = |what, method, name, threads, is_default| {
             let (samples, device) = (Vec::new(), Value::Null);
-            contenders.push(Contender { what, method, name, is_default, samples, device });
+            contenders.push(Contender { what, method, name, threads, is_default, samples, device });
         };
         for backend in loops {
-            for method in methods {
-                let is_default = (backend, method) == usual;
-                add(What::Loop(backend), method, backend.name().to_string(), is_default);
+            for &method in &methods {
+                for &threads in &self.threads {
+                    let is_default = (backend, method) == usual;
+                    let name = backend.name().to_string();
+                    add(What::Loop(backend), method, name, threads, is_default);
+                }
             }
         }
         for device in devices {
             device.self_test()?;
             let name = format!("{}:{}", device.driver.name(), device.index);
-            add(What::Device(device), Method::Colours, name, false);
+            add(What::Device(device), Method::Colours, name, NonZero::<usize>::MIN, false);
         }
         Ok(contenders)
     }
@@ -144,7 +203,8 @@ impl Contender {
         let time = Duration::from_millis(args.sample_ms);
         let device = match &self.what {
             What::Loop(backend) => {
-                self.samples.extend(sample_of_loop(args, *backend, self.method, time)?);
+                let sample = sample_of_loop(args.n, *backend, self.method, self.threads, time)?;
+                self.samples.extend(sample);
                 return Ok(());
             }
             What::Device(device) => device,
@@ -154,12 +214,13 @@ impl Contender {
         }
         let DeviceSample { solutions, tasks, share, seconds, placements_per_second } =
             DeviceSample::new(device, args.n, time)?;
-        self.samples.push((solutions / seconds, seconds / share));
+        let (rate, board_seconds) = (solutions / seconds, seconds / share);
+        let clock_mhz = device.clock_mhz.into();
+        self.samples.push(Sample { rate, board_seconds, clock_mhz });
         self.device = json!({
             "name": device.name,
             "driver": device.version,
             "multiprocessors": device.units,
-            "clock_mhz": device.clock_mhz,
             "tasks_counted": tasks,
             "placements_per_second": placements_per_second,
         });
@@ -167,18 +228,26 @@ impl Contender {
     }
 
     /// The least, the median and the most of what the samples say.
-    fn spread(&self, of: impl Fn(&(f64, f64)) -> f64) -> Option<[f64; 3]> {
+    fn spread(&self, of: impl Fn(&Sample) -> f64) -> Option<[f64; 3]> {
         let mut values: Vec<f64> = self.samples.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         Some([*values.first()?, values[values.len() / 2], *values.last()?])
     }
 
+    fn median(&self, of: impl Fn(&Sample) -> f64) -> Option<f64> {
+        self.spread(of).map(|[_, median, _]| median)
+    }
+
+    /// The clock, if the system tells it.
+    fn clock_mhz(&self) -> Option<f64> {
+        self.median(|sample| sample.clock_mhz).filter(|&mhz| mhz > 0.0)
+    }
+
     fn json(&self, args: &BenchArgs) -> Value {
-        let rate = self.spread(|sample| sample.0);
-        let threads = if let What::Loop(_) = self.what { args.threads.get() } else { 1 };
+        let rate = self.spread(|sample| sample.rate);
         json!({
             "n": args.n,
-            "threads": threads,
+            "threads": self.threads,
             "backend": self.name,
             "method": self.method.name(),
             "default": self.is_default,
@@ -186,19 +255,16 @@ impl Contender {
             "solutions_per_second": rate.map(|[_, median, _]| median),
             "slowest_per_second": rate.map(|[slowest, ..]| slowest),
             "fastest_per_second": rate.map(|[.., fastest]| fastest),
-            "board_seconds": self.spread(|sample| sample.1).map(|[_, median, _]| median),
+            "board_seconds": self.median(|sample| sample.board_seconds),
+            "clock_mhz": self.clock_mhz(),
             "device": self.device,
         })
     }
 
     /// A line of the table, with dashes if all samples were too short.
     fn row(&self) -> String {
-        let board = match self.spread(|sample| sample.1) {
-            Some([_, seconds, _]) if seconds < 10.0 => format!("{seconds:.3} s"),
-            Some([_, seconds, _]) => clock(seconds),
-            None => dash(),
-        };
-        let rate = self.spread(|sample| sample.0);
+        let board = self.median(|sample| sample.board_seconds).map_or_else(dash, board_time);
+        let rate = self.spread(|sample| sample.rate);
         let median = rate.map_or_else(dash, |[_, median, _]| si(median));
         let range =
             rate.map_or_else(dash, |[slow, _, fast]| format!("{} to {}", si(slow), si(fast)));
@@ -208,39 +274,52 @@ impl Contender {
     }
 }
 
+/// The time of a whole board.
+fn board_time(seconds: f64) -> String {
+    if seconds < 10.0 { format!("{seconds:.3} s") } else { clock(seconds) }
+}
+
 impl Contender {
     /// A second line for a graphics processor: what it searches, as far as a card's speed depends on it.
     fn device_row(&self) -> Option<String> {
         let number = |field: &str| self.device.get(field)?.as_f64();
-        let placements = number("placements_per_second")?;
-        let (units, clock) = (number("multiprocessors")?, number("clock_mhz")?);
+        let (placements, units) = (number("placements_per_second")?, number("multiprocessors")?);
         // A processor's driver may not know its clock.
-        let each = if clock > 0.0 {
-            format!(", {:.2} a clock and multiprocessor", placements / clock / 1e6 / units)
-        } else {
-            String::new()
-        };
+        let clock = self.clock_mhz().map_or_else(String::new, |mhz| {
+            let each = placements / mhz / 1e6 / units;
+            format!(" of {mhz} MHz, {each:.2} a clock and multiprocessor")
+        });
         let placements = si(placements);
-        Some(format!(
-            "           {placements} placements/s by {units} multiprocessors of {clock} MHz{each}"
-        ))
+        Some(format!("           {placements} placements/s by {units} multiprocessors{clock}"))
     }
 }
 
-/// Measures one loop and method on a sample. Returns solutions per second and the seconds of the whole board.
+/// Measures one loop and method on a sample.
 fn sample_of_loop(
-    args: &BenchArgs,
+    n: u32,
     backend: Backend,
     method: Method,
+    threads: NonZero<usize>,
     time: Duration,
-) -> Result<Option<(f64, f64)>, Failure> {
-    let problem = Problem::Total { n: args.n };
+) -> Result<Option<Sample>, Failure> {
+    let problem = Problem::Total { n };
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
-    let effort = Effort { plan, backend, threads: args.threads.get(), time, seed: 1 };
-    let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;
+    let effort = Effort { plan, backend, threads: threads.get(), time, seed: 1 };
+    let (estimated, clock_mhz) = std::thread::scope(|scope| {
+        let (ends, ended) = mpsc::channel::<()>();
+        // In the middle of the sample, or at its end if it takes less time.
+        let clock = scope.spawn(move || {
+            let _ = ended.recv_timeout(time / 2);
+            executor::clock_mhz(threads.get())
+        });
+        let estimated = effort.estimate(index);
+        drop(ends);
+        (estimated, clock.join().expect("it does not panic"))
+    });
+    let estimated = estimated.map_err(anyhow::Error::from)?;
     Ok(estimated.and_then(|it| {
-        let seconds = it.core_seconds.value;
-        Some((it.total?.value / seconds, seconds))
+        let board_seconds = it.core_seconds.value;
+        Some(Sample { rate: it.total?.value / board_seconds, board_seconds, clock_mhz })
     }))
 }
