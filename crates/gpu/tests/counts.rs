@@ -53,14 +53,14 @@ fn every_task_of_small_boards() {
 }
 
 #[test]
-#[ignore = "takes minutes by PoCL: CI runs it"]
+#[ignore = "takes a minute by PoCL: .ci/run runs it"]
 fn every_task_of_boards_up_to_16() {
     check_boards(10..=16);
 }
 
 #[test]
-#[ignore = "takes minutes by PoCL: CI runs it"]
-fn tasks_of_larger_boards() {
+#[ignore = "takes minutes by PoCL: .ci/nightly runs it"]
+fn nightly_tasks_of_larger_boards() {
     let Some(device) = device() else { return };
     // From all over the plans: the first tasks have few black queens, so all levels are long.
     for (n, some) in [(17, 12), (18, 12), (19, 8), (20, 6), (21, 4), (22, 3), (23, 3), (24, 2)] {
