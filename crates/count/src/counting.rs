@@ -20,7 +20,7 @@ use crate::{
 /// none attacks another.
 ///
 /// Q(18) takes about a second on two cores with AVX-512. Each increase of N by one multiplies the
-/// time by six to eight. [`Counting`] reports progress and can be stopped.
+/// time by four to seven. [`Counting`] reports progress and can be stopped.
 ///
 /// ```
 /// use queens_count::{board::Problem, count};
