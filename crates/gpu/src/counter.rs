@@ -109,7 +109,7 @@ impl Counter {
         };
         // Most boards belong to splits with the middle number of black rows. Where a group takes
         // more, there are fewer groups.
-        let usual = u64::from(groups) * u64::from(nodes_of((even + 1) / 2));
+        let usual = u64::from(groups) * u64::from(nodes_of(even.div_ceil(2)));
         let least = (even - lines..=even).map(nodes_of).max().expect("there is a split");
         let nodes = usual.min(MOST_NODES / NODE).max(least.into()) as u32;
         let buffers = Buffers {
