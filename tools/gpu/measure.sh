@@ -32,18 +32,22 @@ if command -v nvidia-smi >/dev/null; then
   trap 'kill %1; rm -rf "$here"' EXIT
 fi
 
-say "single tasks: by the device and by the processor"
+# The fastest loop of the processor.
+loop=$("$queens" bench --list | grep -v : | tail -1)
+say "single tasks: by the device and by the processor, $loop"
 # Parts of a few tasks from all over each plan. `merge` compares what was counted twice.
 for part in 24:2001/40000 24:31000/40000 25:50001/99991 26:700001/1300000 27:3000001/5000000 28:1000001/5000000 28:4000001/5000000; do
   n=${part%:*} shard=${part#*:}
   [ "$(left)" -gt 360 ] || { say "N = $n, part $shard: left out"; continue; }
-  for by in "$backend" "${PROCESSOR:-$("$queens" count 4 --json | sed -E 's/.*"backend":"([a-z0-9]+)".*/\1/')}"; do
+  for by in "$backend" "$loop"; do
     timeout "$(left)" "$queens" count "$n" --method colours --backend "$by" --shard "$shard" --quiet \
       --ledger "$here/$n-${shard%/*}-${by%:*}.db" >/dev/null || wrong "N = $n, part $shard, by $by"
   done
-  "$queens" merge --into "$here/merged-$n-${shard%/*}.db" "$here/$n-${shard%/*}-"*.db >/dev/null 2>"$here/merged" ||
-    { cat "$here/merged"; wrong "N = $n, part $shard: the two counts differ"; }
-  say "N = $n, part $shard: $(sed -E 's/.*: (.*)/\1/' "$here/merged" | tail -1)"
+  code=0
+  "$queens" merge --into "$here/merged-$n-${shard%/*}.db" "$here/$n-${shard%/*}-"*.db >/dev/null 2>"$here/merged" || code=$?
+  # 13 says that the other tasks are missing.
+  [ $code = 0 ] || [ $code = 13 ] || { cat "$here/merged"; wrong "N = $n, part $shard: the two counts differ"; }
+  say "N = $n, part $shard: $(sed -n 's/.*[;:] \(.* counted twice.*\)/\1/p' "$here/merged")"
 done
 
 say "| N | how | seconds of the whole board | solutions/s | placements/s | a clock and multiprocessor |"

@@ -100,6 +100,7 @@ const PAGES: [Page; 10] = [
             ("queens bench --backend gpu", "tools/gpu/measure.sh, on a card"),
             ("queens count 22 --backend gpu", "tools/gpu/measure.sh, on a card"),
             ("queens worker --backend gpu", "it needs a card, and goes on for ever"),
+            ("tools/gpu/measure.sh", "it needs a card"),
         ],
     },
     Page {
