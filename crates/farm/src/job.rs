@@ -23,10 +23,11 @@ use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::scheduler::StratumScheduler;
 use crate::session::Rate;
+use crate::stage::{Live, Stage};
 use crate::timeouts::Timeouts;
 use crate::{
-    AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
-    Millis, Range, SessionId, Times,
+    AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, Known, LeaseId, Millis,
+    Range, SessionId, Times,
 };
 
 /// Ordinals that are leased, from the one that they are kept under.
@@ -52,20 +53,10 @@ pub(crate) struct Job {
     pub(crate) policy: Option<AuditPolicy>,
     pub(crate) audits: Audits,
     pub(crate) known: Known,
-    pub(crate) state: JobState,
+    pub(crate) stage: Stage,
     pub(crate) times: Times,
     /// The thread time of all counts of it that are durable.
     pub(crate) hours: Hours,
-    /// Something of it was leased.
-    pub(crate) has_begun: bool,
-    /// The state that is durable in the ledger. Clients see this one.
-    pub(crate) durable_state: JobState,
-    /// The record by which the job is done or suspended is on its way into the ledger.
-    pub(crate) finishing: Option<JobState>,
-    /// Why it is suspended; only while it is.
-    pub(crate) suspended: Option<String>,
-    /// The ledger has the record that ends it, but the end of a dispute may take rows back.
-    pub(crate) ended: bool,
     /// What the ledger was asked for about it, and has not answered.
     pub(crate) unanswered: usize,
     pub(crate) tasks_done: u64,
@@ -110,14 +101,9 @@ impl Job {
             policy,
             audits: Audits::new(0, 0),
             known,
-            state: JobState::Running,
+            stage: Stage::Live(Live::running(false)),
             times: Times::default(),
             hours: Hours::default(),
-            has_begun: false,
-            durable_state: JobState::Running,
-            finishing: None,
-            suspended: None,
-            ended: false,
             unanswered: 0,
             tasks_done: 0,
             total: 0,
@@ -160,19 +146,10 @@ impl Job {
         &self.accepted
     }
 
-    /// How it has ended, or ends once that is in the ledger.
-    pub(crate) fn end(&self) -> Option<JobState> {
-        let is_done = self.finishing == Some(JobState::Done) || self.ended;
-        Some(if is_done { JobState::Done } else { self.state }).filter(|state| state.is_over())
-    }
-
-    pub(crate) fn is_being_suspended(&self) -> bool {
-        [Some(self.state), self.finishing].contains(&Some(JobState::Suspended))
-    }
-
     /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted again.
     pub(crate) fn is_served(&self) -> bool {
-        self.state == JobState::Running || self.state == JobState::Done && !self.audits.are_over()
+        let is_audited = matches!(self.stage, Stage::Done) && !self.audits.are_over();
+        self.stage.is_running() || is_audited
     }
 
     /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
@@ -421,7 +398,7 @@ impl Job {
 
     /// How fast it is counted by these sessions; of a job that is over, how fast it was counted.
     pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
-        if !self.durable_state.is_over() {
+        if !self.stage.state().is_over() {
             return workers.iter().map(|&(session, _)| self.costs.speed_of(session).rate()).sum();
         }
         let seconds = self.times.counting().map_or(f64::INFINITY, |time| time.as_secs_f64());

@@ -53,6 +53,7 @@ mod scheduler;
 mod session;
 mod share;
 mod slice;
+mod stage;
 mod stats;
 mod timeouts;
 mod token;

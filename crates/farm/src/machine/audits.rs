@@ -2,6 +2,7 @@
 
 use super::{Farm, existing};
 use crate::audit::Audits;
+use crate::stage::{Live, Stage};
 use crate::{
     Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
     RequestId, Row, SessionId, Verdict,
@@ -19,11 +20,11 @@ impl Farm {
         narrows: bool,
     ) -> Result<(), Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        if job.state == JobState::Cancelled {
+        if job.stage.is_cancelled() {
             return Err(Refusal::Over(id, JobState::Cancelled));
         }
         // Nothing of a job that is suspended waits for a second count.
-        if job.state == JobState::Suspended && policy.is_none() {
+        if matches!(job.stage, Stage::Suspended(_)) && policy.is_none() {
             return Err(Refusal::Suspended(id));
         }
         policy.across = match narrows {
@@ -43,7 +44,7 @@ impl Farm {
     }
 
     pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId) {
-        if self.jobs[&id].state == JobState::Suspended {
+        if matches!(self.jobs[&id].stage, Stage::Suspended(_)) {
             self.reopen(id);
         }
         if self.jobs[&id].audits.wanted == 0 {
@@ -64,18 +65,21 @@ impl Farm {
     /// A job that was done, or is suspended, is no longer: its total is in doubt.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
-        job.ended = false;
-        if matches!(job.state, JobState::Done | JobState::Suspended) {
-            (job.suspended, job.times.ended_at_ms) = (None, None);
-            (job.state, job.durable_state) = (JobState::Running, JobState::Running);
-            self.requeue(id);
+        match job.stage {
+            Stage::Finished(live) => job.stage = Stage::Live(live),
+            Stage::Done | Stage::Suspended(_) => {
+                job.stage = Stage::Live(Live::running(job.times.begun_at_ms.is_some()));
+                job.times.ended_at_ms = None;
+                self.requeue(id);
+            }
+            _ => {}
         }
     }
 
     /// Asks the ledger for ranges that wait for an audit, if few are known.
     pub(super) fn find_audits(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
-        if job.state == JobState::Cancelled || !job.audits.is_short() {
+        if job.stage.is_cancelled() || !job.audits.is_short() {
             return;
         }
         job.audits.finding = true;
@@ -116,7 +120,7 @@ impl Farm {
         report: Report,
     ) {
         let job = existing(&mut self.jobs, report.job);
-        let is_over = job.end().is_some() || job.is_being_suspended();
+        let is_over = job.stage.end().is_some() || job.stage.is_being_suspended();
         let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
         self.effects.push(Effect::Contradicted(report.clone(), provenance.clone()));

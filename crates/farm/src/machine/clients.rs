@@ -8,6 +8,7 @@
 
 use super::{Farm, existing};
 use crate::job::Job;
+use crate::stage::Stage;
 use crate::{
     Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
     Refusal, Request, RequestId, Submission,
@@ -59,7 +60,7 @@ impl Farm {
             }
         }
         // Jobs on their way into the ledger count, too.
-        let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
+        let live = self.jobs.values().filter(|job| !job.stage.state().is_over());
         let live: Vec<&Job> = live.chain(self.coming.values()).chain(new.iter().copied()).collect();
         let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
         for job in &new {
@@ -122,8 +123,7 @@ impl Farm {
     }
 
     pub(super) fn begin(&mut self, id: JobId) {
-        let job = existing(&mut self.jobs, id);
-        if !std::mem::replace(&mut job.has_begun, true) {
+        if existing(&mut self.jobs, id).stage.begin() {
             self.note_change(id, JobChange::Begun);
         }
     }
@@ -160,14 +160,10 @@ impl Farm {
     /// Brings a job into another state. Leasing stops at once.
     fn stand(&mut self, id: JobId, wanted: JobState) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        let is_repeated = (wanted, job.state) == (JobState::Cancelled, JobState::Cancelled);
-        if let Some(end) = job.end().filter(|_| !is_repeated) {
-            return Err(Refusal::Over(id, end));
+        match wanted {
+            JobState::Cancelled => job.stage.cancel(id)?,
+            _ => job.stage.set_paused(id, wanted == JobState::Paused)?,
         }
-        if wanted != JobState::Cancelled && job.is_being_suspended() {
-            return Err(Refusal::Suspended(id));
-        }
-        job.state = wanted;
         self.requeue(id);
         if wanted != JobState::Running {
             for lease in self.leases.of_job(id) {
@@ -181,7 +177,7 @@ impl Farm {
     fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
         // A job that is done is served while it is audited.
-        if let Some(end) = job.end().filter(|_| !job.is_served()) {
+        if let Some(end) = job.stage.end().filter(|_| !job.is_served()) {
             return Err(Refusal::Over(id, end));
         }
         self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
@@ -194,9 +190,9 @@ impl Farm {
         let job = existing(&mut self.jobs, id);
         job.times.note(change, self.unix_ms);
         if let JobChange::State(state) = change {
-            (job.durable_state, job.suspended) = (state, None);
-            if state.is_over() {
-                self.rest(id, state);
+            match state {
+                JobState::Cancelled => self.rest(id, Stage::Cancelled),
+                _ => job.stage.note_paused(state == JobState::Paused),
             }
         }
         self.answer(request, id);
@@ -206,7 +202,7 @@ impl Farm {
     /// suspends it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
-        if job.state == JobState::Done && job.audits.are_over() {
+        if matches!(job.stage, Stage::Done) && job.audits.are_over() {
             // Its audit, for which it was served, may have ended.
             if self.queue.remove(job.spec.priority, &job.spec.origin.owner, id) {
                 job.rest();
@@ -214,8 +210,8 @@ impl Farm {
             }
             return;
         }
-        let live = matches!(job.state, JobState::Running | JobState::Paused);
-        if !live || job.finishing.is_some() || !job.is_covered() || self.settling > 0 {
+        let Stage::Live(live) = job.stage else { return };
+        if !job.is_covered() || self.settling > 0 {
             return;
         }
         if job.times.counted_at_ms.is_none() {
@@ -227,38 +223,37 @@ impl Farm {
         }
         let (tasks, total) = (job.tasks, job.total);
         let reason = job.known.contradiction(total);
-        let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
-        job.finishing = Some(state);
+        job.stage = Stage::Finishing { live, contradiction: reason.clone() };
         self.command(Asker::Farm, LedgerCommand::Finish { job: id, tasks, total, reason });
     }
 
-    /// The ledger has a job that is done, or suspended for this reason. It may have been cancelled or reopened meanwhile.
-    pub(super) fn finish_written(&mut self, id: JobId, reason: Option<String>) {
+    /// The ledger has the record that a job is done, or suspended. It may have been cancelled meanwhile.
+    pub(super) fn finish_written(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
-        job.finishing = None;
-        if reason.is_none() {
-            job.ended = job.disputes.is_empty() && job.is_covered();
-            self.end_if_certain(id);
-        } else if job.state != JobState::Cancelled && job.is_complete() {
-            job.suspended = reason;
-            self.rest(id, JobState::Suspended);
+        let Stage::Finishing { live, contradiction } = &mut job.stage else { return };
+        match (*live, contradiction.take()) {
+            (live, None) if job.disputes.is_empty() && job.is_covered() => {
+                job.stage = Stage::Finished(live);
+                self.end_if_certain(id);
+            }
+            (_, Some(reason)) if job.is_complete() => self.rest(id, Stage::Suspended(reason)),
+            // Something of it is to be counted again.
+            (live, _) => job.stage = Stage::Live(live),
         }
     }
 
     /// Says that a job is done, unless the end of a dispute may take rows of it back.
     pub(super) fn end_if_certain(&mut self, id: JobId) {
-        let job = existing(&mut self.jobs, id);
-        if !job.ended || self.settling > 0 {
-            return;
+        if matches!(self.jobs[&id].stage, Stage::Finished(_)) && self.settling == 0 {
+            self.rest(id, Stage::Done);
         }
-        job.ended = false;
-        self.rest(id, JobState::Done);
     }
 
     /// The ledger has a job that is over or suspended, and nothing is going to change that by itself.
-    fn rest(&mut self, id: JobId, state: JobState) {
+    fn rest(&mut self, id: JobId, stage: Stage) {
         let job = existing(&mut self.jobs, id);
-        (job.state, job.durable_state) = (state, state);
+        job.stage = stage;
+        let state = job.stage.state();
         job.times.note(JobChange::State(state), self.unix_ms);
         if state.is_over() {
             job.rest();
@@ -273,12 +268,11 @@ impl Farm {
         if self.proofs.contains(&id) {
             return Err(Refusal::Proof(id));
         }
-        let job = &self.jobs[&id];
-        if !job.state.is_over() || !job.durable_state.is_over() {
-            return Err(Refusal::NotOver(id, job.durable_state));
+        if !was.state.is_over() {
+            return Err(Refusal::NotOver(id, was.state));
         }
         // The end of a dispute may take rows of any job back.
-        if self.settling > 0 || job.unanswered > 0 {
+        if self.settling > 0 || self.jobs[&id].unanswered > 0 {
             return Err(Refusal::Unsettled(id));
         }
         for lease in self.leases.of_job(id) {

@@ -163,7 +163,7 @@ impl Farm {
         numbers: impl RangeBounds<JobId>,
         is_wanted: impl Fn(JobState) -> bool,
     ) -> impl DoubleEndedIterator<Item = JobView> {
-        let jobs = self.jobs.range(numbers).filter(move |(_, job)| is_wanted(job.durable_state));
+        let jobs = self.jobs.range(numbers).filter(move |(_, job)| is_wanted(job.stage.state()));
         jobs.map(move |(&id, job)| self.view(id, job))
     }
 
@@ -196,14 +196,15 @@ impl Farm {
         let threads = |session| self.sessions[&session].seen.threads;
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
+        let state = job.stage.state();
         let failed = job.failed.iter().flat_map(|range| range.start()..range.end());
         let view = JobView {
             id,
             spec: job.spec.clone(),
-            state: job.durable_state,
+            state,
             tasks_done: job.tasks_done,
             counted: job.total,
-            total: (job.durable_state == JobState::Done)
+            total: (state == JobState::Done)
                 .then(|| job.known.question.answer(job.total))
                 .flatten(),
             workers: workers.len(),
@@ -214,7 +215,7 @@ impl Farm {
             disputes: job.disputes.len(),
             disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
             audit: job.policy.map(|policy| AuditPolicy { seed: 0, ..policy }),
-            suspended: job.suspended.clone(),
+            suspended: job.stage.suspended().map(Into::into),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits.agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
@@ -279,7 +280,7 @@ impl Farm {
         }
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
-            (_, Finish { job, reason, .. }, Written) => self.finish_written(job, reason),
+            (_, Finish { job, .. }, Written) => self.finish_written(job),
             (Farm, Change { job, change, .. }, Written) => {
                 existing(&mut self.jobs, job).times.note(change, self.unix_ms);
             }

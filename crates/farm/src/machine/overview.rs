@@ -13,7 +13,7 @@ impl Farm {
     /// What people see of the farm now. It costs about a microsecond for each job and worker,
     /// and for a job that waits for its turn some more for each job that is leased.
     pub fn overview(&self) -> Overview {
-        let over = self.jobs.values().filter(|job| job.durable_state.is_over());
+        let over = self.jobs.values().filter(|job| job.stage.state().is_over());
         Overview {
             at: self.now,
             ended: self.jobs(.., JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect(),
@@ -90,7 +90,7 @@ impl Farm {
 
     /// How many jobs are in this state in the ledger.
     pub fn jobs_in(&self, state: JobState) -> usize {
-        self.jobs.values().filter(|job| job.durable_state == state).count()
+        self.jobs.values().filter(|job| job.stage.state() == state).count()
     }
 
     /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs: the

@@ -57,7 +57,7 @@ impl Farm {
     /// What people see of all owners of jobs, by their names.
     pub fn owners(&self) -> Vec<OwnerView> {
         let mut live: BTreeMap<&str, usize> = BTreeMap::new();
-        for job in self.jobs.values().filter(|job| !job.durable_state.is_over()) {
+        for job in self.jobs.values().filter(|job| !job.stage.state().is_over()) {
             *live.entry(&job.spec.origin.owner).or_default() += 1;
         }
         let of = |(owner, account): (&String, &Account)| OwnerView {

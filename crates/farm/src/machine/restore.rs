@@ -5,6 +5,7 @@ use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
+use crate::stage::Stage;
 use crate::{
     AuditPolicy, Config, Distrusted, Hours, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
     Millis, Pace, Plan, Range, Share, Slice, Spent, Stats, Times,
@@ -130,9 +131,9 @@ impl Farm {
         let job = restore_job(job, known);
         // What is known may have changed since an earlier process ended or suspended it.
         let is_contradicted = job.known.contradiction(job.total).is_some();
-        let is_outdated = match job.state {
-            JobState::Done => is_contradicted,
-            JobState::Suspended => !is_contradicted,
+        let is_outdated = match job.stage {
+            Stage::Done => is_contradicted,
+            Stage::Suspended(_) => !is_contradicted,
             _ => false,
         };
         self.jobs.insert(id, job);
@@ -157,21 +158,17 @@ fn restore_job(restored: RestoredJob, known: Known) -> Job {
     job.costs = Costs::new(restored.spent);
     job.times = restored.times;
     job.hours = restored.hours;
-    job.has_begun = job.times.begun_at_ms.is_some();
-    job.state = restored.state;
     job.audits = Audits::new(restored.audits_wanted, restored.audits_agreed);
     for (range, dispute) in restored.disputes {
         job.open_dispute(range, dispute);
     }
-    let is_at_rest = match job.state {
+    let is_at_rest = match restored.state {
         JobState::Done => job.disputes.is_empty(),
         JobState::Suspended => job.disputes.is_empty() && job.audits.are_over(),
         _ => true,
     };
-    if !is_at_rest {
-        job.state = JobState::Running;
-    }
-    job.suspended = restored.suspended.filter(|_| job.state == JobState::Suspended);
-    job.durable_state = job.state;
+    let state = if is_at_rest { restored.state } else { JobState::Running };
+    let begun = job.times.begun_at_ms.is_some();
+    job.stage = Stage::restored(state, restored.suspended, begun);
     job
 }

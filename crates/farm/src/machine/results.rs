@@ -29,9 +29,9 @@ use super::{Farm, existing};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, AuditPolicy, CoordinatorMessage, CountResult, Dismissal, Holding, JobState,
-    LeaseId, LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict,
-    Vote, Withdrawn,
+    Ack, Asker, AuditPolicy, CoordinatorMessage, CountResult, Dismissal, Holding, LeaseId,
+    LedgerCommand, Party, Provenance, Range, Report, Row, SessionId, TaskCounts, Verdict, Vote,
+    Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -115,7 +115,7 @@ impl Farm {
 
     fn judge(&mut self, session: SessionId, provenance: Provenance, report: Report) {
         let job = existing(&mut self.jobs, report.job);
-        if job.state == JobState::Cancelled {
+        if job.stage.is_cancelled() {
             self.ack(session, &report, Verdict::Obsolete);
         } else if job.disputes.contains_key(&report.range) {
             self.vote(session, provenance, report);
@@ -191,7 +191,7 @@ impl Farm {
     ) {
         let job = existing(&mut self.jobs, report.job);
         job.audits.compared(report.range);
-        if job.state == JobState::Cancelled {
+        if job.stage.is_cancelled() {
             return self.ack(session, &report, Verdict::Obsolete);
         }
         let is_trusted = !self.distrusted.includes(&provenance.principal);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Farm, existing};
 use crate::lease::OpenLease;
 use crate::session::Session;
-use crate::{CoordinatorMessage, Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
+use crate::{CoordinatorMessage, Dismissal, Effect, Hello, Holding, LeaseId, SessionId};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
@@ -53,7 +53,7 @@ impl Farm {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
         let job = self.jobs.get(&job_id).filter(|job| job.fingerprint == fingerprint);
         let room = self.sessions[&id].room();
-        if job.is_none_or(|job| job.state != JobState::Running) || room == 0 {
+        if job.is_none_or(|job| !job.stage.is_running()) || room == 0 {
             return;
         }
         let term = match self.leases.get(lease) {

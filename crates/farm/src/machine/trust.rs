@@ -1,9 +1,10 @@
 //! Who is trusted, and what becomes of the counts of those who are not any more.
 
 use super::{Farm, existing};
+use crate::stage::Stage;
 use crate::{
-    Answer, Asker, Dismissal, Effect, JobChange, JobState, LedgerCommand, Party, RequestId,
-    SessionId, Vote, Withdrawn,
+    Answer, Asker, Dismissal, Effect, JobChange, LedgerCommand, Party, RequestId, SessionId, Vote,
+    Withdrawn,
 };
 
 impl Farm {
@@ -75,7 +76,7 @@ impl Farm {
         for lease in leases {
             self.revoke(lease);
         }
-        let is_suspended = self.jobs[id].state == JobState::Suspended;
+        let is_suspended = matches!(self.jobs[id].stage, Stage::Suspended(_));
         if !ranges.is_empty() || is_suspended && *audits_wanted > 0 {
             self.reopen(*id);
         }

@@ -48,7 +48,7 @@ impl Farm {
         let is_before = |(id, job): &(JobId, &Job)| {
             let is_equal =
                 job.spec.priority == spec.priority && (*id < view.id || !is_of_owner(job));
-            job.durable_state == JobState::Running
+            job.stage.state() == JobState::Running
                 && (job.spec.priority > spec.priority || is_equal)
         };
         let leased = self.leases.jobs().map(|id| (id, &self.jobs[&id]));

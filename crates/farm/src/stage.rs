@@ -1,0 +1,190 @@
+//! The stage of a job: what the farm does with it, and how much of that the ledger has.
+//!
+//! ```text
+//!   Live ──all is counted──► Finishing ─┬─durable──► Finished ──no settlement is under way──► Done
+//!                                       └─durable, and it contradicts what is known──► Suspended
+//!   Finished, Done, Suspended ──rows are taken back or are to be counted again──► Live
+//!   Live, Suspended, Finishing with a contradiction ──a client──► Cancelling ─durable─► Cancelled
+//! ```
+//!
+//! Clients see only what the ledger has ([`Stage::state`]). What they asked for holds at once.
+
+use crate::{JobId, JobState, Refusal};
+
+/// What is done with a job.
+#[derive(Debug)]
+pub(crate) enum Stage {
+    /// It is counted, unless it is paused.
+    Live(Live),
+    /// All of it is counted. The record that says so is on its way into the ledger.
+    Finishing {
+        /// What it was before, and what clients still see.
+        live: Live,
+        /// Why it is going to be suspended; `None` if it is going to be done.
+        contradiction: Option<String>,
+    },
+    /// The ledger has the record that it is done, but the end of a dispute may take rows back.
+    Finished(Live),
+    /// Its total contradicts what is known, for this reason. It has to be audited or cancelled.
+    Suspended(String),
+    /// It has a total. Ranges of it may be counted again.
+    Done,
+    /// A client has cancelled it. Until the ledger has that, clients see what it was before.
+    Cancelling(Seen),
+    /// It ended without a total.
+    Cancelled,
+}
+
+/// A job that is neither over nor suspended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Live {
+    /// A range of it was leased.
+    begun: bool,
+    /// Nothing of it is leased.
+    paused: bool,
+    /// It is paused in the ledger.
+    seen_paused: bool,
+}
+
+/// What clients see of a job while its end is on its way into the ledger.
+#[derive(Debug)]
+pub(crate) enum Seen {
+    /// It runs.
+    Running,
+    /// It is paused.
+    Paused,
+    /// It is suspended for this reason.
+    Suspended(String),
+}
+
+impl Live {
+    /// A job that runs. `begun`: a range of it was leased.
+    pub(crate) fn running(begun: bool) -> Live {
+        Live { begun, paused: false, seen_paused: false }
+    }
+
+    fn seen(self) -> Seen {
+        if self.seen_paused { Seen::Paused } else { Seen::Running }
+    }
+}
+
+impl Seen {
+    fn state(&self) -> JobState {
+        match self {
+            Seen::Running => JobState::Running,
+            Seen::Paused => JobState::Paused,
+            Seen::Suspended(_) => JobState::Suspended,
+        }
+    }
+}
+
+impl Stage {
+    /// The stage of a job that the ledger has in this state. `begun`: a range of it was leased.
+    pub(crate) fn restored(state: JobState, reason: Option<String>, begun: bool) -> Stage {
+        match state {
+            JobState::Running => Stage::Live(Live::running(begun)),
+            JobState::Paused => Stage::Live(Live { begun, paused: true, seen_paused: true }),
+            JobState::Suspended => Stage::Suspended(reason.unwrap_or_default()),
+            JobState::Done => Stage::Done,
+            JobState::Cancelled => Stage::Cancelled,
+        }
+    }
+
+    /// What clients see: the state that is durable.
+    pub(crate) fn state(&self) -> JobState {
+        match self {
+            Stage::Live(live) | Stage::Finishing { live, .. } | Stage::Finished(live) => {
+                live.seen().state()
+            }
+            Stage::Suspended(_) => JobState::Suspended,
+            Stage::Done => JobState::Done,
+            Stage::Cancelling(seen) => seen.state(),
+            Stage::Cancelled => JobState::Cancelled,
+        }
+    }
+
+    /// Why clients see it suspended, if they do.
+    pub(crate) fn suspended(&self) -> Option<&str> {
+        match self {
+            Stage::Suspended(reason) | Stage::Cancelling(Seen::Suspended(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// How it has ended, or ends once that is in the ledger.
+    pub(crate) fn end(&self) -> Option<JobState> {
+        match self {
+            Stage::Live(_) | Stage::Suspended(_) => None,
+            Stage::Finishing { contradiction: Some(_), .. } => None,
+            Stage::Finishing { contradiction: None, .. } => Some(JobState::Done),
+            Stage::Finished(_) | Stage::Done => Some(JobState::Done),
+            Stage::Cancelling(_) | Stage::Cancelled => Some(JobState::Cancelled),
+        }
+    }
+
+    /// Whether it is neither over, nor suspended, nor paused.
+    pub(crate) fn is_running(&self) -> bool {
+        match self {
+            Stage::Live(live) | Stage::Finishing { live, .. } | Stage::Finished(live) => {
+                !live.paused
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a client has cancelled it, so that reports about it are of no use any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        matches!(self, Stage::Cancelling(_) | Stage::Cancelled)
+    }
+
+    /// Whether it is suspended, or is once that is in the ledger.
+    pub(crate) fn is_being_suspended(&self) -> bool {
+        matches!(self, Stage::Finishing { contradiction: Some(_), .. } | Stage::Suspended(_))
+    }
+
+    /// A range of it is leased. Returns whether it is the first one.
+    pub(crate) fn begin(&mut self) -> bool {
+        match self {
+            Stage::Live(live) => !std::mem::replace(&mut live.begun, true),
+            _ => false,
+        }
+    }
+
+    /// A client pauses the job or lets it go on. That holds at once.
+    pub(crate) fn set_paused(&mut self, id: JobId, paused: bool) -> Result<(), Refusal> {
+        match (self.end(), self) {
+            (Some(end), _) => Err(Refusal::Over(id, end)),
+            (None, Stage::Live(live)) => {
+                live.paused = paused;
+                Ok(())
+            }
+            (None, _) => Err(Refusal::Suspended(id)),
+        }
+    }
+
+    /// A client cancels the job, perhaps again. That holds at once.
+    pub(crate) fn cancel(&mut self, id: JobId) -> Result<(), Refusal> {
+        let seen = match self {
+            Stage::Live(live) | Stage::Finishing { live, contradiction: Some(_) } => live.seen(),
+            Stage::Suspended(reason) => Seen::Suspended(std::mem::take(reason)),
+            Stage::Finishing { contradiction: None, .. } | Stage::Finished(_) | Stage::Done => {
+                return Err(Refusal::Over(id, JobState::Done));
+            }
+            Stage::Cancelling(_) | Stage::Cancelled => return Ok(()),
+        };
+        *self = Stage::Cancelling(seen);
+        Ok(())
+    }
+
+    /// The ledger has it paused, or running again; a client may want something else by now. Panics
+    /// if the ledger has its end already, because the ledger answers in order.
+    pub(crate) fn note_paused(&mut self, paused: bool) {
+        match self {
+            Stage::Live(live) | Stage::Finishing { live, .. } => live.seen_paused = paused,
+            Stage::Cancelling(seen) => {
+                *seen = if paused { Seen::Paused } else { Seen::Running };
+            }
+            stage => panic!("the ledger was not asked to pause a job that is {stage:?}"),
+        }
+    }
+}
