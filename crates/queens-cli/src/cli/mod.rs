@@ -20,7 +20,6 @@ mod list;
 mod local_methods;
 mod log;
 mod merge;
-mod nodes;
 mod options;
 mod owners;
 mod placement_output;

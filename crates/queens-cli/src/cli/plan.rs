@@ -1,6 +1,5 @@
 //! `queens plan`: estimates what a count will take, before it runs.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use board::{MethodChoice, PlanIndex, Problem};
@@ -9,7 +8,6 @@ use farm::{Fact, Plan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::nodes::{self, NodeType, OnNodes};
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
@@ -22,8 +20,7 @@ use executor::{DeviceSample, Devices, Effort, Estimate, Estimated, provenance};
 const EXAMPLES: &str = "\
 Examples:
   queens plan 24
-  queens bench --json --n 24 --threads 64 >node.json     on a node of a cluster
-  queens plan 26 --on node.json=40 --watts 350           what 40 such nodes take for it
+  queens plan 26 --seconds 10m                           a narrower estimate, from a longer sample
   queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project";
 
 #[derive(Debug, Args)]
@@ -43,19 +40,6 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: Option<u64>,
-    /// Estimate the time on nodes, one of which `queens bench --json` has measured
-    ///
-    /// FILE is what it wrote there. Give --on once for each type of node.
-    #[arg(long, value_name = "FILE=NODES", value_parser = nodes::named, conflicts_with = "tasks")]
-    on: Vec<nodes::Named>,
-    /// Estimate the time on so many threads like those of this machine, by --backend
-    #[arg(hide_short_help = true, long, value_name = "C", conflicts_with = "tasks",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    cores: Option<u32>,
-    /// Watts that a node draws, for each --on in its place, and a core of --cores, for the energy
-    #[arg(hide_short_help = true, long, value_name = "W", value_delimiter = ',',
-          value_parser = watts, conflicts_with = "tasks")]
-    watts: Vec<f64>,
     /// Print each task of the method rows instead
     ///
     /// Each is a line: left, down and right as numbers, and for how many boards it stands; with
@@ -77,11 +61,10 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or_else(rand::random);
     if args.method_args.local()? == Some(MethodName::Unique) && problem.counts_orbits() {
         let is_sampled = args.seconds.is_some_and(|seconds| seconds > 0) || args.seed.is_some();
-        let is_on_nodes = !args.on.is_empty() || args.cores.is_some() || !args.watts.is_empty();
-        if is_sampled || is_on_nodes || args.tasks {
+        if is_sampled || args.tasks {
             return usage(
-                "--method unique counts on one thread, and no sample is measured: leave out --on, --cores, --watts, \
-                 --tasks, --seconds and --seed",
+                "--method unique counts on one thread, and no sample is measured: leave out --tasks, \
+                 --seconds and --seed",
             );
         }
         return unique_plan::jobs(args.n, args.json);
@@ -105,7 +88,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         time: Duration::from_secs(args.seconds()),
         seed,
     };
-    let types = args.node_types(effort)?;
     let devices = args.counting.tested_devices(args.n)?;
     let published = published(plan);
     if !args.json {
@@ -118,10 +100,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         output::print(lines.join("\n"))?;
     }
     let estimated = args.estimated(effort, index)?;
-    let on_nodes = match &estimated {
-        Some(estimated) if !types.is_empty() => Some(args.on_nodes(&types, effort, estimated)?),
-        _ => None,
-    };
     let devices = args.on_devices(&devices, plan)?;
     if args.json {
         let further = json!({
@@ -133,9 +111,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         if let Some(estimated) = &estimated {
             note_estimate(&mut object, estimated, effort);
         }
-        if let Some(on_nodes) = on_nodes {
-            object["on"] = json!(on_nodes);
-        }
         return output::print(object);
     }
     match &estimated {
@@ -146,9 +121,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             method.name(),
             args.seconds()
         ))?,
-    }
-    if let Some(on_nodes) = on_nodes {
-        output::print(on_nodes.text())?;
     }
     devices.iter().try_for_each(|DeviceJson { device, seconds, tasks_counted }| {
         output::print(format_args!(
@@ -163,56 +135,6 @@ impl PlanArgs {
     /// The seconds of the sample. From N = 21 on, a part of a task can take several seconds.
     fn seconds(&self) -> u64 {
         self.seconds.unwrap_or(if self.n <= 20 { 5 } else { 45 })
-    }
-
-    /// The nodes that the plan is for, if any are given.
-    fn node_types(&self, effort: Effort) -> Result<Vec<NodeType>, Failure> {
-        let Effort { plan, backend, .. } = effort;
-        let of_file = |named| NodeType::read(named, self.n, plan.method.name());
-        let mut types = self.on.iter().map(of_file).collect::<Result<Vec<_>, _>>()?;
-        let here = |cores: u32| NodeType::here(format!("{backend} here"), cores.into());
-        types.extend(self.cores.map(here));
-        if !types.is_empty() && self.seconds() == 0 {
-            return usage("--on and --cores need a sample: give --seconds of 1 or more");
-        }
-        nodes::with_watts(&mut types, &self.watts)?;
-        Ok(types)
-    }
-
-    fn on_nodes(
-        &self,
-        types: &[NodeType],
-        effort: Effort,
-        estimated: &Estimated,
-    ) -> Result<OnNodes, Failure> {
-        let core_seconds = estimated.core_seconds.value;
-        let sizes: BTreeSet<u32> = types.iter().filter_map(|of| Some(of.measured?.0)).collect();
-        let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
-        let board_seconds = sizes.into_iter().map(of_size).collect::<Result<_, Failure>>()?;
-        Ok(OnNodes::new(types, estimated, &board_seconds))
-    }
-
-    /// The seconds that a thread of this machine takes for a board of size `n` by the plan's method,
-    /// as `queens bench` cuts it. The plan itself takes `core_seconds`.
-    fn board_seconds(&self, n: u32, effort: Effort, core_seconds: f64) -> Result<f64, Failure> {
-        let problem = Problem::Total { n };
-        let choice: MethodChoice = effort.plan.method.with(None);
-        let method = choice.for_problem(problem);
-        if (problem, method) == (effort.plan.problem, effort.plan.method) {
-            return Ok(core_seconds);
-        }
-        let index = PlanIndex::new(problem, method)?;
-        let plan = Plan { problem, method, tasks: index.len() };
-        let time = effort.time / 4;
-        let effort = Effort { plan, time, ..effort };
-        let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;
-        let seconds = estimated.map(|estimated| estimated.core_seconds.value);
-        seconds.ok_or_else(|| {
-            Failure::Undecided(format!(
-                "N = {n}, of which a file has the rate, cannot be measured here in {} s; give more time with --seconds, or measure another --n there",
-                time.as_secs()
-            ))
-        })
     }
 
     /// The estimate from a sample of the tasks; `None` if none is wanted or the time was too short.
@@ -241,12 +163,6 @@ impl PlanArgs {
         }
         Ok(times)
     }
-}
-
-fn watts(text: &str) -> anyhow::Result<f64> {
-    let watts: f64 = text.parse()?;
-    anyhow::ensure!(watts.is_finite() && watts > 0.0, "give the watts of a node, as in 350");
-    Ok(watts)
 }
 
 #[derive(Debug, Serialize)]

@@ -35,7 +35,7 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("coordinator --lease-ms 2days", "give a duration from 1ms to 1day"),
         ("compare 8 --memory 0", "give a size above 0"),
         ("count 8 --memory 2GiB", "--memory is for --method states"),
-        ("plan 8 --watts 0", "give the watts"),
+        ("plan 8 --backend mmx", "no backend is named"),
         ("worker --give-up-after 0s", "give more than 0s"),
         ("trust lab --reason=", "a reason is one line of at most 1024 bytes, and not blank"),
         ("trust lab --reason=\u{2003}", "a reason is one line"),
@@ -165,11 +165,9 @@ fn bash_completes_names_with_spaces() {
     let script = folder.path().join("none");
     let text = run(&mut queens(&["completions", "bash"])).success();
     std::fs::write(&script, text).expect("it can be written");
-    // A rate is in a file, too, and a name of a job in none.
     let files = &["my * other.db", "my ledger.db"][..];
-    for (words, offered) in
-        [("count 8 --ledger", files), ("plan 8 --on", files), ("submit 8 --name", &["my"][..])]
-    {
+    // The name of a job is in no file.
+    for (words, offered) in [("count 8 --ledger", files), ("submit 8 --name", &["my"][..])] {
         let complete = format!(
             "source ./none; COMP_WORDS=(queens {words} my); COMP_CWORD=4; \
              _queens queens my {}; printf '%s|' \"${{COMPREPLY[@]}}\"",

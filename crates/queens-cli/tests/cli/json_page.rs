@@ -39,7 +39,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
     (
         "plan",
         &[
-            "plan 8 --given a1 --cores 2 --watts 10",
+            "plan 8 --given a1",
             "plan 10 --rows 2 --seconds 1s",
             "plan 5 --tasks",
             "plan 8 --method unique --problem fundamental",
