@@ -162,11 +162,27 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
         }
         _ => {
             let named = named(command, &words);
-            let what = sentence(&error, |option| variable(&named, option, &words));
+            let what = sentence(&named_as_here(error), |option| variable(&named, option, &words));
             let names: Vec<&str> = named.into_iter().map(Command::get_name).collect();
             Failure::Usage(format!("{what}; `{} -h` says more", names.join(" ")))
         }
     })
+}
+
+/// What commands are called by other programs, and here.
+const COMMANDS_ELSEWHERE: [(&str, &str); 3] =
+    [("status", "jobs"), ("serve", "coordinator"), ("stop", "cancel")];
+
+/// The error about a command that other programs have, with what it is called here.
+fn named_as_here(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    if let Some((_, here)) = COMMANDS_ELSEWHERE.iter().find(|(elsewhere, _)| elsewhere == typed) {
+        let here = ContextValue::Strings(vec![(*here).to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, here);
+    }
+    error
 }
 
 /// The command and its subcommands that these words name, each below the one before.

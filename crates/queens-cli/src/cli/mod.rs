@@ -91,7 +91,6 @@ enum Command {
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs, or show all that is known of some
-    #[command(visible_alias = "status")]
     Jobs(jobs::JobsArgs),
     /// Follow jobs to their totals, or watch all of the farm
     Watch(jobs::WatchArgs),

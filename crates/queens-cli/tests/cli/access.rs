@@ -48,7 +48,7 @@ fn a_farm_with_a_token_admits_those_that_have_it_and_nobody_else() {
         farm.client(&args).refusal(6, &way_out);
         farm.client(&[&args[..], &["--token-file", wrong]].concat()).refusal(6, &way_out);
     }
-    assert_eq!(farm.client(&["status", "--health"]).success(), "serving\n");
+    assert_eq!(farm.client(&["jobs", "--health"]).success(), "serving\n");
 
     // A restarted coordinator keeps the token.
     coordinator.stop();

@@ -20,6 +20,7 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("count 8 --thread 2", "'--thread' found; tip: a similar argument exists: '--threads'"),
         ("count 8 --method diagonals", "[possible values: rows, prefixes, colours"),
         ("cuont 8", "unrecognized subcommand 'cuont'; tip:"),
+        ("status --health", "'status'; tip: a similar subcommand exists: 'jobs'"),
         ("count 8 --log loud", "'loud' is no level"),
         ("count 8 --given=", "there is no queen in --given"),
         ("count 8..9 --ledger x", "for one board"),

@@ -143,7 +143,7 @@ const PAGES: [Page; 10] = [
 /// reader waits until the coordinator serves or has written its join string.
 const BESIDE_EACH_OTHER: &str = "
     trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT
-    serves() { until queens status --health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
+    serves() { until queens jobs --health >health 2>&1 || [ -e farm.join ]; do sleep 0.1; done; }
 ";
 
 /// The folder in which the commands of a page are run, and a farm that they may use.

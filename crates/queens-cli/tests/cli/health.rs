@@ -34,12 +34,12 @@ fn systemd_and_probes_are_told_of_readiness_and_stopping() {
 
     // Probes ask for liveness or readiness.
     for service in ["liveness", "readiness"] {
-        let answer = farm.client(&["status", "--health", service]).success();
+        let answer = farm.client(&["jobs", "--health", service]).success();
         assert_eq!(answer, "serving\n", "{service}");
     }
-    let json = farm.client(&["status", "--health", "--json"]).success();
+    let json = farm.client(&["jobs", "--health", "--json"]).success();
     assert_eq!(json, "{\"status\":\"serving\"}\n");
-    farm.client(&["status", "--health", "happiness"]).usage("--health");
+    farm.client(&["jobs", "--health", "happiness"]).usage("--health");
 
     coordinator.stop();
     reported("STOPPING=1");

@@ -23,10 +23,7 @@ fn workers_and_clients_need_only_the_join_string() {
     let _worker = farm.start_worker_by(&["--join", &recorded]);
     with(&file, &["submit", "10", "--wait"]).total(10);
     run(&mut queens(&["jobs", "--join", &recorded])).success();
-    assert_eq!(
-        run(queens(&["status", "--health"]).env("QUEENS_JOIN", &join)).success(),
-        "serving\n"
-    );
+    assert_eq!(run(queens(&["jobs", "--health"]).env("QUEENS_JOIN", &join)).success(), "serving\n");
 
     // Nothing that begins a connection in plain text was sent.
     let record = recorder.record();
@@ -110,7 +107,7 @@ fn plain_text_and_another_authority_are_refused() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
     let way_out = [&farm.url(), "if it serves TLS, --join-file"];
-    for command in ["jobs", "status --health", "submit 8 --wait", "watch 1"] {
+    for command in ["jobs", "jobs --health", "submit 8 --wait", "watch 1"] {
         let args: Vec<&str> = command.split(' ').collect();
         farm.client(&args).refusal(5, &way_out);
     }
@@ -120,7 +117,7 @@ fn plain_text_and_another_authority_are_refused() {
     let join = read(&farm.key("join"));
     let (head, _) = join.split_once('#').expect("it has a hash");
     let join = format!("{head}#{}", "5e".repeat(32));
-    for command in [&["jobs"][..], &["status", "--health"], &["worker", "--log", "error"]] {
+    for command in [&["jobs"][..], &["jobs", "--health"], &["worker", "--log", "error"]] {
         let args = [command, &["--join", &join]].concat();
         let way_out = ["does not prove to be the coordinator", "get the join string"];
         run(&mut queens(&args)).refusal(6, &way_out);
@@ -136,7 +133,7 @@ fn a_join_string_is_never_used_in_plain_text() {
     let secret = "0123456789abcdef0123456789abcdef";
     let join = format!("queens://{secret}@{}#{}", recorder.address(), "5e".repeat(32));
 
-    for command in [&["jobs"][..], &["status", "--health"], &["worker", "--log", "error"]] {
+    for command in [&["jobs"][..], &["jobs", "--health"], &["worker", "--log", "error"]] {
         let refused = run(&mut queens(&[command, &["--join", &join]].concat()));
         refused.refusal(12, &["does not speak TLS", "--insecure"]);
     }
