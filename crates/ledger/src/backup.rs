@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::backup::Progress;
 
 use super::place;
-use super::{Result, ScrubReport, format, scrub};
+use super::{Contents, Result, check_file, format};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
 /// have put beside it.
@@ -95,8 +95,8 @@ impl Draft {
     /// # Errors
     ///
     /// [`LedgerFault`](crate::LedgerFault), if it is not a sound ledger, or there is a file of that name meanwhile.
-    pub fn finish(self) -> Result<(ScrubReport, u64)> {
-        let report = scrub(&self.file.0)?;
+    pub fn finish(self) -> Result<(Contents, u64)> {
+        let contents = check_file(&self.file.0)?;
         // Windows waits for the disk only where a file may be written to.
         let file = self.open()?;
         file.sync_all()?;
@@ -104,7 +104,7 @@ impl Draft {
         refuse_existing(&self.to)?;
         fs::rename(&self.file.0, &self.to)?;
         place::sync_folder_of(&self.to)?;
-        Ok((report, bytes))
+        Ok((contents, bytes))
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     use crate::CheckedLedger;
     use crate::tests::{ledger_in, range, read, scratch};
 
-    fn copy_ledger(from: &Path, to: &Path) -> Result<(ScrubReport, u64)> {
+    fn copy_ledger(from: &Path, to: &Path) -> Result<(Contents, u64)> {
         let draft = Draft::begin(to)?;
         draft.copy_from(from)?;
         draft.finish()

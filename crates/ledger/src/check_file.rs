@@ -10,9 +10,9 @@ use farm::EvidenceRecord;
 
 use super::{Evidence, LedgerFault, Result};
 
-/// The content of a sound ledger.
+/// What a sound ledger holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubReport {
+pub struct Contents {
     /// Jobs.
     pub jobs: u64,
     /// Accepted ranges.
@@ -28,10 +28,10 @@ pub struct ScrubReport {
 /// # Errors
 ///
 /// [`LedgerFault`], if it cannot be read, or the first damage of it.
-pub fn scrub(path: &Path) -> Result<ScrubReport> {
+pub fn check_file(path: &Path) -> Result<Contents> {
     let evidence = Evidence::open(path)?;
     evidence.0.check_structure("integrity_check")?;
-    let mut report = ScrubReport { jobs: evidence.jobs().len() as u64, ..ScrubReport::default() };
+    let mut report = Contents { jobs: evidence.jobs().len() as u64, ..Contents::default() };
     for job in evidence.jobs() {
         evidence.for_each(job.id, |record| {
             match record {
@@ -55,7 +55,7 @@ mod tests {
     use crate::tests::{ledger_in, range, scratch, state};
 
     /// Reads a ledger of 30 ranges, after `harm` was done to it, and opens it.
-    fn after(harm: &str) -> (Result<ScrubReport>, Result<()>) {
+    fn after(harm: &str) -> (Result<Contents>, Result<()>) {
         let (_folder, path) = scratch();
         let ledger = ledger_in(&path);
         // Every second range, because neighbours would become one.
@@ -64,14 +64,14 @@ mod tests {
         ledger.apply(&[state(JobState::Paused)]).expect("it is written");
         ledger.db.pragma_update(None, "foreign_keys", false).expect("it is SQL");
         ledger.db.execute_batch(harm).expect("it is SQL");
-        let scrubbed = scrub(&path);
+        let checked = check_file(&path);
         drop(ledger);
-        (scrubbed, CheckedLedger::open(&path).map(drop))
+        (checked, CheckedLedger::open(&path).map(drop))
     }
 
     #[test]
     fn a_sound_ledger_is_read_whole_and_damage_is_found_wherever_it_is() {
-        let expected = ScrubReport { jobs: 1, ranges: 30, ..ScrubReport::default() };
+        let expected = Contents { jobs: 1, ranges: 30, ..Contents::default() };
         assert_eq!(after("").0.expect("it is sound"), expected);
 
         let columns =
@@ -113,8 +113,8 @@ mod tests {
             (&second, "0 ranges are said to be confirmed", true),
             (&format!("{second}{other}"), "[50, 52) is said to be confirmed, and is not", false),
         ] {
-            let (scrubbed, opened) = after(harm);
-            let damage = scrubbed.expect_err(harm).to_string();
+            let (checked, opened) = after(harm);
+            let damage = checked.expect_err(harm).to_string();
             assert!(damage.contains(word), "{word}: {damage}");
             let found = opened.err().map(|fault| fault.to_string());
             assert_eq!(found.is_some(), is_found_on_opening, "{harm}: {found:?}");

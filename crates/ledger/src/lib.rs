@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+mod check_file;
 mod credentials;
 mod entry;
 mod evidence;
@@ -21,13 +22,13 @@ mod merge;
 mod open;
 mod place;
 mod restore;
-mod scrub;
 mod store;
 mod task_counts;
 mod view;
 mod writer;
 
 pub use backup::Draft;
+pub use check_file::{Contents, check_file};
 pub use credentials::{Credential, Role};
 pub use evidence::Evidence;
 pub(crate) use fault::Result;
@@ -36,7 +37,6 @@ pub use join::{Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::{behind_links, canonical, folder_of, with_suffix};
-pub use scrub::{ScrubReport, scrub};
 pub use store::unix_ms;
 pub use view::LedgerView;
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};

@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
     use crate::tests::{JOB, everything, interval, job_of, kernel, principal, provenance, scratch};
-    use crate::{CheckedLedger, Draft, Evidence, Ledger, LedgerFault, join_ledgers, scrub};
+    use crate::{CheckedLedger, Draft, Evidence, Ledger, LedgerFault, check_file, join_ledgers};
 
     fn plan() -> Plan {
         Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 12 }
@@ -92,7 +92,7 @@ mod tests {
         drop(ledger_of(&path, reports.map(|report| accept(report, "a"))));
         let rows = reported(&path).expect("it is sound");
         assert_eq!(rows, [vec![10, 11, 12, 13], vec![16], vec![]]);
-        scrub(&path).expect("it is sound");
+        check_file(&path).expect("it is sound");
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
                 draft.finish()
             });
             assert_eq!(copied.is_err(), is_noticed, "a copy is sound or is none");
-            for fault in [reported(&path).err(), scrub(&path).err()] {
+            for fault in [reported(&path).err(), check_file(&path).err()] {
                 let fault = fault.map(|fault| fault.to_string());
                 assert_eq!(fault.is_some(), is_noticed, "{harm}: {fault:?}");
                 assert!(fault.is_none_or(|fault| fault.contains("[0, 3) were altered")), "{harm}");

@@ -20,8 +20,8 @@ use tempfile::TempDir;
 
 use super::store::SqlStore;
 use super::{
-    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, LedgerView, scrub,
-    spawn, with_suffix,
+    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, LedgerView,
+    check_file, spawn, with_suffix,
 };
 
 pub(crate) const JOB: JobId = JobId(1);

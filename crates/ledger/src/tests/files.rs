@@ -58,7 +58,7 @@ fn a_ledger_of_another_format_or_with_more_or_larger_things_is_refused_and_not_c
         let faults = [
             CheckedLedger::open(&altered).expect_err(planted).to_string(),
             Evidence::open(&altered).expect_err(planted).to_string(),
-            scrub(&altered).expect_err(planted).to_string(),
+            check_file(&altered).expect_err(planted).to_string(),
         ];
         assert!(faults.iter().all(|fault| fault.contains(said)), "{planted}: {faults:?}");
         assert!(fs::read(&altered).expect("it is there") == before, "{planted}: it has changed");

@@ -29,7 +29,7 @@ const GROUPS: [(&str, &[&str], &[&str]); 5] = [
         &["autoscale", "owners", "trust"],
     ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
-    ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub"]),
+    ("Prove and keep", &["export", "verify", "audit"], &["backup"]),
 ];
 
 /// The text below the groups.

@@ -30,7 +30,6 @@ mod queens_input;
 mod quit_key;
 mod reproduce;
 mod rules;
-mod scrub;
 mod shard;
 mod show;
 mod signal;
@@ -100,10 +99,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Join ledgers of parts of one plan
     Merge(merge::MergeArgs),
-    /// Copy a ledger, also of a running farm
+    /// Copy a ledger, also of a running farm, or check one
     Backup(backup::BackupArgs),
-    /// Read whole ledgers and say whether one is damaged
-    Scrub(scrub::ScrubArgs),
     #[command(flatten)]
     Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
@@ -147,11 +144,11 @@ fn started() -> Result<(), Failure> {
 impl Command {
     /// Whether the command may take long and has no other result than what it prints.
     fn is_for_reader(&self) -> bool {
-        use Command::{Bench, Compare, Count, List, Plan, Reproduce, Scrub, Solve, Verify};
+        use Command::{Backup, Bench, Compare, Count, List, Plan, Reproduce, Solve, Verify};
         match self {
             Count(args) => args.ledger.is_none(),
-            List(_) | Plan(_) | Solve(_) | Compare(_) | Reproduce(_) | Verify(_) | Scrub(_)
-            | Bench(_) => true,
+            Backup(args) => args.check.is_some(),
+            List(_) | Plan(_) | Solve(_) | Compare(_) | Reproduce(_) | Verify(_) | Bench(_) => true,
             _ => false,
         }
     }
@@ -183,7 +180,6 @@ impl Command {
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::backup(args)),
-            Command::Scrub(args) => scrub::scrub(&args),
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(command) => on_one_thread(token::run(command)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),

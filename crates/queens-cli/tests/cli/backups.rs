@@ -5,7 +5,6 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use rusqlite::Connection;
-use serde_json::Value;
 
 use crate::object;
 use crate::support::ledger::Snapshot;
@@ -43,7 +42,7 @@ fn a_farm_resumes_from_copies_made_while_it_served() {
     let said = object(&said);
     assert_eq!((&said["file"], &said["jobs"]), (&port.into(), &2.into()));
     for copy in [by_port, by_file] {
-        run(queens(&["scrub"]).arg(&copy)).success();
+        run(queens(&["backup", "--check"]).arg(&copy)).success();
         let restored = Farm::new("", "").with_ledger(copy);
         let _coordinator = restored.start_coordinator();
         let _worker = restored.start_worker();
@@ -57,13 +56,16 @@ fn a_farm_resumes_from_copies_made_while_it_served() {
 }
 
 #[test]
-fn a_scrub_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
+fn a_check_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
     let scratch = Scratch::new();
     let [ledger, copy] = ["ledger.db", "copy.db"].map(|name| scratch.path(name));
     run(queens(&["count", "8", "--rows", "2", "--ledger"]).arg(&ledger)).success();
-    let scrub = || run(queens(&["scrub", "--json"]).arg(&ledger));
-    let sound = object(&scrub().success());
-    assert_eq!((&sound["jobs"], &sound["damage"]), (&1.into(), &Value::Null));
+    let check = || run(queens(&["backup", "--json", "--check"]).arg(&ledger));
+    let files = || fs::read_dir(scratch.path("")).expect("it is there").count();
+    let before = files();
+    let sound = object(&check().success());
+    assert_eq!((&sound["jobs"], &sound["audits"]), (&1.into(), &0.into()));
+    assert_eq!(files(), before, "nothing is copied");
     assert!(sound["ranges"].as_u64().expect("a number") > 0);
 
     // When a digit of a count changes, as on a broken disk
@@ -73,14 +75,13 @@ fn a_scrub_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
     assert_eq!(changed.expect("it is SQL"), 1);
     drop(db);
 
-    let outcome = scrub();
-    assert_eq!(outcome.code, Some(9), "{outcome:?}");
-    assert!(outcome.stderr.contains("is damaged") && outcome.stderr.lines().count() == 1);
-    let damaged = object(&outcome.stdout);
-    assert!(damaged["damage"].as_str().expect("text").contains("was altered"), "{damaged}");
+    check().refusal(9, &["is damaged", "was altered"]);
     run(queens(&["backup", "--from"]).arg(&ledger).arg(&copy)).refusal(9, &["altered"]);
     assert!(!copy.exists() && !scratch.path("copy.db.draft").exists());
-    run(queens(&["scrub"]).arg(scratch.path("missing.db"))).refusal(10, &["missing.db"]);
+    let missing = scratch.path("missing.db");
+    run(queens(&["backup", "--check"]).arg(missing)).refusal(10, &["missing.db"]);
+    run(queens(&["backup", "--check"]).arg(&ledger).arg(&copy)).usage("--check");
+    run(&mut queens(&["backup"])).usage("<TO>");
 }
 
 #[test]

@@ -115,6 +115,6 @@ fn a_removed_job_is_gone_and_its_number_is_not_reused() {
     let _coordinator = farm.start_coordinator();
     assert_eq!(farm.client(&["jobs", "--all", "--json"]).success(), "");
     assert_eq!(farm.submit(8, 2, 0), 3);
-    let scrub = run(queens(&["scrub"]).arg(farm.ledger())).success();
-    assert!(scrub.contains("1 job, 0 accepted ranges"), "{scrub}");
+    let checked = run(queens(&["backup", "--check"]).arg(farm.ledger())).success();
+    assert!(checked.contains("1 job, 0 accepted ranges"), "{checked}");
 }

@@ -52,7 +52,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
 
 /// The sections that a farm and its ledgers print.
 const OF_A_FARM: &str =
-    "A job, workers, token, owners, trust, jobs --health, export, verify, merge, backup, scrub";
+    "A job, workers, token, owners, trust, jobs --health, export, verify, merge, backup";
 
 /// The fields that each section of the page names.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
@@ -151,9 +151,11 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     let verified = run(&mut queens(&["verify", &bundle, "--json"])).success();
     assert_names("verify", &lines(&verified));
     let (copy, other) = (path("copy.db"), path("other.db"));
-    assert_names("backup", &client(&format!("backup {copy}")));
+    let copied = client(&format!("backup {copy}"));
     let of_ledgers = |args: &[&str]| lines(&run(&mut queens(args)).success());
-    assert_names("scrub", &of_ledgers(&["scrub", &copy, "--json"]));
+    let checked = of_ledgers(&["backup", "--check", &copy, "--json"]);
+    assert_eq!(copied, checked, "a copy is told as a check of it");
+    assert_names("backup", &checked);
     let count = ["count", "8", "--problem", "fundamental", "--ledger", &other];
     of_ledgers(&count);
     let into = path("merged.db");

@@ -95,7 +95,7 @@ fn an_invalid_file_name_is_no_ledger_and_leaves_no_file() {
             &["count", "8", "--ledger", name][..],
             &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
             &["merge", "folder/1.db", "--into", name],
-            &["scrub", name],
+            &["backup", "--check", name],
             &["backup", "copy.db", "--from", name],
             &["export", "1", "bundle", "--ledger", name],
         ] {

@@ -221,7 +221,7 @@ fn an_unwritable_message_changes_no_exit_code() {
         let status = queens(args).stdout(Stdio::null()).stderr(full).status();
         assert_eq!(status.expect("it starts").code(), Some(code), "{args:?}");
     }
-    run(&mut queens(&["scrub", &ledger])).success();
+    run(&mut queens(&["backup", "--check", &ledger])).success();
 }
 
 #[test]
