@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
-    Report, RequestId, Row, SessionId, Share,
+    Report, RequestId, Row, SessionId,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -88,15 +88,6 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// Somebody decided what the jobs of an owner may take.
-    Grant {
-        /// The owner of the jobs.
-        owner: String,
-        /// What it is granted from now on.
-        share: Share,
-        /// The owner who decided so.
-        by: String,
-    },
     /// A job that is over and has proven nobody wrong is removed with its rows.
     Remove(JobId),
     /// A look-up: what do the rows of a reported range say together?
@@ -131,7 +122,7 @@ impl LedgerCommand {
             | LedgerCommand::Settle { report, .. }
             | LedgerCommand::Doubt(report, _)
             | LedgerCommand::Compare(report, _) => Some(report.job),
-            LedgerCommand::Trust { .. } | LedgerCommand::Grant { .. } => None,
+            LedgerCommand::Trust { .. } => None,
         }
     }
 }

@@ -24,6 +24,7 @@
 //! covered, if it was asked for.
 #![forbid(unsafe_code)]
 
+mod account;
 mod agent;
 mod attempts;
 mod audit;
@@ -51,7 +52,6 @@ mod rows;
 pub mod rules;
 mod scheduler;
 mod session;
-mod share;
 mod slice;
 mod stage;
 mod stats;
@@ -64,6 +64,7 @@ pub use plan::{
     LeaseToken, Millis, Plan, Range, Recount, Report, RequestId, SessionId, TaskCounts,
 };
 
+pub use account::{Hours, OwnerView};
 pub use agent::{Agent, AgentConfig};
 pub use command::{Asker, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use config::Config;
@@ -88,7 +89,6 @@ pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, tiled,
 };
 pub use session::{Rate, WorkerView};
-pub use share::{Hours, OwnerView, Share, ShareChange};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
 pub use token::LeaseKey;

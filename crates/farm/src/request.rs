@@ -1,6 +1,6 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
 
-use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, OwnerView, Party, ShareChange};
+use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +21,6 @@ pub enum Request {
         /// Why, for people.
         reason: String,
     },
-    /// Change what the jobs of an owner may take. The answer is the owner.
-    Grant(String, ShareChange),
 }
 
 /// A job to be added, unless its owner has one of its key already: then that one is meant.
@@ -65,8 +63,6 @@ pub enum Answer {
     Jobs(Vec<JobView>),
     /// Parties that are distrusted.
     Distrusted(Vec<Party>),
-    /// The owner of jobs that was asked for.
-    Owner(OwnerView),
 }
 
 impl Answer {
@@ -75,7 +71,7 @@ impl Answer {
         match self {
             Answer::Job(job) => Some(*job),
             Answer::Jobs(mut jobs) if jobs.len() == 1 => jobs.pop(),
-            Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Owner(_) => None,
+            Answer::Jobs(_) | Answer::Distrusted(_) => None,
         }
     }
 }

@@ -57,15 +57,6 @@ CREATE TABLE removed_hours (
     gpu_us       INTEGER NOT NULL
 ) STRICT;
 
--- What the jobs of owners may take; the latest row about an owner holds. None is ever deleted.
-CREATE TABLE shares (
-    owner    TEXT NOT NULL,
-    weight   INTEGER NOT NULL,
-    limit_us INTEGER,                -- thread time of all its jobs together, unless it is NULL
-    asked_by TEXT NOT NULL,          -- the owner who decided so
-    noted_at INTEGER NOT NULL
-) STRICT;
-
 -- What was to be counted twice; the newest of a job holds for the ranges to come, too.
 CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),

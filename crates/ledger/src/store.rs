@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
     AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
-    OpenDispute, Party, Principal, Range, Row, Share, TaskCounts, TrustChange,
+    OpenDispute, Party, Principal, Range, Row, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 
@@ -340,20 +340,6 @@ impl Store for SqlStore<'_> {
     ) -> Result<()> {
         let (party, reason) = (party.clone(), reason.into());
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: unix_ms() })
-    }
-
-    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<()> {
-        let Share { weight, limit_us } = share;
-        let query = "INSERT INTO shares VALUES (?, ?, ?, ?, ?)";
-        self.change(query, (owner, weight, limit_us, by, unix_ms()))
-    }
-
-    fn shares(&mut self) -> Result<BTreeMap<String, Share>> {
-        let query = "SELECT owner, weight, limit_us FROM shares ORDER BY rowid";
-        let all = self.all(query, [], |row| {
-            Ok((row.get(0)?, Share { weight: row.get(1)?, limit_us: row.get(2)? }))
-        })?;
-        Ok(all.into_iter().collect())
     }
 
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>> {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use farm::{Credit, Hours, OwnerView, Principal, Provenance, Rate, Share, WorkerView};
+use farm::{Credit, OwnerView, Principal, Provenance, Rate, WorkerView};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
@@ -98,11 +98,8 @@ fn with_connected(
     all
 }
 
-/// The hours that the jobs of an owner have taken, and may take.
+/// What the jobs of an owner have taken, and what is leased of them.
 fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
-    let Share { weight, limit_us } = account.share;
-    let limit =
-        limit_us.map_or("none".into(), |us| format!("{:.2} hours", us as f64 / Hours::US as f64));
     let leased =
         account.share_of(all).map_or("–".into(), |share| format!("{:.0}%", 100.0 * share));
     html! {
@@ -110,8 +107,6 @@ fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
         dl.facts {
             (fact("Processor-hours", &hours(account.hours.processor())))
             (fact("GPU-hours", &hours(account.hours.gpu())))
-            (fact("Limit of both", &limit))
-            (fact("Weight", &weight.to_string()))
             (fact("Leased now", &leased))
             (fact("Live jobs", &account.live_jobs.to_string()))
         }

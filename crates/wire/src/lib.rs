@@ -8,7 +8,7 @@ mod error;
 mod messages;
 
 pub use error::WireError;
-pub use messages::{NO_LIMIT, key, reason};
+pub use messages::{key, reason};
 
 /// The version of the worker's protocol that both ends speak, in [`v1::Hello::protocol`].
 pub const PROTOCOL: u32 = 1;

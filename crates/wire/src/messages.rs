@@ -4,9 +4,8 @@ use board::{MethodChoice, Prefix, Task};
 use farm::{
     Ack, Answer, AuditPolicy, AuditScope, Change, CheckedCount, CoordinatorMessage, Digest,
     Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
-    LeaseId, LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Party, Plan, Problem, Range,
-    Rate, Recount, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock, Times,
-    Verdict, WorkerMessage,
+    LeaseId, LeaseKind, LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate,
+    Recount, Report, Request, Slice, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -237,38 +236,6 @@ pub fn reason(text: &str) -> Result<String, WireError> {
         return Err(WireError::Malformed(rule));
     }
     Ok(text.into())
-}
-
-impl TryFrom<v1::Grant> for Request {
-    type Error = WireError;
-
-    fn try_from(grant: v1::Grant) -> Result<Self, WireError> {
-        let v1::Grant { owner, weight, limit_us } = grant;
-        let change = ShareChange {
-            weight: weight.map(self::weight).transpose()?,
-            limit_us: limit_us.map(limit_of).transpose()?,
-        };
-        Ok(Request::Grant(name("owner", owner)?, change))
-    }
-}
-
-fn weight(weight: u32) -> Result<u32, WireError> {
-    match weight {
-        1..=Share::MOST_WEIGHT => Ok(weight),
-        _ => Err(WireError::out_of_bounds("weight", weight)),
-    }
-}
-
-/// The number that stands for no limit in [`v1::Grant::limit_us`].
-pub const NO_LIMIT: u64 = u64::MAX;
-
-fn limit_of(us: u64) -> Result<Option<u64>, WireError> {
-    const MOST: u64 = Share::MOST_HOURS * Hours::US;
-    match us {
-        NO_LIMIT => Ok(None),
-        0..=MOST => Ok(Some(us)),
-        _ => Err(WireError::out_of_bounds("limit_us", us)),
-    }
 }
 
 impl TryFrom<v1::Tasks> for TasksBlock {
@@ -621,29 +588,13 @@ impl From<AuditPolicy> for v1::AuditPolicy {
 
 impl From<Answer> for v1::AskResponse {
     fn from(answer: Answer) -> Self {
-        let (mut jobs, mut distrusted, mut owner) = (Vec::new(), Vec::new(), None);
+        let (mut jobs, mut distrusted) = (Vec::new(), Vec::new());
         match answer {
             Answer::Job(job) => jobs.push((*job).into()),
             Answer::Jobs(all) => jobs.extend(all.into_iter().map(Into::into)),
-            Answer::Owner(view) => owner = Some(view.into()),
             Answer::Distrusted(parties) => distrusted.extend(parties.into_iter().map(Into::into)),
         }
-        v1::AskResponse { jobs, distrusted, owner }
-    }
-}
-
-impl From<OwnerView> for v1::Owner {
-    fn from(view: OwnerView) -> Self {
-        let OwnerView { owner, share, hours, leased_us, live_jobs } = view;
-        v1::Owner {
-            owner,
-            weight: share.weight,
-            limit_us: share.limit_us,
-            processor_us: hours.processor_us,
-            gpu_us: hours.gpu_us,
-            leased_us,
-            live_jobs: live_jobs as u64,
-        }
+        v1::AskResponse { jobs, distrusted }
     }
 }
 

@@ -44,8 +44,6 @@ pub const READERS: &[Reader] = &[
     reader!(ListTokensResponse),
     reader!(RevokeTokenRequest),
     reader!(Token),
-    reader!(ListOwnersRequest),
-    reader!(ListOwnersResponse),
     reader!(ListWorkersRequest),
     reader!(ListWorkersResponse),
 ];
@@ -89,7 +87,6 @@ fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
         Asked::Change(change) => Some(change.with(1, farm::AuditScope::Machines)?),
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),
-        Asked::Grant(grant) => Some(grant.try_into()?),
     })
 }
 

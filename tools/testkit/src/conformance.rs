@@ -7,8 +7,8 @@ use farm::rules;
 use farm::{
     AuditPolicy, AuditScope, CheckedCount, Ground, IntervalSet, JobChange, JobId, JobSpec,
     JobState, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method,
-    Origin, Plan, Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Share,
-    Slice, TaskCounts, Withdrawn,
+    Origin, Plan, Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Slice,
+    TaskCounts, Withdrawn,
 };
 
 use crate::MemoryStore;
@@ -66,21 +66,6 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
     rows_that_differ_in_nothing_are_joined(&mut new());
-    an_owner_has_what_it_was_granted_last(&mut new());
-}
-
-fn an_owner_has_what_it_was_granted_last(store: &mut impl Subject) {
-    let grant = |owner: &str, weight, limit_us| {
-        let (owner, share) = (owner.into(), Share { weight, limit_us });
-        LedgerCommand::Grant { owner, share, by: "admin".into() }
-    };
-    let most = Some(Share::MOST_HOURS * 3_600_000_000);
-    write(store, &[grant("lab", 1, Some(0)), grant("guest", Share::MOST_WEIGHT, most)]);
-    write(store, &[grant("lab", 5, None)]);
-    let share = |weight, limit_us| Share { weight, limit_us };
-    let wanted = [("guest", share(Share::MOST_WEIGHT, most)), ("lab", share(5, None))];
-    let wanted = wanted.map(|(owner, share)| (owner.to_string(), share));
-    assert_eq!(store.restored().shares, wanted.into());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {

@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
     AuditPolicy, Check, Contradiction, CountedRange, DisputeState, Hours, JobChange, JobId,
-    JobSpec, JobState, OpenDispute, Party, Principal, Range, Row, Share, TaskCounts, Times,
-    TrustChange,
+    JobSpec, JobState, OpenDispute, Party, Principal, Range, Row, TaskCounts, Times, TrustChange,
 };
 
 /// Keeps everything in memory but what is noted for people, and knows no times.
@@ -17,8 +16,6 @@ pub struct MemoryStore {
     pub jobs: BTreeMap<JobId, MemoryJob>,
     /// Changes of trust, the newest last, all at the time 0.
     pub trust: Vec<TrustChange>,
-    /// What owners were granted.
-    pub shares: BTreeMap<String, Share>,
     /// Jobs that were removed: their owners, and what they had taken.
     pub removed: BTreeMap<JobId, (String, Hours)>,
     /// The greatest number that a job has or had.
@@ -250,15 +247,6 @@ impl Store for MemoryStore {
         let (party, reason) = (party.clone(), reason.into());
         self.trust.push(TrustChange { party, trusted, proof, reason, at_ms: 0 });
         Ok(())
-    }
-
-    fn grant(&mut self, owner: &str, share: Share, _: &str) -> Result<(), Contradiction> {
-        self.shares.insert(owner.into(), share);
-        Ok(())
-    }
-
-    fn shares(&mut self) -> Result<BTreeMap<String, Share>, Contradiction> {
-        Ok(self.shares.clone())
     }
 
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, Contradiction> {

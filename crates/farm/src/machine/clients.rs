@@ -25,10 +25,6 @@ impl Farm {
                 self.change_trust(request, party, trusted, reason);
                 Ok(())
             }
-            Request::Grant(owner, change) => {
-                self.change_share(request, by, owner, change);
-                Ok(())
-            }
         };
         if let Err(refusal) = granted {
             self.effects.push(Effect::Reply(request, Err(refusal)));

@@ -26,10 +26,10 @@ pub use restore::{Restored, RestoredJob};
 
 use self::attempts::Loss;
 use self::owners::Queue;
+use crate::account::Account;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
-use crate::share::Account;
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
     JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
@@ -56,7 +56,7 @@ pub struct Farm {
     keys: BTreeMap<Origin, JobId>,
     /// Running jobs, and those that are done and audited.
     queue: Queue,
-    /// The owners of jobs, those of removed ones included, and those that were granted a share.
+    /// The owners of jobs, those of removed ones included.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
@@ -294,7 +294,6 @@ impl Farm {
             (Client(request), Trust { party, trusted, .. }, Settled(withdrawn)) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
-            (Client(request), Grant { owner, .. }, Written) => self.share_written(request, &owner),
             (Client(request), Remove(job), Written) => self.removed(request, job),
             (Session(session), Accept { report, provenance, audit }, Written) => {
                 self.range_written(session, report, provenance, audit);

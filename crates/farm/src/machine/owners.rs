@@ -1,25 +1,21 @@
 //! From which job a worker is served: jobs of higher priority first, and of one priority those of
-//! the owner that has the least of what is leased and was counted lately, by its weight.
+//! the owner that has the least of what is leased and was counted lately.
 //!
 //! ```text
 //!   priority 5   ada ─ 7, 9                  of one owner in the order of their numbers
 //!   priority 0   ada ─ 1, 4    bob ─ 2       the owner with the lowest turn first
 //! ```
 //!
-//! So owners share what is leased by their weights, however many jobs they have; and what one of
-//! them has no use for, the others get. A worker stays with an owner until this one is ahead by
-//! some leases, because a worker makes its kernels anew for another job. Of an owner whose limit of
-//! hours is reached nothing is leased.
+//! So owners take turns and share alike what is leased, however many jobs they have; and what one
+//! of them has no use for, the others get. A worker stays with an owner until this one is ahead by
+//! some leases, because a worker makes its kernels anew for another job.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::{Farm, existing};
-use crate::share::Account;
-use crate::{
-    Answer, Asker, Effect, Hours, JobId, LedgerCommand, OwnerView, Report, RequestId, SessionId,
-    Share, ShareChange,
-};
+use crate::account::Account;
+use crate::{Hours, JobId, OwnerView, Report, SessionId};
 
 /// Leases by which the owner of what a worker holds may be ahead of another before the worker
 /// changes.
@@ -47,10 +43,6 @@ impl Queue {
         }
         was_there
     }
-
-    fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<JobId>)> + '_ {
-        self.0.values().flatten().map(|(owner, jobs)| (owner.as_str(), jobs))
-    }
 }
 
 impl Farm {
@@ -62,7 +54,6 @@ impl Farm {
         }
         let of = |(owner, account): (&String, &Account)| OwnerView {
             owner: owner.clone(),
-            share: account.share,
             hours: account.hours,
             leased_us: account.leased_us(),
             live_jobs: live.get(owner.as_str()).copied().unwrap_or(0),
@@ -79,15 +70,13 @@ impl Farm {
         let lease_ms = STAY_LEASES * self.pace.lease_ms(&self.config);
         let stay_ns = u128::from(lease_ms) * u128::from(session.seen.threads) * 1_000_000;
         let turn = move |owner: &str| {
-            let account = &self.accounts[owner];
-            let ahead = if stays == Some(owner) { account.by_weight(stay_ns) } else { 0 };
-            (!account.is_spent()).then(|| account.turn(self.now).saturating_sub(ahead))
+            let ahead = if stays == Some(owner) { stay_ns } else { 0 };
+            self.accounts[owner].turn(self.now).saturating_sub(ahead)
         };
         self.queue.0.values().flat_map(move |level| {
             // There may be a thousand of them, and mostly something of the first can be leased.
-            let of = |(owner, jobs)| Some(Reverse((turn(owner)?, first(jobs), jobs)));
-            let mut owners: BinaryHeap<_> =
-                level.iter().map(|(owner, jobs)| (owner.as_str(), jobs)).filter_map(of).collect();
+            let of = |(owner, jobs): (&String, _)| Reverse((turn(owner), first(jobs), jobs));
+            let mut owners: BinaryHeap<_> = level.iter().map(of).collect();
             std::iter::from_fn(move || owners.pop())
                 .flat_map(|Reverse((_, _, jobs))| jobs.iter().copied())
         })
@@ -99,13 +88,7 @@ impl Farm {
 
     /// Jobs of which something may be leased to anybody, in no particular order.
     pub(super) fn leasable(&self) -> impl Iterator<Item = JobId> + '_ {
-        let owners = self.queue.owners().filter(|(owner, _)| !self.accounts[*owner].is_spent());
-        owners.flat_map(|(_, jobs)| jobs.iter().copied())
-    }
-
-    /// Whether nothing of a job is leased because its owner has had all hours that it may.
-    pub(super) fn is_spent(&self, job: JobId) -> bool {
-        self.accounts.get(self.owner_of(job)).is_some_and(Account::is_spent)
+        self.queue.0.values().flat_map(BTreeMap::values).flatten().copied()
     }
 
     /// So many tasks that were leased to a session have come back, or will not.
@@ -117,12 +100,8 @@ impl Farm {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.let_go(job, tasks, ns);
         }
-        let was_spent = self.is_spent(job);
         let leased_ns = &mut self.account_of(job).leased_ns;
         *leased_ns = leased_ns.checked_sub(ns).expect("only what is leased comes back");
-        if was_spent && !self.is_spent(job) {
-            self.idle.append(&mut self.refused);
-        }
     }
 
     /// A count has become durable, whatever it is good for.
@@ -141,31 +120,6 @@ impl Farm {
     /// Takes in what is known of an owner before any of its jobs is.
     pub(super) fn open_account(&mut self, owner: &str) -> &mut Account {
         self.accounts.entry(owner.into()).or_default()
-    }
-
-    /// What is leased next follows a new share at once, and what is leased already stays so.
-    pub(super) fn change_share(
-        &mut self,
-        request: RequestId,
-        by: String,
-        owner: String,
-        change: ShareChange,
-    ) {
-        let account = self.open_account(&owner);
-        let Share { weight, limit_us } = account.share;
-        account.share = Share {
-            weight: change.weight.unwrap_or(weight),
-            limit_us: change.limit_us.unwrap_or(limit_us),
-        };
-        let share = account.share;
-        self.idle.append(&mut self.refused);
-        self.command(Asker::Client(request), LedgerCommand::Grant { owner, share, by });
-    }
-
-    pub(super) fn share_written(&mut self, request: RequestId, owner: &str) {
-        let view = self.owners().into_iter().find(|view| view.owner == owner);
-        let view = view.expect("it has an account since it was asked for");
-        self.effects.push(Effect::Reply(request, Ok(Answer::Owner(view))));
     }
 }
 

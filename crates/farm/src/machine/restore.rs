@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::stage::Stage;
 use crate::{
     AuditPolicy, Config, Distrusted, Hours, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
-    Millis, Pace, Plan, Range, Share, Slice, Spent, Stats, Times,
+    Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -25,8 +25,6 @@ pub struct Restored {
     pub proofs: BTreeSet<JobId>,
     /// Parties that are distrusted.
     pub distrusted: Distrusted,
-    /// What owners of jobs are granted, as far as somebody decided about it.
-    pub shares: BTreeMap<String, Share>,
     /// What the jobs of each owner have taken, removed ones included.
     pub hours: BTreeMap<String, Hours>,
 }
@@ -111,9 +109,6 @@ impl Farm {
             progressed: BTreeMap::new(),
             effects: Vec::new(),
         };
-        for (owner, share) in restored.shares {
-            farm.open_account(&owner).share = share;
-        }
         for (owner, hours) in restored.hours {
             farm.open_account(&owner).hours = hours;
         }

@@ -19,13 +19,6 @@ impl Farm {
             return None;
         }
         let is_idle = view.workers == 0;
-        if is_idle && self.jobs[&id].is_served() && self.is_spent(id) {
-            let owner = &view.spec.origin.owner;
-            return Some(format!(
-                "more hours: jobs of {owner} have taken all that they may; an admin grants more by `queens owners {owner} \
-                 --hours H`"
-            ));
-        }
         match view.able_workers {
             0 if is_idle => Some("a worker: none is connected".into()),
             _ if view.audits_stranded > Some(0) => Some(second_counts(view)),

@@ -79,7 +79,6 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
                 if *trusted { Vec::new() } else { settle::take_back(store, wrong, None)? };
             return Ok(LedgerAnswer::Settled(withdrawn));
         }
-        LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
         LedgerCommand::Finish { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
             let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };

@@ -24,7 +24,6 @@ pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
         jobs,
         proofs: changes.iter().filter_map(|change| change.proof).map(|(job, _)| job).collect(),
         distrusted: Distrusted::after(&changes),
-        shares: store.shares()?,
         hours,
         ..Restored::default()
     })

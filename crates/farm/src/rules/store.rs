@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, Hours, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, Share,
-    TaskCounts, Times, TrustChange,
+    AuditPolicy, Hours, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, TaskCounts,
+    Times, TrustChange,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -79,10 +79,6 @@ pub trait Store {
         proof: Option<(JobId, Range)>,
         reason: &str,
     ) -> Result<(), Self::Fault>;
-    /// Notes what the jobs of an owner may take from now on, and the owner who decided so.
-    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<(), Self::Fault>;
-    /// What owners were granted last.
-    fn shares(&mut self) -> Result<BTreeMap<String, Share>, Self::Fault>;
     /// For each job that has or had counts, its owner and the thread time of all counts that are or
     /// were kept of it.
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, Self::Fault>;

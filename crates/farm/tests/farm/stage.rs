@@ -4,10 +4,10 @@
 use farm::rules;
 use farm::{
     Answer, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Effect,
-    Event, Farm, Hello, Holding, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId,
-    LeaseKey, LeaseKind, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
-    Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored, SessionId, Slice,
-    Submission, TaskCounts, Verdict, WorkerMessage,
+    Event, Farm, Hello, Holding, Hours, JobId, JobSpec, JobState, KernelName, Known, Lease,
+    LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan,
+    Principal, Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored,
+    SessionId, Slice, Submission, TaskCounts, Verdict, WorkerMessage,
 };
 use testkit::MemoryStore;
 
@@ -122,11 +122,11 @@ impl Stage {
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = restored(&mut self.ledger, 2);
-        // The ledger keeps nothing about an owner without hours and without grants.
+        // The ledger keeps nothing about an owner without hours.
         let hours = |farm: &Farm| -> Vec<_> {
             let owners = farm.owners().into_iter();
-            let known = owners.filter(|it| (it.share, it.hours) != Default::default());
-            known.map(|it| (it.owner, it.share, it.hours)).collect()
+            let known = owners.filter(|it| it.hours != Hours::default());
+            known.map(|it| (it.owner, it.hours)).collect()
         };
         let taken = hours(&self.farm);
         let is_durable = self.waiting.is_empty();

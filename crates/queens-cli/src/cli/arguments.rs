@@ -23,11 +23,7 @@ pub(super) const LOGS: &str = "Logs";
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["check"]),
-    (
-        "Run a farm",
-        &["coordinator", "worker", "workers", "token"],
-        &["autoscale", "owners", "trust"],
-    ),
+    ("Run a farm", &["coordinator", "worker", "workers", "token"], &["autoscale", "trust"]),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
     ("Prove and keep", &["export", "verify", "audit"], &["backup"]),
 ];

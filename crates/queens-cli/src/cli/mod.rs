@@ -21,7 +21,6 @@ mod local_methods;
 mod log;
 mod merge;
 mod options;
-mod owners;
 mod placement_output;
 mod plain_search;
 mod plan;
@@ -108,8 +107,6 @@ enum Command {
     Token(token::TokenCommand),
     /// List a coordinator's workers, and those that it distrusts
     Workers(client::ClientArgs),
-    /// List the owners of jobs, with hours, weights and limits, or change these
-    Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Show how fast this machine counts, loop by loop
@@ -183,7 +180,6 @@ impl Command {
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(command) => on_one_thread(token::run(command)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
-            Command::Owners(args) => on_one_thread(owners::owners(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),
             Command::Bench(args) => bench::run(&args),
             Command::Completions(args) => tools::completions(&args, Cli::command()),

@@ -103,7 +103,7 @@ pub(super) fn plural(number: u64, end: &str) -> &str {
 }
 
 /// The name of an owner. The job of merged ledgers has none.
-pub(super) fn owner(name: &str) -> &str {
+fn owner(name: &str) -> &str {
     if name.is_empty() { "unknown" } else { name }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn rate(rate: f64) -> String {
     if rate == 0.0 { "-".into() } else { si(rate) }
 }
 
-pub(super) fn hours(hours: f64) -> String {
+fn hours(hours: f64) -> String {
     format!("{hours:.2}")
 }
 

@@ -89,7 +89,6 @@ const PAGES: [Page; 10] = [
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
-            ("queens owners", "cli/owners.rs"),
         ],
     },
     Page { name: "docs/FROM-MCSHARP.md", instead: &[("submit 14", "submit 10")], elsewhere: &[] },

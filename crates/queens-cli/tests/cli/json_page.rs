@@ -52,7 +52,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
 
 /// The sections that a farm and its ledgers print.
 const OF_A_FARM: &str =
-    "A job, workers, token, owners, trust, jobs --health, export, verify, merge, backup";
+    "A job, workers, token, trust, jobs --health, export, verify, merge, backup";
 
 /// The fields that each section of the page names.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
@@ -163,8 +163,6 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
 
     let created = client("token create --role viewer --owner lab");
     assert_names("token", &[client("token list"), created].concat());
-    let owners = [client("owners local --hours 9 --weight 7"), client("owners")].concat();
-    assert_names("owners", &owners);
     assert_names("jobs --health", &client("jobs --health"));
     let listed = client("workers");
     drop(worker);

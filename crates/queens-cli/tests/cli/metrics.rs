@@ -20,7 +20,6 @@ fn the_documentation_lists_exactly_the_metrics() {
     let farm = Farm::new("", "--report-ms 0");
     let _coordinator = farm.start_coordinator();
     farm.client(&["submit", "20", "--method", "rows"]).success();
-    farm.client(&["owners", "local", "--hours", "9"]).success();
     let _worker = farm.start_worker();
     let copy = scratch.path("copy.db").display().to_string();
     farm.client(&["backup", &copy]).success();

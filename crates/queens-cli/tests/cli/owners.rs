@@ -55,56 +55,6 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
 }
 
 #[test]
-fn only_an_admin_grants_weights_and_hours() {
-    let guarded = Guarded::new();
-    let (lab, _) = guarded.create("submitter", "lab");
-    let grant =
-        |token: &str, words: &[&str]| guarded.client(token, &[&["owners", "lab"], words].concat());
-    grant(&lab, &["--weight", "200"]).refusal(6, &["an admin"]);
-    for (words, granted) in [
-        (&["--weight", "200", "--hours", "1.5"][..], "the weight 200, and a limit of 1.5 hours"),
-        (&["--weight", "7"], "the weight 7, and a limit of 1.5 hours"),
-        (&["--hours", "none"], "the weight 7, and no limit of hours"),
-    ] {
-        assert_eq!(grant("admin", words).success(), format!("lab has {granted}\n"));
-    }
-
-    let nobody = guarded.client("admin", &["owners", "lob", "--hours", "1"]);
-    nobody.refusal(4, &["\"lob\"", "`queens owners`"]);
-    for weight in ["0", "-1", "10001", "many", ""] {
-        grant("admin", &["--weight", weight]).refusal(2, &["--weight"]);
-    }
-    for hours in ["-1", "1e10", "nan", "inf", "1h", ""] {
-        grant("admin", &["--hours", hours]).refusal(2, &["--hours", "from 0 to 1000000000"]);
-    }
-    guarded.client("admin", &["owners", "--hours", "1"]).refusal(2, &["OWNER"]);
-    let seen = crate::object(&grant(&lab, &["--json"]).success());
-    assert_eq!((&seen["weight"], &seen["limit_hours"]), (&7.into(), &Value::Null));
-}
-
-#[test]
-fn a_job_beyond_the_hours_of_its_owner_waits() {
-    let guarded = Guarded::new();
-    let (lab, _) = guarded.create("submitter", "lab");
-    guarded.client("admin", &["owners", "lab", "--hours", "0"]).success();
-    let _worker = guarded.start_worker("admin");
-    assert_eq!(guarded.client(&lab, &["submit", "10"]).success(), "1\n");
-    // A job of another owner is counted meanwhile.
-    guarded.client("admin", &["submit", "10", "--wait"]).success();
-
-    let why = "more hours: jobs of lab have taken all that they may";
-    for words in [&["jobs", "1"][..], &["jobs"]] {
-        let told = guarded.client(&lab, words).success();
-        assert!(told.contains(why), "{told}");
-    }
-    let waits = guarded.job()["waits_for"].clone();
-    assert!(waits.as_str().is_some_and(|waits| waits.starts_with(why)), "{waits}");
-
-    guarded.client("admin", &["owners", "lab", "--hours", "none"]).success();
-    guarded.client(&lab, &["watch", "1"]).success();
-}
-
-#[test]
 fn the_number_of_jobs_is_bounded_for_each_owner() {
     let guarded = Guarded::with("--max-jobs-per-owner 2");
     let [(lab, _), (guest, _)] = ["lab", "guest"].map(|owner| guarded.create("submitter", owner));

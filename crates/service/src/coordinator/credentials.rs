@@ -182,11 +182,6 @@ impl Credentials {
         all
     }
 
-    /// Whether somebody has, or had, a credential of this owner.
-    pub(super) fn know(&self, owner: &str) -> bool {
-        self.known().values().any(|credential| credential.owner == owner)
-    }
-
     /// The default scope of audits: between owners as soon as two of them may count.
     pub(super) fn across(&self) -> AuditScope {
         let known = self.known();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobState, JobView, Origin, OwnerView, Party, Problem, Refusal,
-    Request as Wanted, Share, Slice, Submission, WorkerView,
+    Answer, Change, JobId, JobSpec, JobState, JobView, Origin, Party, Problem, Refusal,
+    Request as Wanted, Slice, Submission, WorkerView,
 };
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use ledger::{Credential, Role};
@@ -43,7 +43,6 @@ impl JobApi {
             Asked::Change(change) => change.with(seed, self.credentials.across())?,
             Asked::Remove(job) => Wanted::Remove(JobId(job)),
             Asked::Trust(trust) => Wanted::try_from(trust)?,
-            Asked::Grant(grant) => Wanted::try_from(grant)?,
         };
         self.require(identity, &ask).await?;
         let reported = ask.clone();
@@ -108,19 +107,6 @@ impl JobApi {
             }
             Wanted::Remove(job) => self.require_own(identity, *job).await,
             Wanted::Trust { .. } => identity.require(Right::Decide),
-            Wanted::Grant(owner, _) => {
-                identity.require(Right::Decide)?;
-                // A slip of the keyboard would go unnoticed.
-                let owners = self.farm.look(|farm| farm.owners()).await?;
-                if self.credentials.know(owner) || owners.iter().any(|known| known.owner == *owner)
-                {
-                    return Ok(());
-                }
-                Err(Status::not_found(format!(
-                    "no job and no credential is {owner:?}'s; `queens owners` and `queens token list` name those that \
-                     there are"
-                )))
-            }
         }
     }
 
@@ -270,16 +256,6 @@ impl ClientService for JobApi {
         }))
     }
 
-    async fn list_owners(
-        &self,
-        request: Request<v1::ListOwnersRequest>,
-    ) -> Reply<v1::ListOwnersResponse> {
-        allowed(request, Right::See)?;
-        let owners = self.farm.look(|farm| farm.owners()).await?;
-        let owners = owners.into_iter().map(Into::into).collect();
-        Ok(Response::new(v1::ListOwnersResponse { owners }))
-    }
-
     type BackupStream = Answers<v1::Piece>;
 
     async fn backup(&self, request: Request<v1::BackupRequest>) -> Reply<Self::BackupStream> {
@@ -306,10 +282,6 @@ fn log(ask: &Wanted, answer: &Answer, by: &str) {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
             let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
-        }
-        (Wanted::Grant { .. }, Answer::Owner(OwnerView { owner, share, .. })) => {
-            let Share { weight, limit_us } = share;
-            tracing::warn!(owner, by, weight, limit_us, "the share of an owner was changed");
         }
         (Wanted::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");

@@ -619,7 +619,7 @@ pub mod farm_service_server {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskRequest {
-    #[prost(oneof = "ask_request::Request", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "ask_request::Request", tags = "1, 2, 3, 4")]
     pub request: ::core::option::Option<ask_request::Request>,
 }
 /// Nested message and enum types in `AskRequest`.
@@ -641,9 +641,6 @@ pub mod ask_request {
         /// The answer is who is distrusted all the same.
         #[prost(message, tag = "4")]
         Trust(super::Trust),
-        /// The answer is the owner.
-        #[prost(message, tag = "5")]
-        Grant(super::Grant),
     }
 }
 /// One of these, by what was asked. A job that was changed or removed is the only one of `jobs`.
@@ -656,9 +653,6 @@ pub struct AskResponse {
     /// one. They are its owner as a whole, or machines that were distrusted one by one.
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
-    /// What it may take from now on.
-    #[prost(message, optional, tag = "3")]
-    pub owner: ::core::option::Option<Owner>,
 }
 /// 1 to 100 jobs, no two of which have one name.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -680,9 +674,9 @@ pub struct Submit {
     /// The coordinator chooses a parameter that is absent.
     #[prost(message, optional, tag = "2")]
     pub method: ::core::option::Option<Method>,
-    /// Jobs of higher priority are served first. Among equal ones, what is leased is divided between
-    /// their owners by weight, and those of one owner are served in the order of their submission. A
-    /// submitter may say -10 to 10, an admin anything.
+    /// Jobs of higher priority are served first. Among equal ones, their owners take turns, and those
+    /// of one owner are served in the order of their submission. A submitter may say -10 to 10, an
+    /// admin anything.
     #[prost(sint32, tag = "5")]
     pub priority: i32,
     /// What is to be counted twice as the job runs.
@@ -759,52 +753,6 @@ pub struct Trust {
     /// Why, for people; one line of at most 1,024 bytes, and not blank. It is written into the ledger.
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
-}
-/// Changes what the jobs of an owner may take; for admins. What is absent stays as it is. NOT_FOUND
-/// refuses an owner who has neither a job nor a credential.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Grant {
-    #[prost(string, tag = "1")]
-    pub owner: ::prost::alloc::string::String,
-    /// Among jobs of one priority, what is leased is divided between their owners in the proportion of
-    /// their weights. 1 to 10,000; 100 until it is changed.
-    #[prost(uint32, optional, tag = "2")]
-    pub weight: ::core::option::Option<u32>,
-    /// The most thread time of all its jobs together, for ever, microseconds: at most 3.6e18, which is a billion hours, or
-    /// 2^64 - 1 for no limit. Once its jobs have taken it, nothing more of them is leased.
-    #[prost(uint64, optional, tag = "3")]
-    pub limit_us: ::core::option::Option<u64>,
-}
-/// An owner of jobs.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Owner {
-    #[prost(string, tag = "1")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(uint32, tag = "2")]
-    pub weight: u32,
-    /// Absent if there is none.
-    #[prost(uint64, optional, tag = "3")]
-    pub limit_us: ::core::option::Option<u64>,
-    /// Thread time of the counts of its jobs, removed ones included, as their workers said,
-    /// microseconds: by processors, and by graphics processors. All counts in the ledger are included:
-    /// accepted ones, second ones, and those that are only evidence.
-    #[prost(uint64, tag = "4")]
-    pub processor_us: u64,
-    #[prost(uint64, tag = "5")]
-    pub gpu_us: u64,
-    /// Thread time that is expected of what is leased of its jobs, microseconds.
-    #[prost(uint64, tag = "6")]
-    pub leased_us: u64,
-    /// Its jobs that have not ended.
-    #[prost(uint64, tag = "7")]
-    pub live_jobs: u64,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListOwnersRequest {}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListOwnersResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub owners: ::prost::alloc::vec::Vec<Owner>,
 }
 /// Those who are taken for one when counts are compared.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -933,7 +881,9 @@ pub struct Job {
     pub tasks_per_second: f64,
     #[prost(double, tag = "33")]
     pub placements_per_second: f64,
-    /// Thread time of its counts, as in Owner.
+    /// Thread time of its counts, as their workers said, microseconds: by processors, and by graphics
+    /// processors. All counts in the ledger are included: accepted ones, second ones, and those that
+    /// are only evidence.
     #[prost(uint64, tag = "34")]
     pub processor_us: u64,
     #[prost(uint64, tag = "35")]
@@ -1270,31 +1220,6 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListWorkers"));
             self.inner.unary(req, path, codec).await
         }
-        /// The owners of jobs: what their jobs have taken, and what they may take.
-        pub async fn list_owners(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListOwnersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListOwnersResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.ClientService/ListOwners",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.ClientService", "ListOwners"));
-            self.inner.unary(req, path, codec).await
-        }
         /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's credential.
         pub async fn create_token(
             &mut self,
@@ -1456,14 +1381,6 @@ pub mod client_service_server {
             request: tonic::Request<super::ListWorkersRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ListWorkersResponse>,
-            tonic::Status,
-        >;
-        /// The owners of jobs: what their jobs have taken, and what they may take.
-        async fn list_owners(
-            &self,
-            request: tonic::Request<super::ListOwnersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListOwnersResponse>,
             tonic::Status,
         >;
         /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's credential.
@@ -1831,51 +1748,6 @@ pub mod client_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListWorkersSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.ClientService/ListOwners" => {
-                    #[allow(non_camel_case_types)]
-                    struct ListOwnersSvc<T: ClientService>(pub Arc<T>);
-                    impl<
-                        T: ClientService,
-                    > tonic::server::UnaryService<super::ListOwnersRequest>
-                    for ListOwnersSvc<T> {
-                        type Response = super::ListOwnersResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ListOwnersRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as ClientService>::list_owners(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ListOwnersSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -6,8 +6,7 @@ use board::{MethodChoice, Prefix, Task};
 use farm::{
     AuditPolicy, AuditScope, CoordinatorMessage, Fingerprint, Hello, Holding, Hours, JobId,
     JobSpec, JobState, JobView, Lease, LeaseId, LeaseKind, LeaseToken, Origin, Plan, Problem,
-    Range, Rate, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock, Times,
-    WorkerMessage,
+    Range, Rate, Report, Slice, TaskCounts, TasksBlock, Times, WorkerMessage,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -158,34 +157,6 @@ fn a_plan_that_does_not_suit_its_problem_is_refused() {
 }
 
 #[test]
-fn a_grant_beyond_its_bounds_is_refused() {
-    let most = Share::MOST_HOURS * 3_600_000_000;
-    let grant = |owner: &str, weight, limit_us| v1::Grant {
-        owner: owner.into(),
-        weight: Some(weight),
-        limit_us: Some(limit_us),
-    };
-    for (weight, limit_us) in [(1, 0), (Share::MOST_WEIGHT, most)] {
-        let read = Request::try_from(grant("lab", weight, limit_us)).expect("it is within them");
-        let change = ShareChange { weight: Some(weight), limit_us: Some(Some(limit_us)) };
-        assert_eq!(read, Request::Grant("lab".into(), change));
-    }
-    let read = Request::try_from(v1::Grant { weight: None, ..grant("lab", 1, wire::NO_LIMIT) });
-    let change = ShareChange { weight: None, limit_us: Some(None) };
-    assert_eq!(read, Ok(Request::Grant("lab".into(), change)));
-    for (wrong, field) in [
-        (grant("lab", 0, 0), "weight"),
-        (grant("lab", Share::MOST_WEIGHT + 1, 0), "weight"),
-        (grant("lab", 1, most + 1), "limit_us"),
-        (grant("", 1, 0), "owner"),
-        (grant("two words", 1, 0), "owner"),
-    ] {
-        let refused = Request::try_from(wrong).expect_err("it is beyond them").to_string();
-        assert!(refused.contains(field), "{refused}");
-    }
-}
-
-#[test]
 fn a_choice_of_a_method_comes_back() {
     let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
         [MethodChoice::Rows { rows: value }, MethodChoice::Prefixes { rows: value }]
@@ -200,7 +171,6 @@ fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
     let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
     let _ = v1::Job::decode(bytes).map(JobView::try_from);
-    let _ = v1::Grant::decode(bytes).map(Request::try_from);
 }
 
 #[test]

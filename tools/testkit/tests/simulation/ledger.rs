@@ -248,7 +248,6 @@ impl Ledger {
             | LedgerCommand::Compare(..)
             | LedgerCommand::FindAudits { .. } => {}
             LedgerCommand::Trust { .. } => unreachable!("no command changes trust"),
-            LedgerCommand::Grant { .. } => unreachable!("no command changes a share"),
             LedgerCommand::Remove(..) => unreachable!("no command removes a job"),
         }
     }
@@ -344,7 +343,6 @@ impl Ledger {
             LedgerCommand::Doubt(..) => self.coverage.counted_again += 1,
             LedgerCommand::Compare(..)
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Grant { .. }
             | LedgerCommand::Remove(..) => {}
         }
     }

@@ -145,7 +145,7 @@ impl Model {
             ClientRequest::Change(_, Change::Cancel) => JobState::Cancelled.name(),
         };
         match answer {
-            Ok(Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Owner(_)) => {
+            Ok(Answer::Jobs(_) | Answer::Distrusted(_)) => {
                 panic!("nobody asks for it")
             }
             Ok(Answer::Job(view)) => {

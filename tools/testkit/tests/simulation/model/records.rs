@@ -165,7 +165,6 @@ impl Model {
                 book.asked += 1;
             }
             LedgerCommand::Trust { .. } => unreachable!("no command changes trust"),
-            LedgerCommand::Grant { .. } => unreachable!("no command changes a share"),
             LedgerCommand::Remove(..) => unreachable!("no command removes a job"),
             LedgerCommand::CreateJob { .. } => {}
         }

@@ -96,7 +96,6 @@ impl Model {
             | LedgerCommand::Doubt(..)
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Grant { .. }
             | LedgerCommand::Remove(..)
             | LedgerCommand::Compare(..)
             | LedgerCommand::FindAudits { .. } => {

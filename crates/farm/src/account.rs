@@ -1,4 +1,4 @@
-//! What the jobs of an owner have taken, and what they may take.
+//! What the jobs of an owner have taken, and when it is their turn.
 
 use std::ops::AddAssign;
 
@@ -54,45 +54,11 @@ impl AddAssign for Hours {
     }
 }
 
-/// What an admin grants an owner's jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Among jobs of one priority, what is leased is divided between their owners in the proportion
-    /// of these: from 1 to [`Share::MOST_WEIGHT`].
-    pub weight: u32,
-    /// The most [`Hours`] of its jobs in all, microseconds. Beyond that nothing of them is leased.
-    pub limit_us: Option<u64>,
-}
-
-impl Share {
-    /// The largest weight.
-    pub const MOST_WEIGHT: u32 = 10_000;
-    /// The largest limit, hours.
-    pub const MOST_HOURS: u64 = 1_000_000_000;
-}
-
-impl Default for Share {
-    fn default() -> Share {
-        Share { weight: 100, limit_us: None }
-    }
-}
-
-/// A change of a share. What is `None` stays as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ShareChange {
-    /// The new weight.
-    pub weight: Option<u32>,
-    /// The new limit, or that there is none any more.
-    pub limit_us: Option<Option<u64>>,
-}
-
 /// What people see of an owner of jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerView {
     /// The name.
     pub owner: String,
-    /// What it is granted.
-    pub share: Share,
     /// What its jobs have taken, removed ones included.
     pub hours: Hours,
     /// Thread time that was expected of what is leased of its jobs and not reported, microseconds.
@@ -113,7 +79,6 @@ impl OwnerView {
 /// What the farm keeps of an owner of jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    pub(crate) share: Share,
     pub(crate) hours: Hours,
     /// Thread time that was expected of what is leased of its jobs.
     pub(crate) leased_ns: u128,
@@ -121,22 +86,10 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// An owner's turn among those of jobs of one priority: the lowest is served first. It is what
-    /// is leased of its jobs and what was counted lately, by its weight.
+    /// An owner's turn among those of jobs of one priority: the lowest is served first. It is the
+    /// thread time that is leased of its jobs or was counted lately, nanoseconds.
     pub(crate) fn turn(&self, now: Millis) -> u128 {
-        self.by_weight(self.leased_ns + u128::from(self.recent.us(now)) * 1_000)
-    }
-
-    /// So much thread time, as it counts in [`turn`](Account::turn).
-    pub(crate) fn by_weight(&self, ns: u128) -> u128 {
-        ns * u128::from(Share::MOST_WEIGHT) / u128::from(self.share.weight.max(1))
-    }
-
-    /// Whether nothing more of its jobs is to be leased: what is leased already will take what is
-    /// left.
-    pub(crate) fn is_spent(&self) -> bool {
-        let used_us = self.leased_us().saturating_add(self.hours.sum_us());
-        self.share.limit_us.is_some_and(|limit_us| used_us >= limit_us)
+        self.leased_ns + u128::from(self.recent.us(now)) * 1_000
     }
 
     /// A count has become durable.

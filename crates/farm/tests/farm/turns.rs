@@ -1,33 +1,17 @@
-//! Tests that owners share leases by their weights, and take no more hours than their limits allow.
+//! Tests that owners of jobs take turns, and of the hours that their jobs take.
 
-use farm::{
-    Answer, Change, Effect, Hours, JobId, JobState, Report, Request, RequestId, Share, ShareChange,
-};
+use farm::{Change, Hours, JobId, JobState, Report, Request, RequestId};
 use testkit::Random;
 
 use crate::fair::{Model, STEP_MS, step};
 use crate::stage::{Stage, asked, change, kernel, plan, report_of, submission_by, work};
 
 const MINUTE_MS: u64 = 60_000;
-const HOUR_US: u64 = 3_600_000_000;
 
 /// Submits jobs of this owner that take longer than a test.
 fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
     let submit = |_| stage.submitted(submission_by(owner, None, plan(1 << 40), None));
     (0..jobs).map(submit).last().expect("at least one")
-}
-
-fn grant(stage: &mut Stage, owner: &str, change: ShareChange) {
-    stage.act(asked(RequestId(4), Request::Grant(owner.into(), change)));
-    assert!(matches!(stage.sent.last(), Some(Effect::Reply(_, Ok(Answer::Owner(_))))));
-}
-
-fn weigh(stage: &mut Stage, owner: &str, weight: u32) {
-    grant(stage, owner, ShareChange { weight: Some(weight), ..ShareChange::default() });
-}
-
-fn limit(stage: &mut Stage, owner: &str, limit_us: Option<u64>) {
-    grant(stage, owner, ShareChange { limit_us: Some(limit_us), ..ShareChange::default() });
 }
 
 /// The time that the jobs of an owner have taken, in microseconds.
@@ -57,32 +41,31 @@ fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
 }
 
 #[test]
-fn owners_share_by_weight_with_any_number_of_jobs() {
+fn owners_share_alike_with_any_number_of_jobs() {
     let seeds =
         std::env::var("QUEENS_SIM_SEEDS").map_or(4, |seeds| seeds.parse().expect("a number"));
     let mut worst = 0.0_f64;
     for seed in 0..seeds {
         let mut random = Random::new(seed);
         let mut stage = Stage::new();
-        let (workers, weight) = (random.between(1, 8), random.between(50, 399));
+        let workers = random.between(1, 8);
         let jobs = [random.between(1, 20), random.between(1, 3)];
         submit(&mut stage, "ada", jobs[0]);
         submit(&mut stage, "bob", jobs[1]);
-        weigh(&mut stage, "ada", weight as u32);
         let mut models = crew(&mut stage, &mut random, workers);
         let idle_ms = count(&mut stage, &mut models, 20 * MINUTE_MS);
 
         let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner) as f64);
-        let (share, wanted) = (ada / (ada + bob), weight as f64 / (weight + 100) as f64);
-        worst = worst.max((share - wanted).abs());
+        let share = ada / (ada + bob);
+        worst = worst.max((share - 0.5).abs());
         // A single worker takes about 120 leases in that time, and stays with an owner for four
         // more leases.
         assert!(
-            (share - wanted).abs() < 0.08 && idle_ms == 0,
-            "seed {seed}: {workers} workers, {jobs:?} jobs: {share:.3} for {wanted:.3}, idle {idle_ms} ms"
+            (share - 0.5).abs() < 0.08 && idle_ms == 0,
+            "seed {seed}: {workers} workers, {jobs:?} jobs: {share:.3}, idle {idle_ms} ms"
         );
     }
-    println!("shares are {worst:.4} beside what they should be at most");
+    println!("shares are {worst:.4} beside a half at most");
 }
 
 #[test]
@@ -115,81 +98,14 @@ fn the_unused_share_of_an_owner_goes_to_the_others() {
 }
 
 #[test]
-fn the_owner_of_the_least_weight_is_served_too() {
-    let mut stage = Stage::new();
-    submit(&mut stage, "ada", 9);
-    submit(&mut stage, "bob", 1);
-    weigh(&mut stage, "ada", Share::MOST_WEIGHT);
-    weigh(&mut stage, "bob", 1);
-    let mut models = crew(&mut stage, &mut Random::new(2), 1);
-    for hour in 1..=3 {
-        let before = taken_us(&stage, "bob");
-        count(&mut stage, &mut models, 60 * MINUTE_MS);
-        assert!(taken_us(&stage, "bob") > before, "in hour {hour}");
-    }
-}
-
-#[test]
-fn a_job_of_higher_priority_comes_before_any_share() {
+fn a_job_of_higher_priority_comes_before_any_turn() {
     let mut stage = Stage::new();
     let ada = submit(&mut stage, "ada", 1);
     submit(&mut stage, "bob", 1);
     stage.act(change(RequestId(1), ada, Change::Priority(1)));
-    weigh(&mut stage, "bob", 10_000);
     let mut models = crew(&mut stage, &mut Random::new(3), 3);
     count(&mut stage, &mut models, 3 * MINUTE_MS);
     assert_eq!(taken_us(&stage, "bob"), 0);
-}
-
-#[test]
-fn an_owner_beyond_its_limit_is_leased_nothing() {
-    let mut stage = Stage::new();
-    let ada = submit(&mut stage, "ada", 2);
-    limit(&mut stage, "ada", Some(HOUR_US / 10));
-    let mut models = crew(&mut stage, &mut Random::new(4), 4);
-    count(&mut stage, &mut models, 10 * MINUTE_MS);
-
-    // The last leases may take longer or shorter than expected.
-    let taken = taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64;
-    assert!((1.0..1.1).contains(&taken), "{taken}");
-    let view = stage.farm.job(ada).expect("it exists");
-    assert_eq!(view.workers, 0);
-    assert_eq!(stage.farm.leasable_threads(), 0, "nobody is to come for it");
-    let why = view.waits_for.expect("it waits");
-    assert!(why.contains("jobs of ada") && why.contains("`queens owners ada --hours H`"), "{why}");
-
-    // A restart keeps the limit and the hours. Other owners are served.
-    stage.restart();
-    let mut models = crew(&mut stage, &mut Random::new(4), 4);
-    submit(&mut stage, "bob", 1);
-    count(&mut stage, &mut models, MINUTE_MS);
-    assert_eq!(taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64, taken);
-    assert!(taken_us(&stage, "bob") > 0);
-
-    limit(&mut stage, "ada", None);
-    count(&mut stage, &mut models, MINUTE_MS);
-    assert!(taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64 > taken);
-}
-
-#[test]
-fn hours_granted_later_reach_idle_workers() {
-    let mut stage = Stage::new();
-    let job = submit(&mut stage, "ada", 1);
-    limit(&mut stage, "ada", Some(0));
-    let one = stage.join("w1", 100);
-    assert!(stage.leases(one).is_empty());
-    limit(&mut stage, "ada", Some(HOUR_US));
-    assert_eq!(stage.last_lease(one).job, job);
-}
-
-#[test]
-fn weight_and_limit_change_independently() {
-    let mut stage = Stage::new();
-    weigh(&mut stage, "ada", 7);
-    limit(&mut stage, "ada", Some(5));
-    weigh(&mut stage, "ada", 8);
-    stage.restart();
-    assert_eq!(stage.farm.owners()[0].share, Share { weight: 8, limit_us: Some(5) });
 }
 
 #[test]
