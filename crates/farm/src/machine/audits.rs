@@ -4,8 +4,8 @@ use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::stage::{Live, Stage};
 use crate::{
-    Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
-    RequestId, Row, SessionId, Verdict,
+    Asker, AuditPolicy, Effect, JobChange, JobId, JobState, LedgerCommand, Provenance, Refusal,
+    Report, RequestId, Row, SessionId, Verdict,
 };
 
 impl Farm {
@@ -62,17 +62,15 @@ impl Farm {
         leases.into_iter().for_each(|lease| self.revoke(lease));
     }
 
-    /// A job that was done, or is suspended, is no longer: its total is in doubt.
+    /// A job that is done or suspended in the ledger is so no longer, because its total is in doubt.
+    /// It runs, as in the ledger, even if it was paused before its end.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
-        match job.stage {
-            Stage::Finished(live) => job.stage = Stage::Live(live),
-            Stage::Done | Stage::Suspended(_) => {
-                job.stage = Stage::Live(Live::running(job.times.begun_at_ms.is_some()));
-                job.times.ended_at_ms = None;
-                self.requeue(id);
-            }
-            _ => {}
+        if matches!(job.stage, Stage::Finished(_) | Stage::Done | Stage::Suspended(_)) {
+            let begun = job.times.begun_at_ms.is_some();
+            job.stage = Stage::Live(Live::running(begun));
+            job.times.note(JobChange::State(JobState::Running), self.unix_ms);
+            self.requeue(id);
         }
     }
 

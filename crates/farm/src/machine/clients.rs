@@ -227,14 +227,13 @@ impl Farm {
     pub(super) fn finish_written(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         let Stage::Finishing { live, contradiction } = &mut job.stage else { return };
-        match (*live, contradiction.take()) {
-            (live, None) if job.disputes.is_empty() && job.is_covered() => {
-                job.stage = Stage::Finished(live);
-                self.end_if_certain(id);
-            }
-            (_, Some(reason)) if job.is_complete() => self.rest(id, Stage::Suspended(reason)),
+        let (live, contradiction) = (*live, contradiction.take());
+        job.stage = Stage::Finished(live);
+        match contradiction {
+            None if job.disputes.is_empty() && job.is_covered() => self.end_if_certain(id),
+            Some(reason) if job.is_complete() => self.rest(id, Stage::Suspended(reason)),
             // Something of it is to be counted again.
-            (live, _) => job.stage = Stage::Live(live),
+            _ => self.reopen(id),
         }
     }
 

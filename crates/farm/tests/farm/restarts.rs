@@ -1,11 +1,15 @@
 //! Tests of restarts of the coordinator and of workers that reconnect.
 
 use farm::rules;
-use farm::{Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report, SessionId};
+use farm::{
+    Change, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Party, Report, Request,
+    RequestId, SessionId, WorkerMessage,
+};
 use testkit::MemoryStore;
 
 use crate::stage::{
-    OWNER, Stage, hello, kernel, plan, proven, provenance, range, report, spec, work,
+    OWNER, Stage, asked, change, hello, kernel, plan, proven, provenance, range, report, report_of,
+    spec, work,
 };
 
 const JOB: JobId = JobId(1);
@@ -156,4 +160,28 @@ fn what_a_worker_brings_along_shows_no_speed() {
 
     // Then its speed is that of the new.
     assert!((0.4..=0.5).contains(&rate(&stage)), "{}", rate(&stage));
+}
+
+#[test]
+fn a_paused_job_that_loses_its_counts_again_runs_before_and_after_a_restart() {
+    // Given: a paused job of which the last count arrives, so that the ledger ends it.
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let worker = stage.join("w1", 4);
+    let lease = stage.last_lease(worker);
+    stage.act(change(RequestId(1), job, Change::Pause));
+    stage.slow_disk = true;
+    stage.act(Event::Said(worker, WorkerMessage::Report(report_of(&lease, lease.range))));
+    stage.flush();
+    // When: its end and the decision that takes the count back are on their way together.
+    let party = Party { owner: OWNER.into(), machine: None };
+    let (request, reason) = (RequestId(2), String::new());
+    stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
+    assert_eq!(stage.state(job), (JobState::Paused, 4));
+    stage.flush();
+    // Then: it is as the ledger has it.
+    assert_eq!(stage.state(job), (JobState::Running, 0));
+    assert_eq!(stage.farm.job(job).and_then(|view| view.times.paused_at_ms), None);
+    stage.restart();
+    assert_eq!(stage.state(job), (JobState::Running, 0));
 }
