@@ -188,3 +188,46 @@ impl Stage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: JobId = JobId(1);
+
+    #[test]
+    fn what_clients_ask_for_holds_at_once_and_is_seen_once_it_is_durable() {
+        let mut stage = Stage::Live(Live::running(false));
+        stage.set_paused(JOB, true).expect("it runs");
+        assert_eq!((stage.is_running(), stage.state()), (false, JobState::Running));
+        stage.set_paused(JOB, false).expect("it is paused");
+        stage.note_paused(true);
+        assert_eq!((stage.is_running(), stage.state()), (true, JobState::Paused));
+        stage.cancel(JOB).expect("it runs");
+        stage.note_paused(false);
+        assert_eq!((stage.is_cancelled(), stage.state()), (true, JobState::Running));
+        let is_over = Err(Refusal::Over(JOB, JobState::Cancelled));
+        assert_eq!((stage.cancel(JOB), stage.set_paused(JOB, true)), (Ok(()), is_over));
+    }
+
+    #[test]
+    fn a_suspended_job_shows_its_reason_until_its_cancellation_is_durable() {
+        let mut stage = Stage::restored(JobState::Suspended, Some("odd".into()), true);
+        assert_eq!(stage.set_paused(JOB, true), Err(Refusal::Suspended(JOB)));
+        stage.cancel(JOB).expect("it is suspended");
+        assert_eq!((stage.state(), stage.suspended()), (JobState::Suspended, Some("odd")));
+        assert_eq!(stage.end(), Some(JobState::Cancelled));
+    }
+
+    #[test]
+    fn a_job_that_is_about_to_be_done_is_over_and_one_about_to_be_suspended_is_not() {
+        let live = Live::running(true);
+        let mut stage = Stage::Finishing { live, contradiction: None };
+        let is_done = Err(Refusal::Over(JOB, JobState::Done));
+        assert_eq!((stage.cancel(JOB), stage.set_paused(JOB, true)), (is_done, is_done));
+        let mut stage = Stage::Finishing { live, contradiction: Some("odd".into()) };
+        assert_eq!((stage.end(), stage.suspended()), (None, None));
+        assert_eq!(stage.set_paused(JOB, true), Err(Refusal::Suspended(JOB)));
+        assert_eq!((stage.cancel(JOB), stage.state()), (Ok(()), JobState::Running));
+    }
+}
