@@ -72,14 +72,16 @@ impl Dispute {
     }
 
     /// Why this `result` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
-    /// settled.
+    /// settled. The row may be that of a `distrusted` party, which an audit among owners has doubted again: it proves nothing.
     pub(crate) fn ground(
         &self,
         result: CountResult,
         across: AuditScope,
         is_trusted: bool,
+        distrusted: &Distrusted,
     ) -> Option<Ground> {
-        let agreeing = || self.votes.iter().filter(|vote| vote.result == result);
+        let counts = |vote: &&Vote| vote.result == result && !distrusted.includes(&vote.principal);
+        let agreeing = || self.votes.iter().filter(counts);
         let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
         if owners.len() >= 2 {
             return Some(Ground::TwoOwners);

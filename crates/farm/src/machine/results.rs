@@ -259,7 +259,7 @@ impl Farm {
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
         dispute.votes.push(Vote { principal: provenance.principal.clone(), result });
-        if let Some(ground) = dispute.ground(result, across, is_trusted) {
+        if let Some(ground) = dispute.ground(result, across, is_trusted, &self.distrusted) {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> =

@@ -116,6 +116,8 @@ impl Model {
                 let across = self.books[&report.job].across();
                 let (right, others): (Vec<_>, Vec<_>) =
                     votes.iter().partition(|vote| vote.result == result);
+                let counts = |vote: &&Vote| !self.distrusted.includes(&vote.principal);
+                let right: Vec<_> = right.into_iter().filter(counts).collect();
                 let owners = |votes: &[&Vote]| -> BTreeSet<String> {
                     votes.iter().map(|vote| vote.principal.owner.clone()).collect()
                 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
-    LedgerCommand, Row, Withdrawn,
+    LedgerCommand, Party, Row, Withdrawn,
 };
 use testkit::MemoryStore;
 
@@ -113,7 +113,7 @@ impl Model {
         after: &MemoryStore,
         coverage: &mut Coverage,
     ) {
-        let LedgerCommand::Settle { report, .. } = command else {
+        let LedgerCommand::Settle { report, wrong, .. } = command else {
             panic!("{command:?} ends nothing")
         };
         self.settling = false;
@@ -150,19 +150,23 @@ impl Model {
         }
         check_nothing_is_left(after);
         check_task_counts(after, coverage);
-        self.check_votes(after);
+        self.check_votes(after, wrong);
         self.conclude();
     }
 
-    /// Checks that no vote of a worker that was wrong counts.
-    fn check_votes(&self, after: &MemoryStore) {
+    /// Checks that no vote of a worker that was wrong counts. The row in a dispute, which is its first vote, may be that
+    /// of a worker who was proven wrong before: another had confirmed it, until an audit among owners doubted it again.
+    fn check_votes(&self, after: &MemoryStore, wrong: &[Party]) {
         let distrusted = Distrusted::after(&after.trust);
+        let now = Distrusted(wrong.iter().cloned().collect());
         let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
         for (id, book) in live {
-            let mut votes = book.disputes.values().flatten();
-            let is_wrong = |principal| distrusted.includes(principal);
-            let vote = votes.find(|vote| is_wrong(&vote.principal));
-            assert!(vote.is_none(), "still counts in job {id}: {vote:?}");
+            for votes in book.disputes.values() {
+                let (row, claims) = votes.split_first().expect("a dispute is about a row");
+                assert!(!now.includes(&row.principal), "still counts in job {id}: {row:?}");
+                let claim = claims.iter().find(|claim| distrusted.includes(&claim.principal));
+                assert!(claim.is_none(), "still counts in job {id}: {claim:?}");
+            }
         }
     }
 
