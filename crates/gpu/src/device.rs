@@ -209,6 +209,20 @@ mod tests {
     }
 
     #[test]
+    fn shared_memory_limits_the_board() {
+        let largest = |kib: u64| {
+            let device = Device { shared: kib << 10, ..device(Driver::Cuda, 0, false) };
+            (*device.boards().end(), device.lacks(32))
+        };
+        assert_eq!([20, 32, 48, 68, 100].map(|kib| largest(kib).0), [26, 26, 28, 30, 30]);
+        assert_eq!(largest(132), (32, None));
+        let lack = "a group of threads of cuda:0 device 0 shares 48 KiB of memory, and the board needs 132 KiB";
+        assert_eq!(largest(48).1.as_deref(), Some(lack));
+        let tiny = Device { shared: 0, ..device(Driver::Cuda, 0, false) };
+        assert!(tiny.boards().is_empty() && tiny.lacks(4).is_some());
+    }
+
+    #[test]
     fn a_processor_is_used_only_if_it_is_asked_for() {
         let card = device(Driver::OpenCl, 0, false);
         let processor = device(Driver::OpenCl, 1, true);
