@@ -176,8 +176,10 @@ def test_other_threads_run_during_a_count():
     ],
 )
 def test_control_c_ends_it(call):
+    # A process that a shell has begun in the background ignores the signal.
     program = f"""
-import queens, time
+import queens, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("begun", flush=True)
 try:
     {call}
@@ -201,6 +203,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupted_iterator_goes_on():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     listed = queens.solutions(30)
     timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
     timer.start()
