@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::device::Device;
 use crate::driver::{Argument, Buffer, DeviceError, Queue};
-use crate::launch::{Launch, Place, WORDS_OF_FIRST_ROWS, bytes};
+use crate::launch::{InBatch, Launch, WORDS_OF_FIRST_ROWS, bytes};
 
 /// The reason why tasks have no count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -174,16 +174,16 @@ impl Counter {
         let mut groups_of = Vec::new();
         for (index, launch) in launches.iter().enumerate() {
             let all = &self.sets_of[launch.odd];
-            let place = Place {
+            let batch = InBatch {
                 counts_placements,
                 first_set: all.start,
                 sets: all.len() as u32,
                 index: index as u32,
                 most_groups: self.groups,
             };
-            let groups = self.groups.min(place.sets).min(self.nodes / launch.nodes);
+            let groups = self.groups.min(batch.sets).min(self.nodes / launch.nodes);
             let buffers = [sets, first_rows, nodes, taken, totals].map(Argument::Buffer);
-            let split = launch.split(place);
+            let split = launch.split(batch);
             let arguments = [&buffers[..], &[Argument::Split(&split)]].concat();
             self.queue.launch(groups, cells(self.n) as u32, &arguments)?;
             groups_of.push(groups as usize);

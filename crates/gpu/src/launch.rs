@@ -40,10 +40,10 @@ pub(crate) struct Launch {
 
 /// What a launch is told of its batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct InBatch {
     /// Whether placements are counted, and not boards.
     pub(crate) counts_placements: bool,
-    /// The place of the sets of odd columns, and their number.
+    /// Where the sets of odd columns begin, and how many there are.
     pub(crate) first_set: u32,
     pub(crate) sets: u32,
     /// The number of the launch in its batch.
@@ -75,8 +75,8 @@ impl Launch {
     }
 
     /// The `Split`.
-    pub(crate) fn split(&self, place: Place) -> SplitWords {
-        let Place { counts_placements, first_set, sets, index, most_groups } = place;
+    pub(crate) fn split(&self, batch: InBatch) -> SplitWords {
+        let InBatch { counts_placements, first_set, sets, index, most_groups } = batch;
         let rest = [u32::from(counts_placements), first_set, sets, index, most_groups, self.nodes];
         [&self.split[..], &rest].concat().try_into().expect("these are its fields")
     }
@@ -152,8 +152,8 @@ impl Rows {
         let first = self.len() - self.depth();
         let rows: Vec<Shifts> = self.odd.iter().chain(&self.even).take(first).copied().collect();
         let (mut low, mut high, mut at) = ([0; ROWS], [0; ROWS], [0; ROWS + 2]);
-        for (place, row) in rows.iter().enumerate() {
-            (low[place], high[place]) = (row.low, row.high);
+        for (level, row) in rows.iter().enumerate() {
+            (low[level], high[level]) = (row.low, row.high);
         }
         // A level that is searched has fewer nodes than threads below it, and each thread may add a
         // node for each column.
