@@ -13,5 +13,5 @@ fn main() {
 
     // The single thread is the caller's own.
     let counted = Counting::new(12).threads(1).run().expect("it counts");
-    assert_eq!((counted.answer.count(), counted.threads), (vectors::total(12), 1));
+    assert_eq!((counted.answer.count(), counted.threads), (testkit::vectors::total(12), 1));
 }

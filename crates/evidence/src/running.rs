@@ -76,7 +76,7 @@ impl Running {
             plan,
             fingerprint: plan.fingerprint(),
             slice: slice.ordinals(plan.tasks),
-            known: known::of(&plan, slice),
+            known: Known::of(&plan, slice),
             drawing,
             distrusted: Distrusted::default(),
             known_authors: HashSet::new(),

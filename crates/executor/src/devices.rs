@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use board::TaskKind;
+use farm::{KernelName, Lease, Plan, Recount};
 use gpu::{Counter, Device, DeviceError};
-use plan::{KernelName, Lease, Plan, Recount};
 
 use crate::kernel::device_name;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use board::Task;
 use count::Backend;
+use farm::{Lease, LeaseId, Plan, Recount, Report};
 use gpu::Counter;
-use plan::{Lease, LeaseId, Plan, Recount, Report};
 
 use crate::devices::{Devices, Feeder};
 use crate::kernel::{NamedKernel, add_up, device_name};
@@ -241,7 +241,7 @@ mod tests {
 
     use board::PlanIndex;
     use count::Kernel;
-    use plan::{JobId, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
+    use farm::{JobId, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
 
     use super::*;
 
@@ -303,7 +303,7 @@ mod tests {
             let starts = counted.iter().map(|part| part.range.start());
             assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
             let total: u64 = counted.iter().map(|part| part.checked_count.count).sum();
-            assert_eq!(u128::from(total), vectors::total(10));
+            assert_eq!(u128::from(total), testkit::vectors::total(10));
             for part in counted {
                 assert_eq!(!part.task_counts.are_omitted(), is_reported, "{part:?}");
                 let Report { range, checked_count, .. } = part;

@@ -2,7 +2,7 @@
 
 use board::{PlanIndex, Task};
 use count::{Backend, CountError, Kernel, Variant};
-use plan::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
+use farm::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
 
 /// A kernel with its name.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Task;
-use plan::{Lease, Range, TaskCounts};
+use farm::{Lease, Range, TaskCounts};
 
 /// A thread takes no less than such a part of the most that it may take, while there is so much.
 const LEAST_SHARE: usize = 64;
@@ -87,7 +87,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use board::Prefix;
-    use plan::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem};
+    use farm::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem};
 
     use super::*;
 

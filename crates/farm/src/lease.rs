@@ -15,9 +15,42 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{IntervalSet, JobId, LeaseId, Millis, Range, SessionId};
+use crate::{
+    Fingerprint, IntervalSet, JobId, KernelName, LeaseId, LeaseToken, Millis, Plan, Range,
+    SessionId,
+};
 
-/// A range leased to a worker until a deadline.
+/// A range leased to a worker, as the worker is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Its number.
+    pub id: LeaseId,
+    /// The job it belongs to.
+    pub job: JobId,
+    /// Its plan.
+    pub plan: Plan,
+    /// The plan's fingerprint.
+    pub fingerprint: Fingerprint,
+    /// What to count.
+    pub range: Range,
+    /// The token that every report about the lease carries. It has the same range, and its kind says whether this is a
+    /// recount.
+    pub token: LeaseToken,
+    /// The range was counted before, and must come back as one report. Such a lease may exceed the credit of a worker
+    /// that holds nothing else.
+    pub recount: Option<Recount>,
+}
+
+/// How a range that was counted before is to be counted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recount {
+    /// By another kernel than this one.
+    pub unlike: KernelName,
+    /// By the reference, if the method is `colours`. Other methods have no slower check.
+    pub by_reference: bool,
+}
+
+/// A range leased to a worker until a deadline, as the farm keeps it.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenLease {
     pub(crate) session: SessionId,

@@ -28,16 +28,19 @@ mod account;
 mod agent;
 mod attempts;
 mod audit;
+mod checked_count;
 mod command;
 mod config;
 mod costs;
 mod dispute;
 mod effect;
 mod event;
+mod ids;
 mod interval_set;
 mod job;
 mod job_spec;
 mod job_view;
+mod kernel_name;
 mod known;
 mod lease;
 mod machine;
@@ -45,8 +48,11 @@ mod message;
 mod named;
 mod overview;
 mod pace;
+mod plan;
 mod policy;
 mod principal;
+mod range;
+mod report;
 mod request;
 mod rows;
 pub mod rules;
@@ -55,35 +61,39 @@ mod session;
 mod slice;
 mod stage;
 mod stats;
+mod task_counts;
 mod timeouts;
 mod token;
 
 pub use board::{Method, Problem};
-pub use plan::{
-    CheckedCount, CountResult, Digest, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind,
-    LeaseToken, Millis, Plan, Range, Recount, Report, RequestId, SessionId, TaskCounts,
-};
 
 pub use account::{Hours, OwnerView};
 pub use agent::{Agent, AgentConfig};
+pub use checked_count::{CheckedCount, CountResult, Digest};
 pub use command::{Asker, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use config::Config;
 pub use costs::Spent;
 pub use dispute::{Dispute, Ground, Vote};
 pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
+pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use interval_set::IntervalSet;
 pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
 pub use job_view::JobView;
+pub use kernel_name::KernelName;
 pub use known::{Fact, Known, Question};
+pub use lease::{Lease, Recount};
 pub use machine::{Farm, Restored, RestoredJob};
 pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};
 pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress};
 pub use pace::Pace;
+pub use plan::{Fingerprint, Plan};
 pub use policy::AuditPolicy;
 pub use principal::{
     AuditScope, Distrusted, IdentifiedBy, Party, Principal, Provenance, TrustChange, program_of,
 };
+pub use range::Range;
+pub use report::Report;
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, tiled,
@@ -91,4 +101,5 @@ pub use rows::{
 pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use token::LeaseKey;
+pub use task_counts::TaskCounts;
+pub use token::{LeaseKey, LeaseKind, LeaseToken};

@@ -10,7 +10,61 @@
 
 use std::fmt;
 
-use crate::{Holding, LeaseToken};
+use crate::{Holding, Range};
+
+/// What a lease is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeaseKind {
+    /// A first count.
+    Count,
+    /// Another count of accepted ordinals, for an audit or a dispute. It must come back as a whole.
+    Recount,
+}
+
+/// What a worker was leased, and the farm's MAC of it. A worker sends it with every report and holding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseToken {
+    /// The whole range that was leased.
+    pub range: Range,
+    /// What for.
+    pub kind: LeaseKind,
+    /// Keyed hash over the terms of the lease.
+    pub mac: [u8; 16],
+}
+
+impl LeaseToken {
+    /// Bytes of a token in a message.
+    pub const LEN: usize = 33;
+
+    /// Whether it is that of a recount.
+    pub fn is_recount(&self) -> bool {
+        self.kind == LeaseKind::Recount
+    }
+
+    /// The token as it is sent: start, end, kind and mac, numbers lowest byte first.
+    pub fn to_bytes(&self) -> [u8; LeaseToken::LEN] {
+        let mut bytes = [0; LeaseToken::LEN];
+        bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.range.end().to_le_bytes());
+        bytes[16] = self.kind as u8;
+        bytes[17..].copy_from_slice(&self.mac);
+        bytes
+    }
+
+    /// The token that was sent as these bytes, if it was one.
+    pub fn from_bytes(bytes: [u8; LeaseToken::LEN]) -> Option<LeaseToken> {
+        let number = |at: usize| {
+            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))
+        };
+        let kind = match bytes[16] {
+            0 => LeaseKind::Count,
+            1 => LeaseKind::Recount,
+            _ => return None,
+        };
+        let mac = bytes[17..].try_into().expect("these are sixteen bytes");
+        Some(LeaseToken { range: Range::new(number(0), number(8))?, kind, mac })
+    }
+}
 
 /// The secret with which a farm signs its leases. It belongs beside the ledger, and nowhere else.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +121,7 @@ impl fmt::Debug for LeaseKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fingerprint, JobId, LeaseId, LeaseKind, Range};
+    use crate::{Fingerprint, JobId, LeaseId};
 
     const KEY: LeaseKey = LeaseKey([1; 32]);
     const OWNER: &str = "rack7";
@@ -88,6 +142,17 @@ mod tests {
         };
         leased.token = KEY.sign(&leased, OWNER);
         leased
+    }
+
+    #[test]
+    fn a_token_comes_back_as_it_was_sent() {
+        for kind in [LeaseKind::Count, LeaseKind::Recount] {
+            let range = Range::new(10, u64::MAX).expect("not empty");
+            let token = LeaseToken { range, kind, mac: [7; 16] };
+            assert_eq!(LeaseToken::from_bytes(token.to_bytes()), Some(token));
+        }
+        assert_eq!(LeaseToken::from_bytes([0; LeaseToken::LEN]), None);
+        assert_eq!(LeaseToken::from_bytes([255; LeaseToken::LEN]), None);
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn check_boards(sizes: RangeInclusive<u32>) {
     let Some(device) = device() else { return };
     for n in sizes {
         let total = check(&device, n, 0..len(n));
-        assert_eq!(u128::from(total), vectors::total(n), "N = {n}");
+        assert_eq!(u128::from(total), testkit::vectors::total(n), "N = {n}");
     }
 }
 

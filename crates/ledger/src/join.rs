@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Distrusted, IntervalSet, JobId, JobSpec, JobState, LedgerCommand, Origin, Plan, RestoredJob,
-    Slice, TrustChange,
+    Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LedgerCommand, Origin, Plan,
+    RestoredJob, Slice, TrustChange,
 };
 
 use crate::backup::Unfinished;
@@ -150,7 +150,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     let total = ledger.for_each_row(JOB, |row| drop(missing.remove(row.range)));
     let total = total.map_err(at_ledger)?;
     let (tasks, is_complete) = (plan.tasks, missing.is_empty());
-    let suspended = known::of(&plan, slice).contradiction(total).filter(|_| is_complete);
+    let suspended = Known::of(&plan, slice).contradiction(total).filter(|_| is_complete);
     if is_complete {
         let finish = LedgerCommand::Finish { job, tasks, total, reason: suspended.clone() };
         ledger.apply(&[finish]).map_err(at_ledger)?;

@@ -12,4 +12,5 @@ pub mod compare;
 pub mod explain;
 pub mod forced;
 pub mod reproduce;
+pub mod sources;
 pub mod states;

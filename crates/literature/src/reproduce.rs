@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
 
+use crate::sources::{Figure, Source};
 use anyhow::{Context, anyhow, bail, ensure};
 use serde_json::{Value, json};
-use vectors::{Figure, Source};
 
 /// A figure and its value here.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Checks a total that was counted without ranges: the sum of all placements, before symmetry. It fails if the total
 /// contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
-    let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
+    let Some(reason) = Fact::contradiction(&Fact::of(problem), total) else { return Ok(()) };
     Err(Failure::total_suspended(problem, &reason, None))
 }
 
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_total_that_cannot_be_right_is_no_result() {
         let problem = Problem::Total { n: 8 };
-        check_total(problem, vectors::total(8)).expect("it is right");
+        check_total(problem, testkit::vectors::total(8)).expect("it is right");
         let failure = check_total(problem, 93).expect_err("it is wrong");
         assert_eq!(failure.code(), 17);
         let said = failure.to_string();

@@ -188,7 +188,7 @@ fn is_acknowledged_as(entry: &Entry, verdicts: &[&str]) -> bool {
 }
 
 fn assert_exact(job: &Job) {
-    let expected = vectors::total(job.n);
+    let expected = testkit::vectors::total(job.n);
     assert!(job.is_tiled(), "every task is accepted once: {job:?}");
     assert_eq!((job.sum(), job.state.as_str()), (expected, "done"));
     assert_eq!(job.total, Some(expected.to_string()));

@@ -8,10 +8,14 @@ use queens::{
 #[test]
 fn every_function_agrees_with_the_known_counts() {
     for n in 4..=11 {
-        assert_eq!(count(n), Ok(vectors::total(n)), "N = {n}");
-        assert_eq!(solutions(n).count() as u128, vectors::total(n), "N = {n}");
-        assert_eq!(Solutions::fundamental(n).count() as u128, vectors::fundamental(n), "N = {n}");
-        assert_eq!(count(Problem::Toroidal { n }), Ok(vectors::toroidal(n)), "N = {n}");
+        assert_eq!(count(n), Ok(testkit::vectors::total(n)), "N = {n}");
+        assert_eq!(solutions(n).count() as u128, testkit::vectors::total(n), "N = {n}");
+        assert_eq!(
+            Solutions::fundamental(n).count() as u128,
+            testkit::vectors::fundamental(n),
+            "N = {n}"
+        );
+        assert_eq!(count(Problem::Toroidal { n }), Ok(testkit::vectors::toroidal(n)), "N = {n}");
         let found = solve(n).expect("there is one");
         assert!(solutions(n).any(|placement| placement == found), "N = {n}");
     }

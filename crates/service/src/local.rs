@@ -11,8 +11,8 @@ use board::MethodChoice;
 use count::Backend;
 use executor::Devices;
 use farm::{
-    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LeaseKey, Origin, Plan,
-    Problem, Refusal, Request, RestoredJob, Slice, Submission,
+    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, Known, LeaseKey, Origin,
+    Plan, Problem, Refusal, Request, RestoredJob, Slice, Submission,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -291,7 +291,7 @@ async fn begin(
         Request::Change(job, Change::Resume)
     } else {
         let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
-        let known = known::of(&plan, slice).into();
+        let known = Known::of(&plan, slice).into();
         Request::Submit(vec![Submission { spec, audit: None, known }])
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;

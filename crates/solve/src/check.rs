@@ -111,7 +111,14 @@ mod tests {
                 *found += u128::from(attack(11, &queens, rules).is_none());
             }
         }
-        assert_eq!(found, [vectors::total(11), vectors::toroidal(11), vectors::superqueens(11)]);
+        assert_eq!(
+            found,
+            [
+                testkit::vectors::total(11),
+                testkit::vectors::toroidal(11),
+                testkit::vectors::superqueens(11)
+            ]
+        );
     }
 
     #[test]

@@ -133,8 +133,11 @@ mod tests {
             let start = Start { rules, ..n.into() };
             let mut large = Large::new(&start);
             let found = std::iter::from_fn(|| advance(&mut large).then_some(())).count() as u128;
-            let known =
-                if rules == Rules::Torus { vectors::toroidal(n) } else { vectors::superqueens(n) };
+            let known = if rules == Rules::Torus {
+                testkit::vectors::toroidal(n)
+            } else {
+                testkit::vectors::superqueens(n)
+            };
             assert_eq!(found, known, "N = {n}, {rules:?}");
         }
     }

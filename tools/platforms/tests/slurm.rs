@@ -33,7 +33,7 @@ fn shards_add_up_after_requeueing_and_preemption() {
     cluster.wait_for_all();
 
     // Then the total is right, and no other shard was restarted.
-    assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(MEDIUM)));
+    assert_eq!(cluster.read("total.txt"), format!("{}\n", testkit::vectors::total(MEDIUM)));
     let tasks = cluster.tasks(&parts);
     assert!(tasks.iter().all(Task::is_completed), "{tasks:?}");
     assert_eq!(restarts(&tasks), [1, 0, 0, 1], "{tasks:?}");
@@ -102,7 +102,7 @@ fn a_farm_is_exact_if_its_coordinator_moves() {
     cluster.wait_for_all();
 
     // Then the total is right, and the workers that remained have followed the coordinator.
-    assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(MEDIUM)));
+    assert_eq!(cluster.read("total.txt"), format!("{}\n", testkit::vectors::total(MEDIUM)));
     let second = cluster.tasks(&coordinator).remove(0);
     assert!(second.is_completed() && second.restarts == 1, "{second:?}");
     assert!(second.node != Some(here) && address != cluster.read("join"), "{second:?}");
@@ -131,7 +131,7 @@ fn workers_wait_in_the_queue_while_the_coordinator_does() {
     // When the coordinator starts, then the workers come back.
     cluster.scontrol(&["release", &coordinator]);
     cluster.wait_for_all();
-    assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(SMALL)));
+    assert_eq!(cluster.read("total.txt"), format!("{}\n", testkit::vectors::total(SMALL)));
     assert!(cluster.tasks(&workers).iter().all(Task::is_completed));
 }
 
@@ -182,7 +182,7 @@ fn a_farm_grows_and_shrinks_by_itself() {
     let total = run(&mut queens(&["watch", "1"])).success();
 
     // Then the total is right, and the farm is empty again.
-    assert_eq!(total, format!("{}\n", vectors::total(MEDIUM)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(MEDIUM)));
     wait_for("the queue to be empty", || states().is_empty());
     second.stop();
     coordinator.stop();
@@ -200,7 +200,7 @@ fn a_sweep_counts_each_board_and_a_failure_stops_a_merge() {
     cluster.wait_for_all();
 
     for n in 8..=13 {
-        assert_eq!(cluster.read(&format!("q{n}.txt")), format!("{}\n", vectors::total(n)));
+        assert_eq!(cluster.read(&format!("q{n}.txt")), format!("{}\n", testkit::vectors::total(n)));
     }
     assert!(cluster.tasks(&parts).iter().all(|task| task.state == "FAILED"), "{parts}");
     assert_eq!(cluster.tasks(&merge)[0].state, "CANCELLED");
@@ -225,7 +225,7 @@ fn the_page_about_clusters_holds_word_by_word() {
 
     // Then they print the total, once for each way to count.
     cluster.wait_for_all();
-    let total = vectors::total(14).to_string();
+    let total = testkit::vectors::total(14).to_string();
     assert_eq!(said.lines().filter(|line| *line == total).count(), 2, "{said}");
 }
 

@@ -111,7 +111,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
     let join = join.to_str().expect("text");
     let _worker = restored.start_worker_by(&["--join-file", join]);
     let total = run(&mut queens(&["watch", "1", "--join-file", join])).success();
-    assert_eq!(total, format!("{}\n", vectors::total(17)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(17)));
 }
 
 #[test]

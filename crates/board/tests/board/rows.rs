@@ -97,7 +97,7 @@ fn weights_sum_to_the_closed_forms() {
     let mut checked = 0;
     for n in 0..=18 {
         for rows in 0..=n.min(7) {
-            let Some(expected) = vectors::prefixes(n, rows) else {
+            let Some(expected) = testkit::vectors::prefixes(n, rows) else {
                 continue;
             };
             let plan = plan(n, rows);
@@ -118,7 +118,8 @@ fn a_plan_is_refused_where_closed_forms_pass_the_limit() {
     for n in 23..=32 {
         let mut both_mirror_images = 0;
         for rows in 0..=7 {
-            let prefixes = vectors::prefixes(n, rows).expect("closed forms are valid from N = 23");
+            let prefixes =
+                testkit::vectors::prefixes(n, rows).expect("closed forms are valid from N = 23");
             both_mirror_images += prefixes;
             match PlanIndex::new(Problem::Total { n }, Method::Rows { rows }) {
                 Ok(plan) => {

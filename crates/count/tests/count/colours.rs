@@ -175,14 +175,14 @@ fn total(backend: Backend, n: u32) -> u128 {
 #[test]
 fn boards_of_15_have_the_known_count_by_every_backend() {
     for backend in fast() {
-        assert_eq!(total(backend, 15), vectors::total(15), "{backend}");
+        assert_eq!(total(backend, 15), testkit::vectors::total(15), "{backend}");
     }
 }
 
 #[test]
 fn boards_of_16_and_17_have_the_known_counts() {
     for n in [16, 17] {
-        assert_eq!(total(Backend::detect(), n), vectors::total(n), "N = {n}");
+        assert_eq!(total(Backend::detect(), n), testkit::vectors::total(n), "N = {n}");
     }
 }
 
@@ -191,7 +191,7 @@ fn boards_of_16_and_17_have_the_known_counts() {
 fn boards_of_16_to_18_have_the_known_counts_by_every_backend() {
     for backend in fast() {
         for n in 16..=18 {
-            assert_eq!(total(backend, n), vectors::total(n), "N = {n}, {backend}");
+            assert_eq!(total(backend, n), testkit::vectors::total(n), "N = {n}, {backend}");
         }
     }
 }
@@ -246,8 +246,8 @@ fn nightly_single_sets_of_the_largest_boards_have_the_count_of_the_reference() {
 fn nightly_boards_of_19_to_22_have_the_known_counts() {
     for n in 19..=21 {
         for backend in fast().filter(|backend| *backend != Backend::Portable) {
-            assert_eq!(total(backend, n), vectors::total(n), "N = {n}, {backend}");
+            assert_eq!(total(backend, n), testkit::vectors::total(n), "N = {n}, {backend}");
         }
     }
-    assert_eq!(total(Backend::detect(), 22), vectors::total(22));
+    assert_eq!(total(Backend::detect(), 22), testkit::vectors::total(22));
 }

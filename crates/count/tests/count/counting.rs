@@ -9,20 +9,28 @@ use queens_count::{Backend, Counting, CountingError, count};
 #[test]
 fn every_problem_has_the_known_counts() {
     for n in 0..=12 {
-        assert_eq!(count(n), Ok(vectors::total(n)), "N = {n}");
+        assert_eq!(count(n), Ok(testkit::vectors::total(n)), "N = {n}");
     }
     for n in 1..=12 {
-        assert_eq!(count(Problem::Fundamental { n }), Ok(vectors::fundamental(n)), "N = {n}");
-        assert_eq!(count(Problem::Toroidal { n }), Ok(vectors::toroidal(n)), "N = {n}");
+        assert_eq!(
+            count(Problem::Fundamental { n }),
+            Ok(testkit::vectors::fundamental(n)),
+            "N = {n}"
+        );
+        assert_eq!(count(Problem::Toroidal { n }), Ok(testkit::vectors::toroidal(n)), "N = {n}");
     }
     for n in 10..=12 {
-        assert_eq!(count(Problem::Superqueens { n }), Ok(vectors::superqueens(n)), "N = {n}");
+        assert_eq!(
+            count(Problem::Superqueens { n }),
+            Ok(testkit::vectors::superqueens(n)),
+            "N = {n}"
+        );
     }
 }
 
 #[test]
 fn boards_of_15_and_16_have_the_known_counts() {
-    assert_eq!([15, 16].map(count), [15, 16].map(|n| Ok(vectors::total(n))));
+    assert_eq!([15, 16].map(count), [15, 16].map(|n| Ok(testkit::vectors::total(n))));
 }
 
 #[test]
@@ -32,7 +40,11 @@ fn backends_agree_on_any_number_of_threads() {
             let counting = Counting::new(10).backend(backend).threads(threads);
             let counted = counting.run().expect("it counts");
             assert_eq!(counted.threads, threads.max(1));
-            assert_eq!(counted.answer.count(), vectors::total(10), "{backend}, {threads} threads");
+            assert_eq!(
+                counted.answer.count(),
+                testkit::vectors::total(10),
+                "{backend}, {threads} threads"
+            );
         }
     }
 }
@@ -42,10 +54,10 @@ fn progress_rises_to_the_whole_and_its_sum_to_the_total() {
     let mut reports = Vec::new();
     let counting = Counting::new(Problem::Fundamental { n: 13 }).threads(2);
     let counted = counting.on_progress(|progress| reports.push(progress)).run();
-    assert_eq!(counted.expect("it counts").answer.count(), vectors::fundamental(13));
+    assert_eq!(counted.expect("it counts").answer.count(), testkit::vectors::fundamental(13));
     assert!(reports.is_sorted_by(|a, b| a.tasks_done < b.tasks_done));
     let last = reports.last().expect("there is one");
-    assert_eq!((last.tasks_done, last.placements), (last.tasks, vectors::total(13)));
+    assert_eq!((last.tasks_done, last.placements), (last.tasks, testkit::vectors::total(13)));
     assert!(reports.iter().all(|progress| progress.threads == 2));
 }
 

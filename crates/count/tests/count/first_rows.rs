@@ -29,12 +29,12 @@ fn variants() -> impl Iterator<Item = Variant> {
 fn known_counts_of_the_torus_and_of_superqueens() {
     for n in 1..=17 {
         let found = count(Backend::Portable, Problem::Toroidal { n }, 3.min(n));
-        assert_eq!(u128::from(found), vectors::toroidal(n), "torus, N = {n}");
+        assert_eq!(u128::from(found), testkit::vectors::toroidal(n), "torus, N = {n}");
     }
     for n in 10..=14 {
         for rows in [1, 2, 3] {
             let found = count(Backend::Portable, Problem::Superqueens { n }, rows);
-            assert_eq!(u128::from(found), vectors::superqueens(n), "superqueens, N = {n}");
+            assert_eq!(u128::from(found), testkit::vectors::superqueens(n), "superqueens, N = {n}");
         }
     }
     assert_eq!(

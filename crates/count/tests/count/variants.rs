@@ -106,7 +106,7 @@ fn variants_agree_on_every_task_of_small_boards() {
         let counts = agree(problem, method, oracle, &tasks);
         if let Problem::Total { n } = problem {
             let sum = counts.iter().map(|count| u128::from(*count)).sum::<u128>();
-            assert_eq!(sum, vectors::total(n), "N = {n} by {method}");
+            assert_eq!(sum, testkit::vectors::total(n), "N = {n} by {method}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use board::PlanIndex;
 use count::{CountError, Kernel};
-use plan::Plan;
+use farm::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use board::{Method, PlanIndex};
 use count::{Backend, CountError};
-use plan::Plan;
+use farm::Plan;
 
 use self::counter::{Counter, Run};
 pub use self::spread::Estimate;
@@ -232,7 +232,7 @@ mod tests {
         for choice in CHOICES {
             for n in [4, 7, 8] {
                 let counted = estimate(n, choice, Duration::from_secs(60), 1);
-                let total = vectors::total(n) as f64;
+                let total = testkit::vectors::total(n) as f64;
                 let exact = Estimate { value: total, error: 0.0 };
                 assert_eq!(counted.total, Some(exact), "{n} by {choice}");
                 assert!(counted.is_exact && counted.longest_task_seconds > 0.0);
@@ -256,7 +256,7 @@ mod tests {
                     assert!(counted.tasks_counted > 0 && counted.core_seconds.value > 0.0);
                     let Estimate { value, error } = counted.total.expect("boards are many");
                     println!("{n} by {choice}: {value} +- {error}");
-                    (value - vectors::total(n) as f64).abs() <= 2.0 * error
+                    (value - testkit::vectors::total(n) as f64).abs() <= 2.0 * error
                 };
                 assert!((1..=3).any(is_near), "{n} by {choice}: three samples are far off");
             }

@@ -74,7 +74,7 @@ impl Spread {
         let place = u128::from(self.first) + u128::from(self.drawn) * u128::from(self.step);
         let unit = (place % u128::from(self.units)) as u64;
         self.drawn += 1;
-        let bound = |unit| plan::Range::bound(self.tasks, unit, self.units);
+        let bound = |unit| farm::Range::bound(self.tasks, unit, self.units);
         Some((unit, bound(unit)..bound(unit + 1)))
     }
 

@@ -152,7 +152,7 @@ mod tests {
                 let found = algorithm.count(n, 1 << 24).expect("it counts");
                 let (name, found) = (algorithm.name, found.map(|found| found.total));
                 let is_unsuited = n < 4 && found == Err(Why::Unsuited);
-                assert!(found == Ok(vectors::total(n)) || is_unsuited, "{name}, N = {n}");
+                assert!(found == Ok(testkit::vectors::total(n)) || is_unsuited, "{name}, N = {n}");
             }
         }
     }

@@ -46,7 +46,7 @@ fn the_ladder_looks_at_every_board_of_its_kind() {
     for (count, boards) in kinds {
         for (n, boards) in (0..).zip(boards) {
             let found = count(n);
-            assert_eq!(u128::from(found.total), vectors::total(n), "N = {n}");
+            assert_eq!(u128::from(found.total), testkit::vectors::total(n), "N = {n}");
             assert_eq!(found.tries, boards, "N = {n}");
         }
     }

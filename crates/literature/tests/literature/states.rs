@@ -28,7 +28,7 @@ fn each_row_reports_its_states_and_merges() {
 fn plain_states_are_those_of_the_source() {
     let plain = |n| count_plain(n, ENOUGH).expect("it fits");
     for n in 0..=10 {
-        assert_eq!(plain(n).total, vectors::total(n), "N = {n}");
+        assert_eq!(plain(n).total, testkit::vectors::total(n), "N = {n}");
     }
     let states: Vec<u64> = plain(8).rows.iter().map(|row| row.states).collect();
     assert_eq!(states, [8, 42, 140, 339, 538, 482, 224, 44]);

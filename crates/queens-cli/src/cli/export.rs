@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::{Exported, NewFile};
-use farm::{JobId, JobState, Refusal};
+use farm::{JobId, JobState, Known, Refusal};
 use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
@@ -60,7 +60,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     // Facts may have been added since the ledger called it done.
     if found.state == JobState::Done
         && let Some(reason) =
-            known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
+            Known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
     {
         return Err(Failure::total_suspended(found.spec.plan, &reason, Some(ledger)));
     }

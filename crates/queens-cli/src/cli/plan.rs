@@ -174,7 +174,7 @@ struct DeviceJson {
 
 /// The number of placements as others have published it, and where.
 pub(super) fn published(plan: Plan) -> Option<(u128, &'static str)> {
-    known::facts(plan.problem).into_iter().find_map(|fact| match fact {
+    Fact::of(plan.problem).into_iter().find_map(|fact| match fact {
         Fact::Published { value, source } => Some((value, source)),
         _ => None,
     })

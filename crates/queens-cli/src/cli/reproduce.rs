@@ -2,7 +2,7 @@
 
 use clap::Args;
 use literature::reproduce::{HEAD, Outputs, subject, summary};
-use vectors::{Figure, figures};
+use literature::sources::{Figure, figures};
 
 use crate::failure::{Failure, usage};
 use crate::{output, stderr};

@@ -39,7 +39,7 @@ fn a_farm_with_a_token_admits_those_that_have_it_and_nobody_else() {
     // Clients and workers that read the same file are admitted.
     let _worker = farm.start_worker();
     let total = farm.client(&["submit", "10", "--wait", "--token-file", token]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(10)));
 
     // Others are not. Probes need no token.
     for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {

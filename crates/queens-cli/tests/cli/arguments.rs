@@ -57,7 +57,7 @@ fn wrong_arguments_get_one_line_with_advice() {
 fn an_empty_environment_variable_counts_as_unset() {
     let names = ["QUEENS_THREADS", "QUEENS_BACKEND", "QUEENS_LOG", "QUEENS_TIME_LIMIT"];
     let counted = with("count 8", &names.map(|name| (name, "")));
-    assert_eq!(counted.success(), format!("{}\n", vectors::total(8)));
+    assert_eq!(counted.success(), format!("{}\n", testkit::vectors::total(8)));
 }
 
 #[test]
@@ -129,7 +129,8 @@ fn errors_about_the_environment_name_the_variable() {
 #[test]
 fn several_sizes_are_counted_one_after_the_other() {
     let counted = run(&mut queens(&["count", "0..7"])).success();
-    let expected: String = (0..=7).map(|n| format!("{n} {}\n", vectors::total(n))).collect();
+    let expected: String =
+        (0..=7).map(|n| format!("{n} {}\n", testkit::vectors::total(n))).collect();
     assert_eq!(counted, expected);
 }
 

@@ -38,7 +38,7 @@ fn a_count_by_a_device_says_so() {
         let n_arg = n.to_string();
         let args = ["count", &n_arg, "--method", method, "--backend", "opencl:0", "--json"];
         let counted = crate::object(&run(&mut queens(&args)).success());
-        assert_eq!(counted["total"], vectors::total(n).to_string());
+        assert_eq!(counted["total"], testkit::vectors::total(n).to_string());
         assert_eq!(counted["backend"] == "gpu", is_by_device, "{counted}");
     }
 }
@@ -76,7 +76,10 @@ fn a_device_and_a_processor_confirm_each_other() {
     let path = bundle.to_str().expect("it is text");
     farm.client(&["export", "1", path]).success();
     let verified = run(&mut queens(&["verify", path, "--all"])).success();
-    assert!(verified.starts_with(&format!("total     {}", vectors::total(11))), "{verified}");
+    assert!(
+        verified.starts_with(&format!("total     {}", testkit::vectors::total(11))),
+        "{verified}"
+    );
     let text = std::fs::read_to_string(&bundle).expect("it was written");
     assert!(text.contains("\"gpu\""), "a device has counted some of it");
     let refused = run(&mut queens(&["verify", path, "--backend", "gpu"]));

@@ -11,11 +11,14 @@ fn several_sizes_are_several_jobs_that_can_be_followed() {
     let _worker = farm.start_worker();
 
     assert_eq!(farm.client(&["submit", "6..8"]).success(), "1\n2\n3\n");
-    let totals = [6, 7, 8].map(vectors::total);
+    let totals = [6, 7, 8].map(testkit::vectors::total);
     let expected = format!("1 {}\n3 {}\n2 {}\n", totals[0], totals[2], totals[1]);
     assert_eq!(farm.client(&["watch", "1", "3", "2"]).success(), expected);
     let waited = farm.client(&["submit", "9..10", "--wait"]).success();
-    assert_eq!(waited, format!("4 {}\n5 {}\n", vectors::total(9), vectors::total(10)));
+    assert_eq!(
+        waited,
+        format!("4 {}\n5 {}\n", testkit::vectors::total(9), testkit::vectors::total(10))
+    );
     let answered = farm.client(&["jobs", "1", "2", "--json"]).success();
     let numbers = [r#""job":1,"#, r#""job":2,"#];
     assert!(answered.lines().zip(numbers).all(|(line, it)| line.contains(it)), "{answered}");
@@ -105,7 +108,7 @@ fn a_removed_job_is_gone_and_its_number_is_not_reused() {
     farm.client(&["jobs", "rm", &running]).refusal(4, &["is running", "cancel it first"]);
     farm.client(&["cancel", &running]).success();
     let said = farm.client(&["jobs", "rm", "1", &running]).success();
-    assert!(said.contains(&format!("done, total {}", vectors::total(8))), "{said}");
+    assert!(said.contains(&format!("done, total {}", testkit::vectors::total(8))), "{said}");
     assert!(said.contains("job 2 is removed: total N=12"), "{said}");
     farm.client(&["jobs", "rm", "1"]).refusal(4, &["there is no job 1"]);
     farm.client(&["jobs", "1"]).refusal(4, &["there is no job 1"]);

@@ -38,7 +38,7 @@ fn workers_follow_a_coordinator_to_another_port_without_loss() {
 
     // Then the total is exact, and counts made meanwhile are accepted under their old lease.
     let total = at(&file, &["watch", &job.to_string()]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(LONG)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(LONG)));
     let after = farm.snapshot();
     assert!(after.jobs[&job].is_tiled(), "every task is accepted once");
     let rows = after.jobs[&job].rows.values();

@@ -88,7 +88,7 @@ fn a_small_submission_does_not_wait_for_a_large_one() {
     let begun = Instant::now();
     let total = guarded.client("admin", &["submit", "10", "--wait"]).success();
 
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(10)));
     assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
 }
 
@@ -136,7 +136,7 @@ fn a_watch_outlives_its_coordinator() {
     let _worker = farm.start_worker();
 
     assert_eq!(watch.wait().code(), Some(0), "{}", watch.said());
-    let total = format!("\"total\":\"{}\"", vectors::total(12));
+    let total = format!("\"total\":\"{}\"", testkit::vectors::total(12));
     assert!(watch.said().contains(&total), "{}", watch.said());
 }
 
@@ -186,7 +186,7 @@ fn a_paused_job_rests_until_it_is_resumed() {
 
     assert_eq!(farm.client(&["resume", "1"]).success(), "job 1 is running\n");
     let total = farm.client(&["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(10)));
 }
 
 #[test]

@@ -10,11 +10,11 @@ fn every_placement_is_a_line() {
     for n in [0_u32, 1, 3, 6, 8] {
         let all = run(&mut queens(&["list", &n.to_string()]));
         assert_eq!(all.stderr, "");
-        assert_eq!(all.success().lines().count() as u128, vectors::total(n), "N = {n}");
+        assert_eq!(all.success().lines().count() as u128, testkit::vectors::total(n), "N = {n}");
     }
     let args = ["list", "8", "--fundamental", "--format", "permutation"];
     let orbits = run(&mut queens(&args)).success();
-    assert_eq!(orbits.lines().count() as u128, vectors::fundamental(8));
+    assert_eq!(orbits.lines().count() as u128, testkit::vectors::fundamental(8));
 }
 
 /// Every command prints a placement in the same way in each format.

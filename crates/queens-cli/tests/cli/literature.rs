@@ -1,8 +1,8 @@
 //! Tests of `queens compare` and `queens reproduce`: the algorithms and the figures of the literature.
 
 use literature::compare::Algorithm;
+use literature::sources::figures;
 use serde_json::Value;
-use vectors::figures;
 
 use crate::support::process::{Outcome, queens, run};
 
@@ -23,7 +23,7 @@ fn each_algorithm_has_a_line_with_its_total_and_nodes() {
     assert_eq!(lines.len(), 2 * Algorithm::ALL.len());
     for (line, (n, algorithm)) in lines.iter().zip(boards) {
         assert_eq!((&line["n"], &line["algorithm"]), (&n.into(), &algorithm.name.into()));
-        assert_eq!(line["total"], vectors::total(n).to_string(), "{line}");
+        assert_eq!(line["total"], testkit::vectors::total(n).to_string(), "{line}");
         assert!(line["seconds"].is_f64() && line["left_out"].is_null(), "{line}");
     }
     let eight = objects(&["8", "--algorithms", "arrays,colours"]);

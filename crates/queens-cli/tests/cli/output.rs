@@ -14,7 +14,7 @@ use crate::support::{Farm, Scratch};
 fn a_count_prints_only_the_total() {
     for n in 0..=12 {
         let output = run(&mut queens(&["count", &n.to_string()])).success();
-        assert_eq!(output, format!("{}\n", vectors::total(n)), "N = {n}");
+        assert_eq!(output, format!("{}\n", testkit::vectors::total(n)), "N = {n}");
     }
 }
 
@@ -32,7 +32,7 @@ fn a_count_as_json_says_how_it_was_counted() {
         let json = object(&run(queens(&["count", "--json"]).args(args)).success());
         assert_eq!((&json["problem"], &json["method"]), (&"total".into(), &method.into()));
         assert_eq!((&json["n"], &json["rows"]), (&n.into(), rows));
-        assert_eq!(json["total"], vectors::total(n).to_string(), "a decimal string");
+        assert_eq!(json["total"], testkit::vectors::total(n).to_string(), "a decimal string");
         assert!(json["seconds"].is_f64() && json["tasks"].is_u64(), "{json}");
     }
 }
@@ -43,7 +43,10 @@ fn a_plan_describes_the_cost_of_a_count() {
     let plan: Vec<&str> = plan.split(' ').collect();
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("total N=24 by colours") && text.contains("threads   4"), "{text}");
-    assert!(text.contains(&format!("published {} placements (", vectors::total(24))), "{text}");
+    assert!(
+        text.contains(&format!("published {} placements (", testkit::vectors::total(24))),
+        "{text}"
+    );
     assert!(!text.contains("estimate"), "{text}");
 
     let json = object(&run(queens(&plan).arg("--json")).success());
@@ -90,7 +93,7 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
     let number = |name: &str| -> f64 {
         json[name].as_str().expect("counts are decimal digits").parse().expect("a number")
     };
-    let off = (number("estimate") - vectors::total(17) as f64).abs();
+    let off = (number("estimate") - testkit::vectors::total(17) as f64).abs();
     assert!(off <= 3.0 * number("estimate_error"), "{json}");
     assert_eq!((&json["exact"], &json["seed"]), (&false.into(), &"7".into()));
 
@@ -285,7 +288,7 @@ fn a_limit_of_threads_or_files_is_named_and_is_no_fault() {
 fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
     for n in [6, 8, 10] {
         let text = run(&mut queens(&["explain", &n.to_string()])).success();
-        let total = format!("which stand for {} placements.", vectors::total(n));
+        let total = format!("which stand for {} placements.", testkit::vectors::total(n));
         assert!(text.contains(&total) && text.contains("| all | "), "{text}");
     }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPLAINED.md");
@@ -299,14 +302,14 @@ fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
 fn the_explanation_of_colours_is_part_of_every_page_and_comes_to_the_total() {
     let alone = run(&mut queens(&["explain", "colours"])).success();
     let (_, section) = alone.split_once(" of this board.\n\n").expect("it follows the heading");
-    let total = vectors::total(6);
+    let total = testkit::vectors::total(6);
     let all = section.lines().find(|line| line.starts_with("| all | ")).expect("a table ends so");
     assert!(all.ends_with(&format!(" | {total} |")), "{all}");
     assert!(section.contains(&format!(" for {total} boards")), "{section}");
     for n in [6, 8, 10] {
         let page = run(&mut queens(&["explain", &n.to_string()])).success();
         assert!(page.contains(section.trim_end()), "{page}");
-        let tasks = format!("and these come to {}.", vectors::total(n));
+        let tasks = format!("and these come to {}.", testkit::vectors::total(n));
         assert!(n == 6 || page.ends_with(&format!("{tasks}\n")), "{page}");
     }
 }

@@ -25,7 +25,7 @@ fn workers_wait_for_a_coordinator() {
     let _coordinator = farm.start_coordinator();
 
     let total = farm.client(&["submit", "10", "--wait"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(10)));
 }
 
 #[test]

@@ -13,15 +13,15 @@ fn count(args: &str) -> String {
 fn each_problem_is_counted() {
     for n in [5, 6, 11, 13] {
         let found = count(&format!("{n} --problem toroidal"));
-        assert_eq!(found, vectors::toroidal(n).to_string(), "torus, N = {n}");
+        assert_eq!(found, testkit::vectors::toroidal(n).to_string(), "torus, N = {n}");
     }
-    assert_eq!(count("11 --problem superqueens"), vectors::superqueens(11).to_string());
+    assert_eq!(count("11 --problem superqueens"), testkit::vectors::superqueens(11).to_string());
     assert_eq!(count("8 --given a1"), "4");
     assert_eq!(count("8 --problem completions"), "92");
     // No other placement has the left half of this one of the twelve.
     assert_eq!(count("8 --given a1,b5,c8,d6"), "1");
     let fundamental: Vec<String> =
-        (1..=12).map(|n| format!("{n} {}", vectors::fundamental(n))).collect();
+        (1..=12).map(|n| format!("{n} {}", testkit::vectors::fundamental(n))).collect();
     for method in ["", " --method unique"] {
         let found = count(&format!("1..12 --problem fundamental{method}"));
         assert_eq!(found, fundamental.join("\n"), "{method}");
@@ -56,9 +56,9 @@ fn a_farm_and_its_ledger_know_each_problem() {
         farm.client(&args).success().trim().to_string()
     };
     let jobs = [
-        (submit("13 --problem toroidal"), vectors::toroidal(13)),
-        (submit("12 --problem superqueens"), vectors::superqueens(12)),
-        (submit("12 --problem fundamental"), vectors::fundamental(12)),
+        (submit("13 --problem toroidal"), testkit::vectors::toroidal(13)),
+        (submit("12 --problem superqueens"), testkit::vectors::superqueens(12)),
+        (submit("12 --problem fundamental"), testkit::vectors::fundamental(12)),
         (submit("8 --given a1"), 4),
         (submit("12 --problem toroidal"), 0),
     ];
@@ -101,15 +101,18 @@ fn without_mirroring_every_way_to_fill_the_first_rows_is_a_task() {
         let args = ["plan", "8", "--no-mirror", "--rows", rows, "--seconds", "0", "--json"];
         let planned = object(&run(&mut queens(&args)).success());
         assert_eq!((&planned["tasks"], &planned["method"]), (&tasks.into(), &"prefixes".into()));
-        assert_eq!(count(&format!("8 --no-mirror --rows {rows}")), vectors::total(8).to_string());
+        assert_eq!(
+            count(&format!("8 --no-mirror --rows {rows}")),
+            testkit::vectors::total(8).to_string()
+        );
     }
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
     for (args, expected) in [
-        (&["--no-mirror", "--rows", "7"][..], vectors::total(8)),
-        (&["--method", "prefixes"], vectors::total(8)),
-        (&["--method", "prefixes", "--problem", "fundamental"], vectors::fundamental(8)),
+        (&["--no-mirror", "--rows", "7"][..], testkit::vectors::total(8)),
+        (&["--method", "prefixes"], testkit::vectors::total(8)),
+        (&["--method", "prefixes", "--problem", "fundamental"], testkit::vectors::fundamental(8)),
     ] {
         let args = [&["submit", "8", "--wait"], args].concat();
         assert_eq!(farm.client(&args).success(), format!("{expected}\n"), "{args:?}");
@@ -130,7 +133,7 @@ fn tori_and_superqueens_are_counted_up_to_symmetry() {
         let counted = count(&format!("{n} --problem {problem} --fundamental"));
         assert_eq!(counted, listed(n, problem), "{n} {problem}");
     }
-    assert_eq!(count("8 --fundamental"), vectors::fundamental(8).to_string());
+    assert_eq!(count("8 --fundamental"), testkit::vectors::fundamental(8).to_string());
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn placements_are_counted_by_the_first_queens_column() {
     for (n, line) in (1..).zip(count("1..12 --by-column").lines()) {
         let columns =
             line.split_whitespace().map(|column| column.parse::<u128>().expect("a number"));
-        assert_eq!(columns.skip(1).sum::<u128>(), vectors::total(n), "N = {n}");
+        assert_eq!(columns.skip(1).sum::<u128>(), testkit::vectors::total(n), "N = {n}");
     }
     assert_eq!(count("0 --by-column"), "");
 }
@@ -172,7 +175,10 @@ fn one_search_counts_problems_without_a_method() {
     // of the torus, translated.
     let ranks = |n: u32| count(&format!("12 --ranks {n}"));
     assert_eq!([2, 6, 11, 12].map(ranks), ["110", "52856", "68264", "14200"]);
-    assert_eq!(count("13 --problem toroidal --given g4"), (vectors::toroidal(13) / 13).to_string());
+    assert_eq!(
+        count("13 --problem toroidal --given g4"),
+        (testkit::vectors::toroidal(13) / 13).to_string()
+    );
 }
 
 #[test]

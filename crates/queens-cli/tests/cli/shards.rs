@@ -32,7 +32,7 @@ fn parts_that_are_joined_make_the_total() {
     let args = ["merge", "--json", "--into"];
     let again = || crate::object(&run(queens(&args).arg(&whole).args(&parts)).success());
     let copied = again();
-    assert_eq!(copied["total"], vectors::total(11).to_string());
+    assert_eq!(copied["total"], testkit::vectors::total(11).to_string());
     assert_eq!((&copied["compared"], &copied["left_out"]), (&0.into(), &0.into()));
     assert_eq!(copied["ledgers"], 4);
     fs::remove_file(&parts[0]).expect("it is there");
@@ -107,7 +107,7 @@ fn array_tasks_find_their_parts_and_a_folder_is_merged() {
     fs::write(folder.join("notes.txt"), "no ledger").expect("it can be written");
     assert!(folder.join("part-2-of-2.db").exists());
     let joined = merge(&[folder], &scratch.path("whole.db")).success();
-    assert_eq!(joined, format!("{}\n", vectors::fundamental(8)));
+    assert_eq!(joined, format!("{}\n", testkit::vectors::fundamental(8)));
 }
 
 /// Rows of a killed process are only in its log, and must not return after the file was replaced.

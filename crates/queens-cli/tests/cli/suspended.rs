@@ -21,7 +21,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
 
     // Then the wait ends without a total, and the message has the reason and advice.
     assert_eq!((waited.code, waited.stdout.as_str()), (Some(17), ""), "{}", waited.stderr);
-    let right = vectors::total(16).to_string();
+    let right = testkit::vectors::total(16).to_string();
     for word in ["comes to 42", &right, "OEIS A000170", "`queens audit 1 --all`"] {
         assert!(waited.stderr.contains(word), "{word}: {}", waited.stderr);
     }

@@ -49,7 +49,7 @@ fn the_bar_fits_a_narrow_terminal() {
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=15 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
         assert!(bars.iter().all(|bar| bar.chars().count() <= columns as usize), "{bars:?}");
-        let total = vectors::total(15).to_string();
+        let total = testkit::vectors::total(15).to_string();
         // The line about the cost may need two lines of a narrow terminal.
         let end = lines.iter().position(|line| *line == total).expect("it has a total");
         let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=15 ");
@@ -60,7 +60,7 @@ fn the_bar_fits_a_narrow_terminal() {
 
 #[test]
 fn nothing_is_drawn_if_it_is_unwanted_or_impossible() {
-    let total = vectors::total(16).to_string();
+    let total = testkit::vectors::total(16).to_string();
     let watch = of_a_shell(&format!("{PROGRAM} watch"), "dumb").output().expect("`script` runs");
     let said = String::from_utf8_lossy(&watch.stdout);
     assert!(said.contains("a terminal that can draw again") && !said.contains('\u{1b}'), "{said}");

@@ -260,7 +260,11 @@ fn the_farms_own_token_is_replaced_while_it_serves() {
     let token = format!("//{}@", read(&farm.key("token")));
     assert!(new.contains(&token), "both files have the new one");
     let total = with(&join, &["submit", "10", "--wait"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(10)), "the other worker has come back");
+    assert_eq!(
+        total,
+        format!("{}\n", testkit::vectors::total(10)),
+        "the other worker has come back"
+    );
     assert!(coordinator.is_running());
 
     // A restarted coordinator has the new token, which is as old as before.

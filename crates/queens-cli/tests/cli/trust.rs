@@ -47,7 +47,7 @@ fn a_done_job_can_be_audited_by_the_reference() {
     assert!(said.contains("queens jobs 1"), "{said}");
     wait_until("all of it is counted again", || {
         let job = farm.job(1);
-        assert_eq!(job["total"], vectors::total(12).to_string(), "{job}");
+        assert_eq!(job["total"], testkit::vectors::total(12).to_string(), "{job}");
         job["audits_wanted"] == 0
     });
     assert_eq!(number(&farm, "SELECT count(*) FROM audits WHERE kernel <> 'reference'"), 0);
@@ -72,7 +72,7 @@ fn a_bundle_by_colours_is_counted_again_mirrored_or_by_the_reference() {
         let verified = object(&verify(backend).success());
         assert_eq!((&verified["recounted_by"], &verified["is_exact"]), (&by.into(), &true.into()));
         assert_eq!(verified["tasks_reported"], verified["tasks"], "{verified}");
-        assert_eq!(verified["total"], vectors::total(12).to_string());
+        assert_eq!(verified["total"], testkit::vectors::total(12).to_string());
     }
 }
 
@@ -81,7 +81,7 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let _only = farm.start_worker();
-    let total = format!("{}\n", vectors::total(11));
+    let total = format!("{}\n", testkit::vectors::total(11));
     assert_eq!(farm.client(&["submit", "11", "--wait"]).success(), total);
 
     // The answer says at once that no worker can do it, and what would help.
@@ -92,7 +92,7 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let job = farm.job(1);
     assert_eq!(
         (&job["state"], &job["total"]),
-        (&"done".into(), &vectors::total(11).to_string().into())
+        (&"done".into(), &testkit::vectors::total(11).to_string().into())
     );
     assert_eq!(job["audits_stranded"], job["audits_wanted"]);
     let list = farm.client(&["jobs"]).success();
@@ -149,7 +149,7 @@ fn a_bundle_is_checked_without_a_coordinator_and_refused_if_it_was_changed() {
     let shown = verify(&["--all"]).success();
 
     for text in [
-        &format!("total     {}\n", vectors::total(10)),
+        &format!("total     {}\n", testkit::vectors::total(10)),
         "every range was counted again here",
         "known     the published value is",
         "known     all placements come in orbits of eight",
@@ -157,7 +157,7 @@ fn a_bundle_is_checked_without_a_coordinator_and_refused_if_it_was_changed() {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     let sample = object(&verify(&["--sample", "1", "--seed", "5", "--json"]).success());
-    let total = Value::from(vectors::total(10).to_string());
+    let total = Value::from(testkit::vectors::total(10).to_string());
     assert_eq!((&sample["total"], &sample["method"]), (&total, &"rows".into()));
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
     assert!(sample["builds"][0].as_str().is_some_and(|build| build.contains("/rustc-")));
@@ -243,7 +243,7 @@ fn the_evidence_of_a_farm_has_task_counts() {
         let verified = run(&mut queens(&["verify", bundle, "--all"]));
         assert!(verified.stderr.starts_with("counts every range again"), "{}", verified.stderr);
         let text = verified.success();
-        assert!(text.starts_with(&format!("total     {}", vectors::total(11))), "{text}");
+        assert!(text.starts_with(&format!("total     {}", testkit::vectors::total(11))), "{text}");
         assert!(text.contains("\ntasks     "), "{text}");
     }
     let exact = run(&mut queens(&["verify", far, "--all", "--json"])).success();

@@ -137,7 +137,7 @@ impl Outcome {
     /// Asserts that it succeeded, and printed nothing but the total of the board of size `n`.
     #[track_caller]
     pub(crate) fn total(self, n: u32) {
-        assert_eq!(self.success(), format!("{}\n", vectors::total(n)));
+        assert_eq!(self.success(), format!("{}\n", testkit::vectors::total(n)));
     }
 
     /// Asserts that its arguments were refused, with `reason` in the message.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
-    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId, SessionId,
+    Known, LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId,
+    SessionId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -75,7 +76,7 @@ impl EventLoop {
             ledger_path: path.clone(),
         };
         let farm = EventLoop {
-            farm: Farm::restore(config, key, Millis(0), restored, known::of),
+            farm: Farm::restore(config, key, Millis(0), restored, Known::of),
             started: Instant::now(),
             path,
             inputs,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobState, JobView, Origin, Party, Problem, Refusal,
+    Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, Party, Problem, Refusal,
     Request as Wanted, Slice, Submission, WorkerView,
 };
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -92,7 +92,7 @@ impl JobApi {
         let audit = audit.map(|policy| policy.with(seed, usual)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
         let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
-        Ok(Submission { spec, audit, known: known::of(&plan, Slice::ALL).into() })
+        Ok(Submission { spec, audit, known: Known::of(&plan, Slice::ALL).into() })
     }
 
     /// Refuses a request that the identity does not allow.

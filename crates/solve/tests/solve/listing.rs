@@ -34,12 +34,12 @@ fn every_problem_is_listed_in_order_with_its_known_number() {
     for problem in (1..=13).flat_map(Problem::all) {
         let n = problem.n();
         let (known, rules) = match problem {
-            Problem::Fundamental { .. } => (vectors::fundamental(n), Rules::Plain),
-            Problem::Toroidal { .. } => (vectors::toroidal(n), Rules::Torus),
+            Problem::Fundamental { .. } => (testkit::vectors::fundamental(n), Rules::Plain),
+            Problem::Toroidal { .. } => (testkit::vectors::toroidal(n), Rules::Torus),
             Problem::Superqueens { .. } if n < 10 => (u128::from(n == 1), Rules::Superqueens),
-            Problem::Superqueens { .. } => (vectors::superqueens(n), Rules::Superqueens),
+            Problem::Superqueens { .. } => (testkit::vectors::superqueens(n), Rules::Superqueens),
             _ if n > 11 => continue,
-            _ => (vectors::total(n), Rules::Plain),
+            _ => (testkit::vectors::total(n), Rules::Plain),
         };
         let placements: Vec<Placement> = solutions(problem).collect();
         assert_eq!(placements.len() as u128, known, "{problem}");
@@ -175,7 +175,11 @@ fn boards_of_fewer_rows_follow_the_rules() {
 fn the_first_rows_are_as_many_as_the_polynomials_say() {
     for (n, rows) in [(8, 0), (8, 1), (8, 2), (8, 3), (8, 4), (11, 5), (64, 2)] {
         let found: Vec<Vec<u32>> = first_rows(n, rows).collect();
-        assert_eq!(Some(found.len() as u128), vectors::prefixes(n, rows), "N = {n}, M = {rows}");
+        assert_eq!(
+            Some(found.len() as u128),
+            testkit::vectors::prefixes(n, rows),
+            "N = {n}, M = {rows}"
+        );
         assert!(found.is_sorted_by(|a, b| a < b), "N = {n}, M = {rows}");
         for columns in found {
             let queens = (0..).zip(columns).map(|(row, column)| Square { column, row });

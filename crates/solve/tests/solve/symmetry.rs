@@ -11,9 +11,11 @@ const SMALL: u32 = 14;
 #[test]
 fn the_known_totals_and_rotations_make_the_known_orbits_as_the_direct_search_does() {
     for n in 1..=27 {
-        let (half, quarter) = (vectors::centrosymmetric(n), vectors::quarter_turn(n));
-        let known = Census::from_counts(n, vectors::total(n), half, quarter).expect("it is known");
-        assert_eq!(known.fundamental, vectors::fundamental(n), "N = {n}");
+        let (half, quarter) =
+            (testkit::vectors::centrosymmetric(n), testkit::vectors::quarter_turn(n));
+        let known =
+            Census::from_counts(n, testkit::vectors::total(n), half, quarter).expect("it is known");
+        assert_eq!(known.fundamental, testkit::vectors::fundamental(n), "N = {n}");
         assert!(n > SMALL || census(n) == known, "N = {n}");
     }
 }
@@ -21,10 +23,10 @@ fn the_known_totals_and_rotations_make_the_known_orbits_as_the_direct_search_doe
 #[test]
 fn rotations_fix_the_known_numbers() {
     for n in 1..=20 {
-        assert_eq!(half_turn(n), Some(vectors::centrosymmetric(n)), "N = {n}");
+        assert_eq!(half_turn(n), Some(testkit::vectors::centrosymmetric(n)), "N = {n}");
     }
     for n in 1..=33 {
-        assert_eq!(quarter_turn(n), Some(vectors::quarter_turn(n)), "N = {n}");
+        assert_eq!(quarter_turn(n), Some(testkit::vectors::quarter_turn(n)), "N = {n}");
     }
     assert_eq!([half_turn(0), quarter_turn(0)], [Some(1); 2]);
     assert_eq!(quarter_turn(QUARTER_TURN_MAX - 2), Some(0));
@@ -48,7 +50,7 @@ fn the_direct_search_visits_the_least_of_each_orbit_in_order() {
         }
         assert!(seen.is_sorted_by(|a, b| a < b), "N = {n}");
         let placements: usize = seen.iter().map(|placement| placement.orbit().len()).sum();
-        assert_eq!(placements as u128, vectors::total(n), "N = {n}");
+        assert_eq!(placements as u128, testkit::vectors::total(n), "N = {n}");
     }
 }
 

@@ -15,7 +15,7 @@ fn n_26_has_the_277_jobs_of_the_mc_sharp_project() {
 fn the_totals_of_all_jobs_add_up_to_that_of_the_board() {
     for n in 2..=12 {
         let total: u128 = jobs(n).into_iter().map(|job| job.total()).sum();
-        assert_eq!(total, vectors::total(n), "N = {n}");
+        assert_eq!(total, testkit::vectors::total(n), "N = {n}");
     }
     assert!(jobs(0).is_empty());
 }

@@ -17,7 +17,7 @@ fn the_two_commands_of_the_readme_print_the_total() {
 
     let output = farm.compose(&["run", "--rm", "queens", "submit", "16", "--wait"]);
 
-    assert_eq!(output, format!("{}\n", vectors::total(16)));
+    assert_eq!(output, format!("{}\n", testkit::vectors::total(16)));
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn totals_are_exact_if_a_worker_and_the_coordinator_are_killed() {
     docker(&["start", &coordinator]);
     farm.wait_until_healthy();
 
-    assert_eq!(total(&farm.coordinator(), &first), vectors::total(LONG));
-    assert_eq!(total(&farm.coordinator(), &second), vectors::total(LONG));
+    assert_eq!(total(&farm.coordinator(), &first), testkit::vectors::total(LONG));
+    assert_eq!(total(&farm.coordinator(), &second), testkit::vectors::total(LONG));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_stopped_farm_ends_cleanly_and_resumes_when_started() {
 
     farm.compose(&["start"]);
     farm.wait_until_healthy();
-    assert_eq!(total(&farm.coordinator(), &job), vectors::total(LONG));
+    assert_eq!(total(&farm.coordinator(), &job), testkit::vectors::total(LONG));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_process_that_dies_is_started_again() {
     // Both work again.
     farm.wait_until_healthy();
     let output = farm.compose(&["run", "--rm", "queens", "submit", "10", "--wait"]);
-    assert_eq!(output, format!("{}\n", vectors::total(10)));
+    assert_eq!(output, format!("{}\n", testkit::vectors::total(10)));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn workers_keep_to_narrow_limits_and_survive() {
     assert_eq!(threads(&farm), [1; 3]);
     let board = LIMITED.to_string();
     let output = farm.compose(&["run", "--rm", "queens", "submit", &board, "--wait"]);
-    assert_eq!(output, format!("{}\n", vectors::total(LIMITED)));
+    assert_eq!(output, format!("{}\n", testkit::vectors::total(LIMITED)));
     for worker in farm.containers("worker") {
         assert_eq!(inspect(&worker, "{{.State.OOMKilled}} {{.RestartCount}}"), "false 0");
     }

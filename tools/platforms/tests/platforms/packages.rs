@@ -90,7 +90,7 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
 
     let mut emulated = Command::new("qemu-aarch64-static");
     emulated.arg(root.path().join("queens")).args(["count", "12"]);
-    assert_eq!(run(&mut emulated), format!("{}\n", vectors::total(12)));
+    assert_eq!(run(&mut emulated), format!("{}\n", testkit::vectors::total(12)));
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
 }
 
@@ -156,7 +156,7 @@ impl Root {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--pid", "--fork", "--mount-proc", &root]);
         let total = run(command.args([program, "count", "12"]));
-        assert_eq!(total, format!("{}\n", vectors::total(12)));
+        assert_eq!(total, format!("{}\n", testkit::vectors::total(12)));
     }
 }
 
