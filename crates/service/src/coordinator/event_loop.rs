@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
-    Known, LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, Request, RequestId,
-    SessionId,
+    Known, LeaseKey, LedgerCommand, Millis, Pace, Principal, Progress, Refusal, Request, RequestId,
+    SessionId, WorkerMessage,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -30,8 +30,31 @@ const AT_ONCE: usize = 64;
 /// How often the ledger's file is looked for while nothing is written.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What the event loop does between two events, and the event that it has for the farm then.
-type Input = Box<dyn FnOnce(&mut EventLoop) -> Option<Event> + Send>;
+/// Everything that the event loop is told, apart from the ledger's answers and the time.
+enum Input {
+    /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone.
+    Join {
+        owner: String,
+        is_trusted: bool,
+        hello: Hello,
+        /// Its session, and the orders for it.
+        joined: oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>,
+    },
+    /// The worker of a session said something.
+    Said(SessionId, WorkerMessage),
+    /// A session ended.
+    Left(SessionId),
+    /// A client of the owner `by` asks for something.
+    Ask { by: String, ask: Request, answer: oneshot::Sender<Result<Answer, Refusal>> },
+    /// Somebody reads the farm between two events.
+    Look(Box<dyn FnOnce(&Farm) + Send>),
+    /// The page takes what workers reported since it asked last.
+    TakeProgress(oneshot::Sender<Vec<Progress>>),
+    /// Somebody waits for a job to be over or suspended.
+    End(JobId, oneshot::Sender<JobView>),
+    /// What was taken in is to be written; then the event loop ends.
+    Stop,
+}
 
 /// A message of the event loop to a session: an order for its worker, or why the session ends.
 pub(super) type Order = Result<CoordinatorMessage, Dismissal>;
@@ -125,7 +148,7 @@ impl EventLoop {
                         self.requests = None;
                     }
                     for input in inputs.drain(..) {
-                        if let Some(event) = input(&mut self) {
+                        if let Some(event) = self.take_in(input) {
                             self.step(event).await;
                         }
                     }
@@ -141,6 +164,42 @@ impl EventLoop {
                 }
             }
         }
+    }
+
+    /// Takes in an input. Returns the event that it is for the farm, if it is one. Nobody may wait
+    /// for the reply any more.
+    fn take_in(&mut self, input: Input) -> Option<Event> {
+        match input {
+            Input::Join { owner, is_trusted, hello, joined } => {
+                self.warn_of_older_copy(&hello);
+                let session = SessionId(self.next_session);
+                self.next_session += 1;
+                let (outbox, orders) = mpsc::channel(OUTBOX);
+                let _ = outbox.try_send(Ok(CoordinatorMessage::Pace(self.pace)));
+                joined.send((session, orders)).ok()?;
+                self.outboxes.insert(session, outbox);
+                return Some(Event::Joined { session, owner, is_trusted, hello });
+            }
+            Input::Said(session, message) => return Some(Event::Said(session, message)),
+            Input::Left(session) => {
+                self.outboxes.remove(&session);
+                return Some(Event::Left(session));
+            }
+            Input::Ask { by, ask, answer } => {
+                let request = RequestId(self.next_request);
+                self.next_request += 1;
+                self.waiting.insert(request, answer);
+                return Some(Event::Asked(request, by, ask));
+            }
+            Input::Look(see) => see(&self.farm),
+            Input::TakeProgress(taken) => _ = taken.send(self.farm.take_progress()),
+            Input::End(job, end) => match self.farm.job(job) {
+                Some(view) if view.state.is_at_rest() => _ = end.send(view),
+                _ => self.ends.push((job, end)),
+            },
+            Input::Stop => self.requests = None,
+        }
+        None
     }
 
     /// Takes in an event of the ledger. Breaks off when it is closed.
@@ -296,30 +355,21 @@ impl FarmHandle {
         is_trusted: bool,
         hello: Hello,
     ) -> Result<(SessionId, mpsc::Receiver<Order>), CoordinatorGone> {
-        let (reply, joined) = oneshot::channel();
-        self.tell(move |this| {
-            this.warn_of_older_copy(&hello);
-            let session = SessionId(this.next_session);
-            this.next_session += 1;
-            let (outbox, orders) = mpsc::channel(OUTBOX);
-            let _ = outbox.try_send(Ok(CoordinatorMessage::Pace(this.pace)));
-            reply.send((session, orders)).ok()?;
-            this.outboxes.insert(session, outbox);
-            Some(Event::Joined { session, owner, is_trusted, hello })
-        })
-        .await?;
-        joined.await.map_err(|_| CoordinatorGone)
+        self.ask_for(|joined| Input::Join { owner, is_trusted, hello, joined }).await
     }
 
-    /// Something happened in a session.
-    pub async fn session(&self, event: Event) -> Result<(), CoordinatorGone> {
-        self.tell(|this| {
-            if let Event::Left(session) = event {
-                this.outboxes.remove(&session);
-            }
-            Some(event)
-        })
-        .await
+    /// The worker of a session said something.
+    pub async fn said(
+        &self,
+        session: SessionId,
+        message: WorkerMessage,
+    ) -> Result<(), CoordinatorGone> {
+        self.tell(Input::Said(session, message)).await
+    }
+
+    /// A session ended.
+    pub async fn left(&self, session: SessionId) -> Result<(), CoordinatorGone> {
+        self.tell(Input::Left(session)).await
     }
 
     /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is
@@ -329,30 +379,24 @@ impl FarmHandle {
         by: &str,
         ask: Request,
     ) -> Result<Result<Answer, Refusal>, CoordinatorGone> {
-        let (reply, answer) = oneshot::channel();
         let by = by.to_string();
-        self.tell(|this| {
-            let request = RequestId(this.next_request);
-            this.next_request += 1;
-            this.waiting.insert(request, reply);
-            Some(Event::Asked(request, by, ask))
-        })
-        .await?;
-        answer.await.map_err(|_| CoordinatorGone)
+        self.ask_for(|answer| Input::Ask { by, ask, answer }).await
     }
 
     /// Reads the farm between two events. The farm waits meanwhile.
     pub async fn look<T: Send + 'static>(
         &self,
-        see: impl FnOnce(&mut Farm) -> T + Send + 'static,
+        see: impl FnOnce(&Farm) -> T + Send + 'static,
     ) -> Result<T, CoordinatorGone> {
-        let (reply, seen) = oneshot::channel();
-        self.tell(|this| {
-            let _ = reply.send(see(&mut this.farm));
-            None
-        })
-        .await?;
-        seen.await.map_err(|_| CoordinatorGone)
+        let look = |seen: oneshot::Sender<T>| {
+            Input::Look(Box::new(move |farm: &Farm| _ = seen.send(see(farm))))
+        };
+        self.ask_for(look).await
+    }
+
+    /// What workers reported since this was asked for last.
+    pub async fn take_progress(&self) -> Result<Vec<Progress>, CoordinatorGone> {
+        self.ask_for(Input::TakeProgress).await
     }
 
     /// One job.
@@ -362,16 +406,7 @@ impl FarmHandle {
 
     /// A job that exists, as it is once it is over or suspended.
     pub async fn end(&self, job: JobId) -> Result<JobView, CoordinatorGone> {
-        let (reply, end) = oneshot::channel();
-        self.tell(move |this| {
-            match this.farm.job(job) {
-                Some(view) if view.state.is_at_rest() => drop(reply.send(view)),
-                _ => this.ends.push((job, reply)),
-            }
-            None
-        })
-        .await?;
-        end.await.map_err(|_| CoordinatorGone)
+        self.ask_for(|end| Input::End(job, end)).await
     }
 
     /// How many inputs wait for the event loop, and how many requests for the ledger.
@@ -396,18 +431,21 @@ impl FarmHandle {
 
     /// Ends the event loop once what it has taken in is in the ledger.
     pub async fn stop(&self) {
-        let close = |this: &mut EventLoop| {
-            this.requests = None;
-            None
-        };
-        let _ = self.tell(close).await;
+        let _ = self.tell(Input::Stop).await;
     }
 
-    async fn tell(
+    /// Tells the event loop something, and waits for what it replies.
+    async fn ask_for<T>(
         &self,
-        input: impl FnOnce(&mut EventLoop) -> Option<Event> + Send + 'static,
-    ) -> Result<(), CoordinatorGone> {
-        self.inputs.send(Box::new(input)).await.map_err(|_| CoordinatorGone)
+        input: impl FnOnce(oneshot::Sender<T>) -> Input,
+    ) -> Result<T, CoordinatorGone> {
+        let (reply, replied) = oneshot::channel();
+        self.tell(input(reply)).await?;
+        replied.await.map_err(|_| CoordinatorGone)
+    }
+
+    async fn tell(&self, input: Input) -> Result<(), CoordinatorGone> {
+        self.inputs.send(input).await.map_err(|_| CoordinatorGone)
     }
 }
 

@@ -141,7 +141,7 @@ const OF_JOB: [OfJob; 5] = [
 ];
 
 /// The state of the farm between two events.
-fn of_farm(farm: &mut Farm) -> Registry {
+fn of_farm(farm: &Farm) -> Registry {
     let mut metrics = Registry::with_prefix("queens");
     of_jobs(&mut metrics, farm);
     of_work(&mut metrics, farm);

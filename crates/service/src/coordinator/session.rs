@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use board::PlanIndex;
 use farm::{
-    Ack, CoordinatorMessage, Dismissal, Event, Hello, Lease, SessionId, TasksBlock, Verdict,
-    WorkerMessage,
+    Ack, CoordinatorMessage, Dismissal, Hello, Lease, SessionId, TasksBlock, Verdict, WorkerMessage,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -109,7 +108,7 @@ async fn serve(
     }
     .await;
 
-    let _ = farm.session(Event::Left(session)).await;
+    let _ = farm.left(session).await;
     match &result {
         Err(status)
             if [Code::InvalidArgument, Code::FailedPrecondition, Code::Aborted]
@@ -136,7 +135,7 @@ async fn listen(
         if let WorkerMessage::Hello(_) = message {
             return Err(not_one_hello());
         }
-        farm.session(Event::Said(session, message)).await?;
+        farm.said(session, message).await?;
     }
     Ok(())
 }

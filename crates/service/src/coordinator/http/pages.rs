@@ -245,7 +245,7 @@ impl Show {
 
     /// The latest jobs that have ended, before this one.
     async fn ended_before(&self, before: JobId) -> Result<EndedBefore, Status> {
-        let ended = move |farm: &mut Farm| -> Vec<JobView> {
+        let ended = move |farm: &Farm| -> Vec<JobView> {
             farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
         };
         Ok(EndedBefore { before, jobs: self.farm.look(ended).await? })
@@ -273,8 +273,8 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let seen = farm.look(|farm| (farm.take_progress(), farm.workers()));
-        let Ok((progress, workers)) = seen.await else { return };
+        let Ok(progress) = farm.take_progress().await else { return };
+        let Ok(workers) = farm.look(|farm| farm.workers()).await else { return };
         let mut past = past.lock().expect("nobody panics while holding it");
         past.note(unix_ms(), &progress, workers);
     }
