@@ -17,7 +17,6 @@ mod identity;
 mod job_api;
 mod limits;
 mod metrics;
-mod own_secrets;
 mod plans;
 mod server;
 mod session;
@@ -26,9 +25,9 @@ pub use credentials::{Credentials, OwnFiles};
 pub use event_loop::{EventLoop, FarmHandle};
 use identity::{Identity, Right};
 pub use limits::{Limits, Listener};
-pub use own_secrets::{lease_key, note_keys, require_keys, role_token, write_monitor_folder};
 pub use server::{Phases, serve};
 
+pub(crate) use credentials::{ADMIN_OWNER, new_credential, status};
 pub(crate) use identity::LOCAL_OWNER;
 pub(crate) use plans::Plans;
 pub(crate) use session::{Peer, host};

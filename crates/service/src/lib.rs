@@ -9,20 +9,19 @@
 pub mod coordinator;
 mod endpoint;
 mod error;
-mod files;
-mod join_string;
 pub mod local;
 mod os;
+mod secrets;
 pub mod tls;
-mod token;
 pub mod worker;
 
 pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
-pub use files::{KeyFolder, write_file};
-pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
+pub use secrets::{
+    HostPort, HostPortError, JoinString, JoinStringError, KeyFolder, Token, lease_key, note_keys,
+    require_keys, role_token, write_file, write_monitor_folder,
+};
 pub use tls::Pin;
-pub use token::Token;
 
 #[cfg(test)]
 mod tests;

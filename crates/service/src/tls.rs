@@ -30,7 +30,7 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::{KeyFolder, ServiceError, files};
+use crate::{KeyFolder, ServiceError, secrets};
 
 /// The name in the certificates of all farms, for programs that verify names. It resolves nowhere.
 const NAME: &str = "coordinator.queens.internal";
@@ -48,7 +48,7 @@ impl Authority {
     /// Reads the authority in `keys`, or makes it.
     pub fn read_or_make(keys: &KeyFolder) -> Result<Authority, ServiceError> {
         let path = keys.with_folder(Self::FILE)?;
-        let pem = files::read_or_make(&path, || make().into_bytes())?;
+        let pem = secrets::read_or_make(&path, || make().into_bytes())?;
         Authority::from_pem(&pem).map_err(|error| {
             let reason = format!(
                 "it holds no authority ({error:#}); restore it, or remove it and start with --new-keys: then there is a \

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ledger::{Ledger, LedgerLock, Role, canonical, with_suffix};
-use service::coordinator::{
-    Credentials, OwnFiles, note_keys, require_keys, role_token, write_monitor_folder,
-};
+use service::coordinator::{Credentials, OwnFiles};
 use service::tls::Authority;
-use service::{HostPort, HostPortError, JoinString, KeyFolder, Token, with_port};
+use service::{
+    HostPort, HostPortError, JoinString, KeyFolder, Token, note_keys, require_keys, role_token,
+    with_port, write_monitor_folder,
+};
 
 use crate::failure::{Failure, usage};
 

@@ -14,9 +14,9 @@ use super::signal::asked_to_stop;
 use crate::failure::{Failure, usage};
 use crate::os::notify_systemd;
 use ledger::CheckedLedger;
-use service::coordinator::{EventLoop, Limits, Listener, lease_key, serve};
+use service::coordinator::{EventLoop, Limits, Listener, serve};
 use service::tls::Authority;
-use service::{KeyFolder, PORT, ServiceError, with_port};
+use service::{KeyFolder, PORT, ServiceError, lease_key, with_port};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);

@@ -31,7 +31,7 @@ use crate::{JoinString, ServiceError, Token};
 
 /// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that its counts are no second
 /// opinion about each other.
-pub(super) const ADMIN_OWNER: &str = "admin";
+pub(crate) const ADMIN_OWNER: &str = "admin";
 
 /// The number of the coordinator's own token among the credentials. It is no credential of the ledger.
 const OWN: u64 = 0;
@@ -79,7 +79,7 @@ impl OwnFiles {
 }
 
 /// A credential that does not expire, with a number that none of `known` has.
-pub(super) fn new_credential<'a>(
+pub(crate) fn new_credential<'a>(
     known: impl IntoIterator<Item = &'a Credential>,
     token: &Token,
     owner: &str,
@@ -228,7 +228,7 @@ impl Credentials {
 }
 
 /// Why a credential is not valid; `None` if it is.
-pub(super) fn status(credential: &Credential) -> Option<&'static str> {
+pub(crate) fn status(credential: &Credential) -> Option<&'static str> {
     let has_expired = credential.expires_at_ms.is_some_and(|at_ms| at_ms <= unix_ms());
     match credential.revoked_at_ms {
         Some(_) => Some("was revoked; ask the farm's operator for another one"),

@@ -22,7 +22,7 @@ use crate::Token;
 use crate::coordinator::credentials::{admission, bearer};
 use crate::coordinator::limits::machine;
 use crate::coordinator::{Identity, Right};
-use crate::join_string::{JoinString, JoinStringError};
+use crate::{JoinString, JoinStringError};
 
 /// Lets those in who may see the farm. A handler finds the [`Caller`] in the request's extensions.
 pub(super) async fn admit(

@@ -1,9 +1,24 @@
-//! The token: the secret that a worker or client shows to the coordinator.
+//! Secrets: the token that a worker or client shows to the coordinator, the join string, which
+//! contains one, the keys that a coordinator keeps beside its ledger, and the files of all these.
+
+mod files;
+mod join_string;
+mod keys;
 
 use std::path::Path;
 
+pub(crate) use self::files::read_or_make;
+pub use self::files::write_file;
+pub use self::join_string::{HostPort, HostPortError, JoinString, JoinStringError};
+pub use self::keys::{
+    KeyFolder, lease_key, note_keys, require_keys, role_token, write_monitor_folder,
+};
 use crate::ServiceError;
-use crate::files;
+
+/// A text without what editors and copying leave around it: blanks, ends of lines and a byte order mark.
+fn bare(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
 
 /// A secret that workers and clients show to the coordinator.
 #[derive(Clone)]
@@ -13,7 +28,7 @@ impl Token {
     /// Reads the token from the file `path`.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = files::read(path)?.ok_or_else(|| files::missing(path))?;
-        Token::new(files::bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
+        Token::new(bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
             let reason = "it must hold one line of at least 16 printable characters";
             ServiceError::secret_file(path, reason)
         })

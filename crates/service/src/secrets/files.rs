@@ -12,47 +12,7 @@ use ledger::{behind_links, folder_of};
 use tempfile::NamedTempFile;
 
 use crate::ServiceError;
-use crate::os::{self, check_mode, check_owner};
-
-/// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
-/// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
-/// other users cannot enter it.
-#[derive(Clone, Debug)]
-pub struct KeyFolder(PathBuf);
-
-impl KeyFolder {
-    /// The file of the coordinator's own token, where no other one is named.
-    pub const OWN_TOKEN: &str = "token";
-    /// The file of its join string, where no other one is named.
-    pub const JOIN: &str = "join";
-
-    /// The folder for the ledger at `ledger`. It is made when the first secret is.
-    pub fn beside(ledger: &Path) -> KeyFolder {
-        KeyFolder(ledger::with_suffix(ledger, "-keys"))
-    }
-
-    /// The path of the secret `name`.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// The path of the secret `name`, after the folder was made if there was none.
-    pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
-        let is_private = || {
-            os::make_folder(&self.0)?;
-            let folder = fs::metadata(&self.0)?;
-            check_owner(&folder)?;
-            check_mode(&folder, &self.0)
-        };
-        is_private().map_err(|error| ServiceError::secret_file(&self.0, error))?;
-        Ok(self.path(name))
-    }
-}
-
-/// A text without what editors and copying leave around it: blanks, ends of lines and a byte order mark.
-pub(crate) fn bare(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
-}
+use crate::os::{self, check_mode};
 
 /// Reads the secret file at `path`, or makes it with the contents that `make` returns.
 pub(crate) fn read_or_make(
@@ -78,7 +38,7 @@ pub(crate) fn read_or_make(
 }
 
 /// Reads the secret file at `path`; `None` if there is none.
-pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     // The second is what a network file system says of a file that was replaced just now.
     const ABSENT: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::StaleNetworkFileHandle];
     match contents(path) {
@@ -109,7 +69,7 @@ fn contents(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
 /// were only its owner and group; otherwise, and if it is new, its owner alone.
-pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
+pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
     let replaced = if is_pipe_or_device(path) {
         os::open_to_write(path).and_then(|mut file| file.write_all(contents))
     } else {
@@ -133,7 +93,7 @@ fn is_pipe_or_device(path: &Path) -> bool {
 }
 
 /// The error about a secret file that is not there.
-pub(crate) fn missing(path: &Path) -> ServiceError {
+pub(super) fn missing(path: &Path) -> ServiceError {
     ServiceError::secret_file(path, "No such file or directory")
 }
 

@@ -1,17 +1,54 @@
 //! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers,
 //! and what it writes for a monitoring system.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use ledger::{Ledger, LedgerFault, LedgerView, Role};
 
-use super::credentials::{ADMIN_OWNER, new_credential, status};
-use crate::error::ServiceError;
+use super::{Token, files};
+use crate::ServiceError;
+use crate::coordinator::{ADMIN_OWNER, new_credential, status};
+use crate::os::{self, check_mode, check_owner};
 use crate::tls::Authority;
-use crate::{KeyFolder, Token, files, os};
 
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
+
+/// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
+/// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
+/// other users cannot enter it.
+#[derive(Clone, Debug)]
+pub struct KeyFolder(PathBuf);
+
+impl KeyFolder {
+    /// The file of the coordinator's own token, where no other one is named.
+    pub const OWN_TOKEN: &str = "token";
+    /// The file of its join string, where no other one is named.
+    pub const JOIN: &str = "join";
+
+    /// The folder for the ledger at `ledger`. It is made when the first secret is.
+    pub fn beside(ledger: &Path) -> KeyFolder {
+        KeyFolder(ledger::with_suffix(ledger, "-keys"))
+    }
+
+    /// The path of the secret `name`.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The path of the secret `name`, after the folder was made if there was none.
+    pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
+        let is_private = || {
+            os::make_folder(&self.0)?;
+            let folder = fs::metadata(&self.0)?;
+            check_owner(&folder)?;
+            check_mode(&folder, &self.0)
+        };
+        is_private().map_err(|error| ServiceError::secret_file(&self.0, error))?;
+        Ok(self.path(name))
+    }
+}
 
 /// Refuses to make a new authority or a new token of its own for a ledger that was served with others: workers and clients
 /// would not recognise the coordinator any more, or be refused. Without TLS there is no authority, and a token only if

@@ -5,7 +5,8 @@ use std::net::Ipv6Addr;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::{Pin, ServiceError, Token, files};
+use super::{Token, bare, files};
+use crate::{Pin, ServiceError};
 
 /// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and the secret that it wants.
 /// The text contains the secret. The debug output does not.
@@ -56,7 +57,7 @@ impl FromStr for JoinString {
 
     fn from_str(text: &str) -> Result<JoinString, JoinStringError> {
         let fault = |reason: &str| JoinStringError(format!("{reason}; copy all of it"));
-        let parts = files::bare(text).strip_prefix(Self::SCHEME).and_then(|rest| {
+        let parts = bare(text).strip_prefix(Self::SCHEME).and_then(|rest| {
             // A secret may contain any of the separators.
             let (rest, pin) = rest.rsplit_once('#')?;
             let (secret, address) = rest.rsplit_once('@')?;
