@@ -16,11 +16,11 @@ use std::time::Duration;
 use futures_util::stream::select_all;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Timeout, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
@@ -61,65 +61,96 @@ impl Listener {
         self,
         tls: Option<TlsAcceptor>,
     ) -> impl Stream<Item = io::Result<Connection>> {
+        let (sender, receiver) = mpsc::channel(1);
         let Listener { listeners, limits } = self;
-        let permits = Arc::new(Semaphore::new(limits.connections));
-        // The handshakes of a thousand a second take a tenth of a processor.
-        let visits = Rates::new(1_000, limits.visits);
-        let (sender, receiver) = tokio::sync::mpsc::channel(1);
-        tokio::spawn(async move {
-            // The oldest first. A connection that was not admitted ends when what stands here for it is dropped.
-            let mut strangers: VecDeque<oneshot::Sender<()>> = VecDeque::new();
-            // They take turns, so that a crowd at one of them does not shut the others out.
-            let mut listeners = select_all(listeners.into_iter().map(TcpListenerStream::new));
+        // They take turns, so that a crowd at one of them does not shut the others out.
+        let mut listeners = select_all(listeners.into_iter().map(TcpListenerStream::new));
+        let mut door = Door::new(limits, tls, sender.clone());
+        let accept = async move {
             loop {
-                let accepted = tokio::select! {
-                    accepted = listeners.next() => accepted.expect("listeners do not end"),
-                    () = sender.closed() => return,
-                };
-                let Ok((stream, peer)) =
-                    accepted.and_then(|it| it.peer_addr().map(|peer| (it, peer)))
-                else {
+                let accepted = listeners.next().await.expect("listeners do not end");
+                match accepted.and_then(|it| it.peer_addr().map(|peer| (it, peer.ip()))) {
+                    Ok((stream, peer)) => door.visit(stream, peer).await,
                     // The process is out of descriptors, or the peer is gone already: wait a little.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                };
-                if !visits.allow(&machine(peer.ip())) {
-                    continue;
+                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 }
-                if permits.available_permits() == 0 {
-                    while strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
-                }
-                let permit = tokio::select! {
-                    permit = permits.clone().acquire_owned() => permit.expect("it is never closed"),
-                    () = sender.closed() => return,
-                };
-                let _ = stream.set_nodelay(true);
-                if strangers.len() >= limits.strangers {
-                    strangers.pop_front();
-                }
-                let (stranger, pushed_out) = oneshot::channel();
-                strangers.push_back(stranger);
-                let mut end = Box::pin(timeout(limits.admission, pushed_out));
-                let (is_granted, is_encrypted) = (Arc::default(), tls.is_some());
-                let admission = Admission { is_granted, peer: peer.ip(), is_encrypted };
-                let (tls, sender) = (tls.clone(), sender.clone());
-                tokio::spawn(async move {
-                    let stream = tokio::select! {
-                        stream = open(stream, tls) => stream,
-                        _ = &mut end => return,
-                    };
-                    match stream {
-                        Ok(stream) => {
-                            let end = Some(end);
-                            let connection = Connection { stream, admission, end, _permit: permit };
-                            let _ = sender.send(Ok(connection)).await;
-                        }
-                        Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
-                    }
-                });
+            }
+        };
+        tokio::spawn(async move {
+            tokio::select! {
+                () = accept => {}
+                () = sender.closed() => {}
             }
         });
-        tokio_stream::wrappers::ReceiverStream::new(receiver)
+        ReceiverStream::new(receiver)
+    }
+}
+
+/// Where connections come in: what they share.
+struct Door {
+    limits: Limits,
+    tls: Option<TlsAcceptor>,
+    /// One for each connection that there may be.
+    permits: Arc<Semaphore>,
+    /// New connections of each address.
+    visits: Rates<IpAddr>,
+    /// Connections that may not have shown a credential, the oldest first. Such a one ends when what
+    /// stands here for it is dropped.
+    strangers: VecDeque<oneshot::Sender<()>>,
+    opened: mpsc::Sender<io::Result<Connection>>,
+}
+
+impl Door {
+    fn new(
+        limits: Limits,
+        tls: Option<TlsAcceptor>,
+        opened: mpsc::Sender<io::Result<Connection>>,
+    ) -> Door {
+        Door {
+            limits,
+            tls,
+            permits: Arc::new(Semaphore::new(limits.connections)),
+            // The handshakes of a thousand a second take a tenth of a processor.
+            visits: Rates::new(1_000, limits.visits),
+            strangers: VecDeque::new(),
+            opened,
+        }
+    }
+
+    /// Lets a connection in, unless its address has made too many, as soon as there is room for it.
+    /// Its handshake goes on by itself.
+    async fn visit(&mut self, stream: TcpStream, peer: IpAddr) {
+        if !self.visits.allow(&machine(peer)) {
+            return;
+        }
+        if self.permits.available_permits() == 0 {
+            while self.strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
+        }
+        let permit = self.permits.clone().acquire_owned().await.expect("it is never closed");
+        let _ = stream.set_nodelay(true);
+        if self.strangers.len() >= self.limits.strangers {
+            self.strangers.pop_front();
+        }
+        let (stranger, pushed_out) = oneshot::channel();
+        self.strangers.push_back(stranger);
+        let mut end = Box::pin(timeout(self.limits.admission, pushed_out));
+        let is_encrypted = self.tls.is_some();
+        let admission = Admission { is_granted: Arc::default(), peer, is_encrypted };
+        let (tls, opened) = (self.tls.clone(), self.opened.clone());
+        tokio::spawn(async move {
+            let stream = tokio::select! {
+                stream = open(stream, tls) => stream,
+                _ = &mut end => return,
+            };
+            match stream {
+                Ok(stream) => {
+                    let connection =
+                        Connection { stream, admission, end: Some(end), _permit: permit };
+                    let _ = opened.send(Ok(connection)).await;
+                }
+                Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
+            }
+        });
     }
 }
 
