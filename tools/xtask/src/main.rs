@@ -9,6 +9,7 @@ mod mutants;
 mod package;
 mod proto;
 mod ptx;
+mod size;
 
 use std::env;
 use std::ffi::OsStr;
@@ -67,6 +68,8 @@ enum Task {
     },
     /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
     Ptx,
+    /// Counts lines of code, types, files and crates, and names the longest function
+    Size,
     /// Runs the tests of the counting libraries for 64-bit ARM, on an x86-64 machine with Debian 12
     /// under an emulator
     Emulate {
@@ -100,6 +103,7 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
+        Task::Size => size::run(),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
 }
