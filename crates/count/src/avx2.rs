@@ -18,8 +18,8 @@ use std::arch::x86_64::{
     _mm256_xor_si256 as xor, *,
 };
 
-use crate::levels::{Below, States, Unit, search};
-use crate::remaining::Row;
+use crate::levels::{Below, States, VectorUnit, search};
+use crate::remaining::OpenRow;
 
 /// The right to execute these instructions.
 #[derive(Clone, Copy)]

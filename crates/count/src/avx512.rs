@@ -55,8 +55,8 @@ macro_rules! lanes {
             };
 
             use super::{Avx512, STREAMS, $sum as sum, and_neither, load, store};
-            use crate::levels::{Below, States, Unit, search};
-            use crate::remaining::Row;
+            use crate::levels::{Below, States, VectorUnit, search};
+            use crate::remaining::OpenRow;
 
             /// A set of lanes.
             type Mask = $mask;

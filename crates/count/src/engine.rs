@@ -60,11 +60,11 @@ mod tests {
     use proptest::sample::subsequence;
 
     use super::*;
-    use crate::remaining::Row;
+    use crate::remaining::OpenRow;
 
     /// Random columns, rows and states. Few of them belong to a board, but each has a count. The
     /// first number is that of the columns, with those that only diagonals pass.
-    fn grounds() -> impl Strategy<Value = (u32, u32, Vec<Row>, Vec<Prefix>)> {
+    fn grounds() -> impl Strategy<Value = (u32, u32, Vec<OpenRow>, Vec<Prefix>)> {
         // A quarter of the bits of a mask are set. With more, nothing would be left to count.
         let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);
         let shape = (1..=32_usize, 0..=7_usize, 0..=1_u32, any::<bool>());
@@ -73,8 +73,8 @@ mod tests {
             let rows = rows.min(size);
             let columns = full_mask(size as u32) << margin;
             let row = (mask(), 1..=5_u32).prop_map(move |(closed, step)| match is_open {
-                true => Row::OPEN,
-                false => Row { closed: closed & columns, step },
+                true => OpenRow::PLAIN,
+                false => OpenRow { closed: closed & columns, step },
             });
             let taken = subsequence((0..size).collect::<Vec<_>>(), size - rows)
                 .prop_map(move |taken| taken.iter().fold(0, |mask, c| mask | 1 << c) << margin);

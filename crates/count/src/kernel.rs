@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::colours::{self, CountSplits, Draws};
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
-use crate::remaining::{Remaining, Row};
+use crate::remaining::{OpenRow, Remaining};
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant};
 
@@ -74,7 +74,7 @@ pub struct Kernel {
 /// The way in which tasks are counted.
 enum Work {
     /// Searches the same rows below every task.
-    Rows(Box<dyn Engine>, Vec<Row>),
+    Rows(Box<dyn Engine>, Vec<OpenRow>),
     /// Multiplies the placements of both colours.
     Colours(Box<dyn CountSplits>),
     /// Searches the rows below the first ones, of problems that are not the total.
@@ -245,7 +245,7 @@ impl Work {
         Some(match kind {
             TaskKind::Prefix { rows } => {
                 let rows_left = n - rows;
-                let rows = vec![Row::OPEN; rows_left as usize];
+                let rows = vec![OpenRow::PLAIN; rows_left as usize];
                 Work::Rows(engine(backend, n, rows_left)?, rows)
             }
             TaskKind::Colours => Work::Colours(colours::counter(backend, problem, &[])?),

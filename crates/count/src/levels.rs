@@ -45,7 +45,7 @@ use board::Prefix;
 pub(crate) use self::search::search;
 use crate::engine::Engine;
 use crate::portable::Portable;
-use crate::remaining::{Remaining, Row};
+use crate::remaining::{OpenRow, Remaining};
 
 /// The most states that are expanded before the search goes deeper.
 pub(crate) const BLOCK: usize = 2048;
@@ -59,9 +59,9 @@ const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
 
 /// A vector unit, which has the steps of the search.
 ///
-/// Blocks are the states of `parents` from `start` on. [`LANES`](Unit::LANES) states without a
+/// Blocks are the states of `parents` from `start` on. [`LANES`](VectorUnit::LANES) states without a
 /// column follow them. Lanes that are refilled from there stay empty.
-pub(crate) trait Unit: Send + Sync {
+pub(crate) trait VectorUnit: Send + Sync {
     /// The integer that holds a mask.
     type Lane: Copy + Default + TryFrom<u32> + Send + Sync;
 
@@ -86,8 +86,8 @@ pub(crate) trait Unit: Send + Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct Below<'a> {
     /// The rows. There are at least four.
-    pub(crate) rows: &'a [Row],
-    /// Whether each of them is [`Row::OPEN`].
+    pub(crate) rows: &'a [OpenRow],
+    /// Whether each of them is [`OpenRow::PLAIN`].
     pub(crate) plain: bool,
 }
 
@@ -110,7 +110,7 @@ impl<Lane: Copy + Default> States<Lane> {
     }
 }
 
-pub(crate) struct Levels<U: Unit> {
+pub(crate) struct Levels<U: VectorUnit> {
     unit: U,
     /// The buffers, from the one with the most rows left to the one with four.
     levels: Vec<States<U::Lane>>,
@@ -118,7 +118,7 @@ pub(crate) struct Levels<U: Unit> {
     few_rows: Portable,
 }
 
-impl<U: Unit> Levels<U> {
+impl<U: VectorUnit> Levels<U> {
     /// A loop for searches of at most `most_rows` rows.
     pub(crate) fn new(unit: U, most_rows: usize) -> Levels<U> {
         let levels = (FEWEST_ROWS..=most_rows)
@@ -129,7 +129,7 @@ impl<U: Unit> Levels<U> {
     }
 }
 
-impl<U: Unit> Engine for Levels<U> {
+impl<U: VectorUnit> Engine for Levels<U> {
     fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
         let Levels { unit, levels, few_rows } = self;
         let rows_left = remaining.rows.len();
@@ -140,7 +140,7 @@ impl<U: Unit> Engine for Levels<U> {
         let levels = &mut levels[unused..];
         let Remaining { columns, rows } = remaining;
         let all_from_zero = columns & columns.wrapping_add(1) == 0;
-        let plain = all_from_zero && rows.iter().all(|row| *row == Row::OPEN);
+        let plain = all_from_zero && rows.iter().all(|row| *row == OpenRow::PLAIN);
         let below = Below { rows, plain };
         states
             .chunks(BLOCK)
@@ -170,7 +170,7 @@ fn load<Lane: Copy + TryFrom<u32>>(
 }
 
 /// Counts the completions of the first of `levels`, and leaves all of them empty.
-fn drain<U: Unit>(unit: &U, below: Below<'_>, levels: &mut [States<U::Lane>]) -> u64 {
+fn drain<U: VectorUnit>(unit: &U, below: Below<'_>, levels: &mut [States<U::Lane>]) -> u64 {
     let (parents, lower) = levels.split_first_mut().expect("there is a level of four rows left");
     let mut found = 0;
     while parents.len > 0 {

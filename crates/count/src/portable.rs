@@ -36,7 +36,7 @@ use std::ops::Range;
 use board::Prefix;
 
 use crate::engine::Engine;
-use crate::remaining::{Remaining, Row};
+use crate::remaining::{OpenRow, Remaining};
 
 /// The largest number of states that a step takes.
 const BLOCK: usize = 64;
@@ -116,7 +116,7 @@ impl Engine for Portable {
 /// Leaves all levels empty.
 fn drain(
     columns: u32,
-    rows: &[Row],
+    rows: &[OpenRow],
     levels: &mut [States<CAPACITY>],
     children: &mut States<BLOCK>,
 ) -> u64 {
@@ -155,12 +155,12 @@ fn load(remaining: Remaining<'_>, states: &[Prefix], buffer: &mut States<CAPACIT
 /// completed to `next`.
 fn expand(
     columns: u32,
-    rows: &[Row],
+    rows: &[OpenRow],
     parents: &mut States<CAPACITY>,
     children: &mut States<BLOCK>,
     next: &mut States<CAPACITY>,
 ) {
-    let usable = |row: Row| columns & !row.closed;
+    let usable = |row: OpenRow| columns & !row.closed;
     let (own, open) = (rows[1], usable(rows[1]));
     let (second, second_open) = (rows[2].step, usable(rows[2]));
     let (third, third_open) = (second + rows[3].step, usable(rows[3]));
@@ -198,7 +198,7 @@ fn expand(
 
 /// Places one queen of the last three for each of the newest parents, and counts the ways to place
 /// the other two.
-fn finish(columns: u32, rows: &[Row], parents: &mut States<CAPACITY>) -> u32 {
+fn finish(columns: u32, rows: &[OpenRow], parents: &mut States<CAPACITY>) -> u32 {
     let [_, first, second] = *rows else { panic!("{} rows left of three", rows.len()) };
     let start = parents.len.saturating_sub(BLOCK);
     let [left, down, right, free] = parents.range(start..parents.len);
@@ -237,7 +237,7 @@ fn keep_unfinished(
 
 /// The number of ways to place the last two queens in the two columns that are `open`: 0, 1 or 2.
 /// `left` and `right` are the diagonals that the `first` of the two rows sees.
-fn last_two(open: u32, left: u32, right: u32, first: Row, second: Row) -> u32 {
+fn last_two(open: u32, left: u32, right: u32, first: OpenRow, second: OpenRow) -> u32 {
     let upper = open & !(left | right | first.closed);
     let lower = open & !(left << second.step | right >> second.step | second.closed);
     let low = open & open.wrapping_neg();
@@ -248,13 +248,13 @@ fn last_two(open: u32, left: u32, right: u32, first: Row, second: Row) -> u32 {
     u32::from(low_first & apart).wrapping_add(u32::from(high_first & apart))
 }
 
-fn one_row(columns: u32, row: Row, states: &[Prefix]) -> u64 {
+fn one_row(columns: u32, row: OpenRow, states: &[Prefix]) -> u64 {
     let usable = columns & !row.closed;
     let free = |state: &Prefix| usable & !(state.left | state.down | state.right);
     states.iter().map(|state| u64::from(free(state).count_ones())).sum()
 }
 
-fn two_rows(columns: u32, first: Row, second: Row, states: &[Prefix]) -> u64 {
+fn two_rows(columns: u32, first: OpenRow, second: OpenRow, states: &[Prefix]) -> u64 {
     let ways = |it: &Prefix| last_two(columns & !it.down, it.left, it.right, first, second);
     states.iter().map(|state| u64::from(ways(state))).sum()
 }

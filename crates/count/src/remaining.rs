@@ -19,7 +19,7 @@ use board::{Prefix, Square};
 
 /// A row to fill. Its fields are the same for every state of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct OpenRow {
     /// Columns that no queen may take in any state.
     pub(crate) closed: u32,
     /// The distance from the row that is filled before it, at least 1. Diagonals move by as many
@@ -27,9 +27,9 @@ pub(crate) struct Row {
     pub(crate) step: u32,
 }
 
-impl Row {
+impl OpenRow {
     /// A row directly below the one before, without closed squares.
-    pub(crate) const OPEN: Row = Row { closed: 0, step: 1 };
+    pub(crate) const PLAIN: OpenRow = OpenRow { closed: 0, step: 1 };
 }
 
 /// The board that is searched below some states. It has as many rows as each state has columns
@@ -39,7 +39,7 @@ pub(crate) struct Remaining<'a> {
     /// All columns. A state has taken some of them.
     pub(crate) columns: u32,
     /// The rows to fill, from the top.
-    pub(crate) rows: &'a [Row],
+    pub(crate) rows: &'a [OpenRow],
 }
 
 /// Queens that stand on a board already, as the rows to fill see them.
@@ -48,7 +48,7 @@ pub(crate) struct Standing {
     columns: Range<u32>,
     first_row: u32,
     /// The rows to fill, from the top.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<OpenRow>,
     /// The columns of the queens.
     taken: u32,
 }
@@ -62,7 +62,7 @@ impl Standing {
         for &row in open {
             let seen = standing.state(row, queens.iter().copied());
             let step = above.replace(row).map_or(1, |above| row - above);
-            standing.rows.push(Row { closed: seen.left | seen.right, step });
+            standing.rows.push(OpenRow { closed: seen.left | seen.right, step });
         }
         standing.taken = standing.state(first_row, queens.iter().copied()).down;
         standing

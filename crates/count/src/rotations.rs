@@ -83,18 +83,18 @@ fn pairs_by_first(n: u32, first: u32) -> u128 {
     let inner_rows = (1..n / 2).rev();
 
     // First, the queens of the outer columns are further in than that of row 0.
-    let rows: Vec<Row> = inner_rows
+    let rows: Vec<InnerRow> = inner_rows
         .clone()
-        .map(|row| Row::new(n, row, if row <= first { !sides } else { !0 }))
+        .map(|row| InnerRow::new(n, row, if row <= first { !sides } else { !0 }))
         .collect();
     let strict = pairs(n, &rows, start);
 
     // Then, they are equally far in. Row 0's queen leaves only one square for this.
-    let tied = if Row::new(n, first, !0).free(start) & 1 << (n - 1) == 0 {
+    let tied = if InnerRow::new(n, first, !0).free(start) & 1 << (n - 1) == 0 {
         0
     } else {
-        let rows: Vec<Row> =
-            inner_rows.filter(|&row| row != first).map(|row| Row::new(n, row, !0)).collect();
+        let rows: Vec<InnerRow> =
+            inner_rows.filter(|&row| row != first).map(|row| InnerRow::new(n, row, !0)).collect();
         pairs(n, &rows, start.with(n, first, n - 1))
     };
     4 * u128::from(strict) + 2 * u128::from(tied)
@@ -111,7 +111,7 @@ struct Occupied {
 
 /// A row to fill.
 #[derive(Clone, Copy)]
-struct Row {
+struct InnerRow {
     row: u32,
     /// The number of the diagonal of differences that its first square is on.
     shift: u32,
@@ -119,11 +119,11 @@ struct Row {
     allowed: u64,
 }
 
-impl Row {
-    fn new(n: u32, row: u32, allowed: u64) -> Row {
+impl InnerRow {
+    fn new(n: u32, row: u32, allowed: u64) -> InnerRow {
         // A queen on a long diagonal would attack its own image.
         let long = 1 << row | 1 << (n - 1 - row);
-        Row { row, shift: n - 1 - row, allowed: low_bits(n) & !long & allowed }
+        InnerRow { row, shift: n - 1 - row, allowed: low_bits(n) & !long & allowed }
     }
 
     fn free(self, occupied: Occupied) -> u64 {
@@ -146,7 +146,7 @@ impl Occupied {
 }
 
 /// The number of ways to fill `rows` in pairs, on a board of at most 32 rows.
-fn pairs(n: u32, rows: &[Row], occupied: Occupied) -> u64 {
+fn pairs(n: u32, rows: &[InnerRow], occupied: Occupied) -> u64 {
     let Some((&row, rest)) = rows.split_first() else { return 1 };
     let free = row.free(occupied);
     if rest.is_empty() {

@@ -6,7 +6,7 @@ use count::CountError;
 use thiserror::Error;
 
 use crate::device::Device;
-use crate::driver::{Argument, Buffer, DeviceError, Queue};
+use crate::driver::{Argument, Buffer, Commands, DeviceError};
 use crate::launch::{InBatch, Launch, WORDS_OF_FIRST_ROWS, bytes};
 
 /// The reason why tasks have no count.
@@ -47,7 +47,7 @@ pub(crate) const fn cells(n: u32) -> u64 {
 /// Counts splits of one board on a device.
 pub struct Counter {
     n: u32,
-    queue: Box<dyn Queue>,
+    queue: Box<dyn Commands>,
     /// The most groups of a launch.
     groups: u32,
     /// The number of nodes for which all groups have space.
@@ -86,7 +86,7 @@ impl Counter {
     }
 
     pub(crate) fn with_queue(
-        mut queue: Box<dyn Queue>,
+        mut queue: Box<dyn Commands>,
         device: &Device,
         n: u32,
     ) -> Result<Counter, DeviceError> {

@@ -1,6 +1,6 @@
 //! The interface of a driver: memory, a kernel and a queue. Both drivers are loaded at run time.
 //!
-//! A queue executes its commands one after the other. All calls but [`read`](Queue::read) return
+//! A queue executes its commands one after the other. All calls but [`read`](Commands::read) return
 //! without waiting for them.
 
 pub(crate) mod cuda;
@@ -43,8 +43,8 @@ pub(crate) enum Argument<'a> {
     Split(&'a SplitWords),
 }
 
-/// A queue of commands for a device, with the kernel and the memory that it uses.
-pub(crate) trait Queue: Send {
+/// The queue of a device's commands, with the kernel and the memory that it uses.
+pub(crate) trait Commands: Send {
     /// Allocates memory with unspecified contents. It is freed with the queue.
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError>;
 
@@ -95,7 +95,7 @@ impl Device {
     }
 
     /// Opens a queue for it.
-    pub(crate) fn open(&self) -> Result<Box<dyn Queue>, DeviceError> {
+    pub(crate) fn open(&self) -> Result<Box<dyn Commands>, DeviceError> {
         match self.driver {
             Driver::Cuda => cuda::open(self),
             Driver::OpenCl => opencl::open(self),

@@ -15,7 +15,7 @@ use crate::text::{ago, grouped, hours, plural, rate, short, time};
 use crate::workers::{Marked, distrust, doing, marked};
 
 /// What somebody has counted, and the placements per second of now, if they are shown.
-type Counted = (Credit, Option<f64>);
+type Contribution = (Credit, Option<f64>);
 
 /// All owners of workers' credentials that have counted, or count now.
 pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
@@ -83,8 +83,9 @@ fn with_connected(
     snapshot: &Snapshot,
     credits: &Credits,
     of: impl Fn(&Provenance) -> Option<Credit>,
-) -> Vec<Counted> {
-    let mut all: Vec<Counted> = known(credits).iter().map(|it| (it.clone(), Some(0.0))).collect();
+) -> Vec<Contribution> {
+    let mut all: Vec<Contribution> =
+        known(credits).iter().map(|it| (it.clone(), Some(0.0))).collect();
     for worker in &snapshot.overview.workers {
         let Some(new) = of(&worker.provenance) else { continue };
         let speed = worker.rate.placements_per_second;
@@ -115,7 +116,7 @@ fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
 
 /// One worker: how it does, and what it has counted of which job.
 pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &Credits) -> Page {
-    let all: Vec<Counted> = known(credits).iter().map(|it| (it.clone(), None)).collect();
+    let all: Vec<Contribution> = known(credits).iter().map(|it| (it.clone(), None)).collect();
     let sums = sums(&all);
     let marked = marked(&snapshot.overview);
     let is_it = |it: &&Marked<'_>| {
@@ -189,7 +190,7 @@ fn thread_time(sums: &Credit) -> (&'static str, String, String) {
 
 fn twice(sums: &Credit) -> (&'static str, String, String) {
     let contradicted = format!("{} contradicted", sums.contradicted);
-    ("Counted twice alike", grouped(sums.agreed), contradicted)
+    ("Contribution twice alike", grouped(sums.agreed), contradicted)
 }
 
 /// A table of what was counted. `head` gives the head of a row.
@@ -197,7 +198,7 @@ fn table(
     first: &str,
     snapshot: &Snapshot,
     credits: &Credits,
-    all: &[Counted],
+    all: &[Contribution],
     head: impl Fn(&Credit) -> Markup,
 ) -> Markup {
     let has_rates = all.iter().any(|(_, now)| now.is_some());
@@ -212,7 +213,7 @@ fn table(
                 th scope="col" { (first) } th scope="col" { "Kernels" }
                 @if has_rates { th.n scope="col" { "Placements/s" } }
                 th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
-                th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Counted twice" }
+                th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Contribution twice" }
                 th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
             } }
             tbody { @for (credit, now) in all { tr {
@@ -225,7 +226,7 @@ fn table(
                 td.c2 data-label="Share" { (share(credit.placements, sum)) }
                 td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
                 td.n data-label="Thread time" { (time(Duration::from_micros(credit.busy_us))) }
-                td.n.c3 data-label="Counted twice" { (grouped(credit.agreed)) }
+                td.n.c3 data-label="Contribution twice" { (grouped(credit.agreed)) }
                 td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (grouped(credit.contradicted)) }
                 td.n.c2 data-label="Last" {
                     @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
@@ -236,7 +237,7 @@ fn table(
     }
 }
 
-fn sums(all: &[Counted]) -> Credit {
+fn sums(all: &[Contribution]) -> Credit {
     all.iter().fold(Credit::default(), |mut sum, (it, _)| {
         sum.tasks += it.tasks;
         sum.placements += it.placements;

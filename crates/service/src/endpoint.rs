@@ -24,11 +24,11 @@ use crate::{JoinString, Pin, ServiceError, Token};
 pub struct Endpoint {
     /// The name of the coordinator in errors.
     name: String,
-    place: Place,
+    found: Found,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Found {
     /// In plain text at the URL that is its name, with the file of the token that every request carries.
     Url(Option<PathBuf>),
     Join(JoinString),
@@ -47,19 +47,19 @@ impl Endpoint {
         } else {
             format!("http://{}", with_port(url, PORT))
         };
-        Endpoint { name, place: Place::Url(token_file) }
+        Endpoint { name, found: Found::Url(token_file) }
     }
 
     /// The coordinator that a join string names.
     #[must_use]
     pub fn join(join: JoinString) -> Endpoint {
-        Endpoint { name: url_of(&join), place: Place::Join(join) }
+        Endpoint { name: url_of(&join), found: Found::Join(join) }
     }
 
     /// The coordinator that the join string in the file `path` names. The file is read for every connection.
     pub fn join_file(path: PathBuf) -> Endpoint {
         let name = format!("the address in {}", path.display());
-        Endpoint { name, place: Place::File(path) }
+        Endpoint { name, found: Found::File(path) }
     }
 
     /// The URL, or where it can be found.
@@ -99,10 +99,10 @@ impl Endpoint {
 
     /// The join string, if that is how the coordinator is named.
     pub fn join_string(&self) -> Result<Option<JoinString>, ServiceError> {
-        match &self.place {
-            Place::Url(..) => Ok(None),
-            Place::Join(join) => Ok(Some(join.clone())),
-            Place::File(path) => match JoinString::read(path)? {
+        match &self.found {
+            Found::Url(..) => Ok(None),
+            Found::Join(join) => Ok(Some(join.clone())),
+            Found::File(path) => match JoinString::read(path)? {
                 Some(join) => Ok(Some(join)),
                 None => Err(ServiceError::Unreachable {
                     url: self.name.clone(),
@@ -122,8 +122,8 @@ impl Endpoint {
         if let Some(join) = self.join_string()? {
             return Ok(Target { url: url_of(&join), token: Some(join.token), pin: Some(join.pin) });
         }
-        let token = match &self.place {
-            Place::Url(Some(file)) => Some(Token::read(file)?),
+        let token = match &self.found {
+            Found::Url(Some(file)) => Some(Token::read(file)?),
             _ => None,
         };
         Ok(Target { url: self.name.clone(), token, pin: None })

@@ -66,7 +66,7 @@ pub(super) struct Search<'a, A> {
     pub(super) found: &'a mut dyn FnMut(&[u16]),
 }
 
-/// Defines the search of a [`Unit`](super::units::Unit) in a module.
+/// Defines the search of a [`ColourSearch`](super::units::ColourSearch) in a module.
 ///
 /// It is a macro because a function that enables instructions names them by a literal. The module
 /// has the types `Vector`, of lanes of 16 bits, `Taken`, what an attack takes, prepared for
@@ -103,7 +103,7 @@ macro_rules! levels {
             }
         }
 
-        impl Unit for $unit {
+        impl ColourSearch for $unit {
             fn search(
                 &mut self,
                 colour: &Colour,

@@ -18,7 +18,7 @@ use board::full_mask;
 use super::cells::{Cell, Cells, NARROW_MAX_N};
 use super::colour::Colour;
 use super::start::Start;
-use super::units::{Roots, Unit};
+use super::units::{ColourSearch, Roots};
 use super::{CountSplits, Draws};
 
 /// The most cells that are used at a time: all rows of cells of a batch. At N = 31 and 32 one row
@@ -30,7 +30,10 @@ const MOST_CELLS: usize = 1 << 14;
 pub(super) const MOST_ROOTS: usize = 1024;
 
 /// The kernel with the instructions of a unit.
-pub(super) fn counter_with<U: Unit + 'static>(unit: U, start: Start) -> Box<dyn CountSplits> {
+pub(super) fn counter_with<U: ColourSearch + 'static>(
+    unit: U,
+    start: Start,
+) -> Box<dyn CountSplits> {
     match start.n {
         0..=NARROW_MAX_N => Box::new(TaskCounter::<U, u16>::new(unit, start)),
         _ => Box::new(TaskCounter::<U, u32>::new(unit, start)),
@@ -45,7 +48,7 @@ struct TaskCounter<U, C> {
     sets: [Vec<Vec<u16>>; 2],
 }
 
-impl<U: Unit, C: Cell> TaskCounter<U, C> {
+impl<U: ColourSearch, C: Cell> TaskCounter<U, C> {
     fn new(unit: U, start: Start) -> TaskCounter<U, C> {
         let by_size = |lines| (0..=lines).map(|size| sets(lines, size)).collect();
         let sets = [even_lines(start.n), odd_lines(start.n)].map(by_size);
@@ -53,7 +56,7 @@ impl<U: Unit, C: Cell> TaskCounter<U, C> {
     }
 }
 
-impl<U: Unit, C: Cell> CountSplits for TaskCounter<U, C> {
+impl<U: ColourSearch, C: Cell> CountSplits for TaskCounter<U, C> {
     fn count(&mut self, split: Split, draws: Draws) -> u128 {
         let TaskCounter { start, unit, cells, sets: [evens, odds] } = self;
         let task = Task::new(start, split);
@@ -138,7 +141,7 @@ impl Task<'_> {
     }
 
     /// The sum of the shares of the boards of a batch. `evens` are the sets of even columns.
-    fn count<U: Unit, C: Cell>(
+    fn count<U: ColourSearch, C: Cell>(
         &self,
         batch: &[u32],
         evens: &[u16],

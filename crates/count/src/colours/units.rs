@@ -56,7 +56,7 @@ impl Roots<'_> {
 }
 
 /// A search for all placements of the queens of one colour.
-pub(super) trait Unit: Send + Sync {
+pub(super) trait ColourSearch: Send + Sync {
     /// Calls `found` with the numbers of all placements below the roots, some at a time. Placements
     /// that have no share may be left out.
     fn search(&mut self, colour: &Colour, roots: &Roots<'_>, found: &mut dyn FnMut(&[u16]));

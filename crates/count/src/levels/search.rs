@@ -1,6 +1,6 @@
 //! The steps of the search in vectors, for every instruction set.
 
-/// Defines the steps `expand` and `finish` of a [`Unit`](super::Unit) in a module.
+/// Defines the steps `expand` and `finish` of a [`VectorUnit`](super::VectorUnit) in a module.
 ///
 /// It is a macro because a function that enables instructions names them by a literal. The module
 /// has the types `Vector` and `Mask` (a set of lanes), the constant `STREAMS` (the number of
@@ -21,7 +21,7 @@
 /// ```
 macro_rules! search {
     ($unit:ty, $lane:ty, $features:literal) => {
-        impl Unit for $unit {
+        impl VectorUnit for $unit {
             type Lane = $lane;
 
             const LANES: usize = LANES;
@@ -66,7 +66,7 @@ macro_rules! search {
         fn expand<const PLAIN: bool, const LOOK: usize>(
             parents: &States<$lane>,
             start: usize,
-            rows: &[Row],
+            rows: &[OpenRow],
             next: &mut States<$lane>,
         ) {
             let rows = Rows::<PLAIN>::new(&rows[..=LOOK]);
@@ -112,7 +112,11 @@ macro_rules! search {
         /// Places one queen of the last four for every parent, and counts the ways to place the
         /// others.
         #[target_feature(enable = $features)]
-        fn finish<const PLAIN: bool>(parents: &States<$lane>, start: usize, rows: &[Row]) -> u64 {
+        fn finish<const PLAIN: bool>(
+            parents: &States<$lane>,
+            start: usize,
+            rows: &[OpenRow],
+        ) -> u64 {
             let rows = Rows::<PLAIN>::new(rows);
             let mut streams = [Stream::empty(); STREAMS];
             let mut at = start;
@@ -151,7 +155,7 @@ macro_rules! search {
         impl<const PLAIN: bool> Rows<PLAIN> {
             #[inline]
             #[target_feature(enable = $features)]
-            fn new(rows: &[Row]) -> Rows<PLAIN> {
+            fn new(rows: &[OpenRow]) -> Rows<PLAIN> {
                 let (mut closed, mut apart) = ([zero(); MOST_ROWS], [zero(); MOST_ROWS]);
                 if !PLAIN {
                     apart[0] = set(rows[1].step as _);

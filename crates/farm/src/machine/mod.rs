@@ -25,7 +25,7 @@ use std::ops::RangeBounds;
 pub use restore::{Restored, RestoredJob};
 
 use self::attempts::Loss;
-use self::owners::Queue;
+use self::owners::Turns;
 use crate::account::Account;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
@@ -55,7 +55,7 @@ pub struct Farm {
     /// The jobs that have a key, those on their way into the ledger included.
     keys: BTreeMap<Origin, JobId>,
     /// Running jobs, and those that are done and audited.
-    queue: Queue,
+    queue: Turns,
     /// The owners of jobs, those of removed ones included.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,

@@ -23,9 +23,9 @@ const STAY_LEASES: u64 = 4;
 
 /// Jobs of which something may be leased: by priority, owner and number.
 #[derive(Debug, Default)]
-pub(super) struct Queue(BTreeMap<Reverse<i32>, BTreeMap<String, BTreeSet<JobId>>>);
+pub(super) struct Turns(BTreeMap<Reverse<i32>, BTreeMap<String, BTreeSet<JobId>>>);
 
-impl Queue {
+impl Turns {
     pub(super) fn insert(&mut self, priority: i32, owner: &str, id: JobId) {
         self.0.entry(Reverse(priority)).or_default().entry(owner.into()).or_default().insert(id);
     }

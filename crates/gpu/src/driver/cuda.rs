@@ -8,7 +8,7 @@ use std::ffi::{CString, c_void};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
-use super::{ALLOCATING, Argument, Buffer, DeviceError, KERNEL, Queue};
+use super::{ALLOCATING, Argument, Buffer, Commands, DeviceError, KERNEL};
 use crate::counter::cells;
 use crate::device::{Device, Driver};
 use crate::launch::THREADS;
@@ -55,7 +55,7 @@ fn described(index: i32) -> Result<Device, DriverError> {
 }
 
 /// Opens a queue, and loads the kernel for it.
-pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
+pub(crate) fn open(device: &Device) -> Result<Box<dyn Commands>, DeviceError> {
     let failed = |call| {
         let device = device.to_string();
         move |error: DriverError| DeviceError { device, call, reason: reason(error) }
@@ -143,7 +143,7 @@ impl CudaQueue {
     }
 }
 
-impl Queue for CudaQueue {
+impl Commands for CudaQueue {
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
         self.enter()?;
         // SAFETY: the context is current.

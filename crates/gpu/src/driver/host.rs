@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 
-use super::{Argument, Buffer, DeviceError, Queue};
+use super::{Argument, Buffer, Commands, DeviceError};
 
 type Launch = unsafe extern "C" fn(u32, *const *const c_void) -> c_int;
 
@@ -79,7 +79,7 @@ impl HostQueue {
     }
 }
 
-impl Queue for HostQueue {
+impl Commands for HostQueue {
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
         self.call()?;
         let pages = bytes.div_ceil(PAGE) + 1;

@@ -14,7 +14,7 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 
-use super::{ALLOCATING, Argument, Buffer, DeviceError, KERNEL, Queue};
+use super::{ALLOCATING, Argument, Buffer, Commands, DeviceError, KERNEL};
 use crate::device::{Device, Driver};
 use crate::launch::THREADS;
 
@@ -50,7 +50,7 @@ fn described(id: cl_device_id, index: usize) -> Result<Device, ClError> {
 }
 
 /// Opens a queue, and compiles the kernel for it.
-pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
+pub(crate) fn open(device: &Device) -> Result<Box<dyn Commands>, DeviceError> {
     let failed = |call: &'static str| {
         let device = device.to_string();
         move |error: ClError| DeviceError { device, call, reason: error.to_string() }
@@ -97,7 +97,7 @@ impl OpenClQueue {
     }
 }
 
-impl Queue for OpenClQueue {
+impl Commands for OpenClQueue {
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
         // SAFETY: without a host pointer nothing is read.
         let buffer = unsafe {

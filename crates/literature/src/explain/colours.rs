@@ -11,7 +11,7 @@ use board::colours::{Split, even_lines, odd_lines, sets, share};
 use board::squares::{Square, check_queens};
 use board::{Method, bits, full_mask};
 
-use super::Counted;
+use super::CountedTasks;
 
 /// The size of the board in tables and pictures.
 pub(super) const N: u32 = 6;
@@ -35,7 +35,7 @@ pub(super) fn section(n: u32) -> anyhow::Result<String> {
     let found = [placements(0), placements(1)];
     let all: Vec<Tables> = (0..=odd_lines(N)).map(|k| Tables::new(k, &found)).collect();
     let shown = &all[SHOWN as usize];
-    let tasks = Counted::all(N, Method::Colours)?;
+    let tasks = CountedTasks::all(N, Method::Colours)?;
     let total: usize = all.iter().map(Tables::boards).sum();
     ensure!(total as u64 == tasks.sum(), "products make {total}, and tasks {}", tasks.sum());
     let (row, column) = shown.first_board().context("no board has as many black queens")?;
@@ -93,7 +93,7 @@ pub(super) fn section(n: u32) -> anyhow::Result<String> {
          at every N. docs/COLOURS.md has the proofs.\n\n"
     );
     if n != N {
-        let tasks = Counted::all(n, Method::Colours)?;
+        let tasks = CountedTasks::all(n, Method::Colours)?;
         section += &format!(
             "A board of {n} x {n} has {} tasks, and these come to {}.\n\n",
             tasks.tasks.len(),
@@ -104,7 +104,7 @@ pub(super) fn section(n: u32) -> anyhow::Result<String> {
 }
 
 /// What a task is, and how the kernel counts the task whose split is in the given row of the tables.
-fn task_text(tables: &Tables, row: usize, tasks: &Counted) -> anyhow::Result<String> {
+fn task_text(tables: &Tables, row: usize, tasks: &CountedTasks) -> anyhow::Result<String> {
     let split = tables.splits[row];
     let record = split.pack(N);
     let ordinal = tasks.tasks.iter().position(|task| task.record == record);

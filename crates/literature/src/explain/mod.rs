@@ -79,7 +79,7 @@ fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
 
 fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
     let method = Method::Rows { rows: 2 };
-    let tasks = Counted::all(n, method)?;
+    let tasks = CountedTasks::all(n, method)?;
     let prefixes = first_rows(n, 2).count();
     ensure!(tasks.sum() == total, "rows count {}, and there are {total}", tasks.sum());
     let by_weight = tasks.by_weight();
@@ -103,19 +103,19 @@ fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
 }
 
 /// The tasks of a plan and the count of each, its weight included.
-struct Counted {
+struct CountedTasks {
     tasks: Vec<Task>,
     counts: Vec<u64>,
 }
 
-impl Counted {
-    fn all(n: u32, method: Method) -> anyhow::Result<Counted> {
+impl CountedTasks {
+    fn all(n: u32, method: Method) -> anyhow::Result<CountedTasks> {
         let index = PlanIndex::new(Problem::Total { n }, method)?;
         let tasks = index.tasks(0..index.len())?;
         let mut kernel = Kernel::new(Backend::Reference, n, method)?;
         let count = |task| kernel.count_range(&index, task..task + 1);
         let counts = (0..index.len()).map(count).collect::<Result<_, _>>()?;
-        Ok(Counted { tasks, counts })
+        Ok(CountedTasks { tasks, counts })
     }
 
     fn sum(&self) -> u64 {

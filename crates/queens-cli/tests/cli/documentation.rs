@@ -146,14 +146,14 @@ const BESIDE_EACH_OTHER: &str = "
 ";
 
 /// The folder in which the commands of a page are run, and a farm that they may use.
-struct Stage {
+struct Reader {
     folder: TempDir,
     farm: Farm,
     running: Vec<Process>,
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl Reader {
+    fn new() -> Reader {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let within = |name: &str| folder.path().join(name);
         fs::create_dir(within("bin")).expect("folders can be made");
@@ -164,7 +164,7 @@ impl Stage {
         let board = ["........\n".repeat(4), "....Q...\n".into(), "........\n".repeat(3)];
         fs::write(within("FILE"), board.concat()).expect("files can be written");
         let farm = Farm::new("", "").with_ledger(within("farm.db"));
-        Stage { folder, farm, running: Vec::new() }
+        Reader { folder, farm, running: Vec::new() }
     }
 
     /// Starts the farm with two machines that have different kernels. If the page begins with
@@ -245,8 +245,8 @@ fn exit_code(comment: &str) -> i32 {
 /// Follows a page, and asserts that each of its commands ends as the page says.
 fn follow(name: &str) {
     let page = PAGES.iter().find(|page| page.name == name).expect("it is listed");
-    let mut stage = Stage::new();
-    stage.begin(page.name);
+    let mut reader = Reader::new();
+    reader.begin(page.name);
     for block in blocks(page.name) {
         let is_here =
             |line: &String| !page.elsewhere.iter().any(|(start, _)| line.starts_with(start));
@@ -261,14 +261,14 @@ fn follow(name: &str) {
         let has_servers = lines.iter().any(|(_, line)| is_server(line));
         if has_servers {
             // These servers use the address of the farm.
-            stage.running.drain(..).for_each(Process::stop);
+            reader.running.drain(..).for_each(Process::stop);
             let script: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
-            stage.run(&[BESIDE_EACH_OTHER, &script.join("\nserves\n")].concat()).success();
-            stage.begin(page.name);
+            reader.run(&[BESIDE_EACH_OTHER, &script.join("\nserves\n")].concat()).success();
+            reader.begin(page.name);
             continue;
         }
         for (as_written, line) in lines {
-            let outcome = stage.run(&line);
+            let outcome = reader.run(&line);
             let said = format!("{}: {line}\n{}{}", page.name, outcome.stdout, outcome.stderr);
             let code = exit_code(comment(&line));
             assert_eq!(outcome.code, Some(code), "{said}");

@@ -41,12 +41,12 @@ const OWN: u64 = 0;
 pub struct Credentials {
     /// Where the coordinator's own token is kept; `None` where access is open.
     own: Option<Arc<OwnFiles>>,
-    known: Arc<RwLock<Known>>,
+    known: Arc<RwLock<ByHash>>,
 }
 
 /// The credentials of the ledger, those that have ended included, and the coordinator's own token: by the hashes of their
 /// secrets.
-type Known = HashMap<[u8; 32], Credential>;
+type ByHash = HashMap<[u8; 32], Credential>;
 
 /// The files with the operator's token, which allows everything.
 #[derive(Default)]
@@ -207,7 +207,7 @@ impl Credentials {
         )
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Known> {
+    fn known(&self) -> RwLockReadGuard<'_, ByHash> {
         self.known.read().expect("nobody panics while holding it")
     }
 

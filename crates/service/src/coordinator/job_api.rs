@@ -8,7 +8,7 @@ use std::time::Duration;
 use board::MethodChoice;
 use farm::{
     Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, Party, Problem, Refusal,
-    Request as Wanted, Slice, Submission, WorkerView,
+    Slice, Submission, WorkerView,
 };
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use ledger::{Credential, Role};
@@ -41,8 +41,8 @@ impl JobApi {
         let ask = match asked {
             Asked::Submit(submissions) => self.submissions(identity, submissions, seed).await?,
             Asked::Change(change) => change.with(seed, self.credentials.across())?,
-            Asked::Remove(job) => Wanted::Remove(JobId(job)),
-            Asked::Trust(trust) => Wanted::try_from(trust)?,
+            Asked::Remove(job) => farm::Request::Remove(JobId(job)),
+            Asked::Trust(trust) => farm::Request::try_from(trust)?,
         };
         self.require(identity, &ask).await?;
         let reported = ask.clone();
@@ -62,7 +62,7 @@ impl JobApi {
         identity: &Identity,
         v1::Submissions { jobs }: v1::Submissions,
         seed: u64,
-    ) -> Result<Wanted, Status> {
+    ) -> Result<farm::Request, Status> {
         const MOST: usize = 100;
         let names: Vec<_> = jobs.iter().filter_map(|job| job.key.as_ref()).collect();
         let are_apart = BTreeSet::from_iter(&names).len() == names.len();
@@ -72,7 +72,7 @@ impl JobApi {
         }
         // Plans are made side by side, because each may take many seconds of one thread. A turn is left for others.
         let submissions = jobs.into_iter().map(|job| self.submission(identity, job, seed));
-        Ok(Wanted::Submit(stream::iter(submissions).buffered(3).try_collect().await?))
+        Ok(farm::Request::Submit(stream::iter(submissions).buffered(3).try_collect().await?))
     }
 
     /// A submitted job. Its plan is made only if the identity may submit.
@@ -96,17 +96,17 @@ impl JobApi {
     }
 
     /// Refuses a request that the identity does not allow.
-    async fn require(&self, identity: &Identity, ask: &Wanted) -> Result<(), Status> {
+    async fn require(&self, identity: &Identity, ask: &farm::Request) -> Result<(), Status> {
         match ask {
-            Wanted::Submit(_) => Ok(()),
-            &Wanted::Change(job, change) => {
+            farm::Request::Submit(_) => Ok(()),
+            &farm::Request::Change(job, change) => {
                 if let Change::Priority(priority) = change {
                     identity.require_priority(priority)?;
                 }
                 self.require_own(identity, job).await
             }
-            Wanted::Remove(job) => self.require_own(identity, *job).await,
-            Wanted::Trust { .. } => identity.require(Right::Decide),
+            farm::Request::Remove(job) => self.require_own(identity, *job).await,
+            farm::Request::Trust { .. } => identity.require(Right::Decide),
         }
     }
 
@@ -267,23 +267,23 @@ impl ClientService for JobApi {
 }
 
 /// Logs what was done, and for which owner.
-fn log(ask: &Wanted, answer: &Answer, by: &str) {
+fn log(ask: &farm::Request, answer: &Answer, by: &str) {
     match (ask, answer) {
-        (Wanted::Submit(_), Answer::Jobs(jobs)) => {
+        (farm::Request::Submit(_), Answer::Jobs(jobs)) => {
             for JobView { id, spec: JobSpec { plan, .. }, .. } in jobs {
                 tracing::info!(job = %id, by, %plan, tasks = plan.tasks, "job submitted");
             }
         }
-        (Wanted::Change(job, Change::Audit { policy, .. }), _) => {
+        (farm::Request::Change(job, Change::Audit { policy, .. }), _) => {
             tracing::info!(%job, by, share_ppm = policy.share_ppm, "audit ordered");
         }
-        (Wanted::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
-        (Wanted::Remove(_), Answer::Job(job)) => {
+        (farm::Request::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
+        (farm::Request::Remove(_), Answer::Job(job)) => {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
             let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
         }
-        (Wanted::Trust { party, trusted, reason }, _) => {
+        (farm::Request::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");
         }
         _ => {}

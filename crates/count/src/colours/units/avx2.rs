@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm256_subs_epu16 as sub_to_zero, _mm256_xor_si256 as xor, *,
 };
 
-use super::{ORDERS, Roots, Unit};
+use super::{ColourSearch, ORDERS, Roots};
 use crate::avx2::Avx2 as Instructions;
 use crate::colours::colour::{Attack, Colour, MAX_ROWS};
 use crate::colours::levels::{Buffers, CAPACITY, Field, Search, levels};

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
     _mm512_subs_epu16 as sub_to_zero, _mm512_xor_si512 as xor, *,
 };
 
-use super::{Roots, Unit};
+use super::{ColourSearch, Roots};
 use crate::avx512::Avx512 as Instructions;
 use crate::colours::colour::{Attack, Colour, MAX_ROWS};
 use crate::colours::levels::{Buffers, CAPACITY, Field, Search, levels};

@@ -9,7 +9,7 @@ use std::arch::aarch64::{
     vqsubq_u16 as sub_to_zero, vsubq_u16 as sub, *,
 };
 
-use super::{ORDERS, Roots, Unit};
+use super::{ColourSearch, ORDERS, Roots};
 use crate::colours::colour::{Attack, Colour, MAX_ROWS};
 use crate::colours::levels::{Buffers, CAPACITY, Field, Search, levels};
 use crate::neon::Neon as Instructions;

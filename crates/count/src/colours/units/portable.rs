@@ -25,7 +25,7 @@ use std::ops::Range;
 use board::colours::even_lines;
 use board::ones;
 
-use super::{Roots, Unit};
+use super::{ColourSearch, Roots};
 use crate::colours::colour::{Attack, Colour, MAX_ROWS};
 
 /// The number of nodes or placements above which a buffer is worked off.
@@ -315,7 +315,7 @@ impl Level {
     }
 }
 
-impl Unit for Portable {
+impl ColourSearch for Portable {
     fn search(&mut self, colour: &Colour, roots: &Roots<'_>, found: &mut dyn FnMut(&[u16])) {
         let Some(top) = colour.len().checked_sub(1) else {
             return roots.nodes(colour).for_each(|(number, _)| found(&[number]));

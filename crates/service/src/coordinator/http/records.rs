@@ -33,12 +33,12 @@ const MOST: usize = 64;
 /// The records of a ledger by their keys. A ledger in memory has none.
 pub(super) struct Records<K, V> {
     ledger: Option<Arc<Path>>,
-    known: Arc<Mutex<HashMap<K, Known<V>>>>,
+    known: Arc<Mutex<HashMap<K, Kept<V>>>>,
     /// Held by the thread that reads.
     reading: Arc<tokio::sync::Mutex<()>>,
 }
 
-struct Known<V> {
+struct Kept<V> {
     record: Option<Arc<V>>,
     asked: Instant,
     /// When it may be read again.
@@ -70,7 +70,7 @@ where
             let oldest = oldest.map(|(key, _)| key.clone())?;
             known.remove(&oldest);
         }
-        let new = Known { record: None, asked: now, again: now };
+        let new = Kept { record: None, asked: now, again: now };
         let entry = known.entry(key.clone()).or_insert(new);
         entry.asked = now;
         if entry.again <= now
@@ -92,7 +92,7 @@ where
 
 /// Notes what was read within a time, and when it may be read again.
 fn note<K: Debug + Eq + Hash, V>(
-    known: &Mutex<HashMap<K, Known<V>>>,
+    known: &Mutex<HashMap<K, Kept<V>>>,
     key: &K,
     read: Result<V, LedgerFault>,
     took: Duration,
