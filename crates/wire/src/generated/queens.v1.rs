@@ -141,7 +141,7 @@ pub struct Hello {
     /// The name of the machine, at most 128 bytes. Counts of one machine do not confirm each other. Workers on one
     /// machine should give the same name, in containers too: `boot-` and the first 12 digits of Linux's boot id unless it is
     /// declared, and `unknown` if there is none. An unknown machine may be any but a declared one.
-    #[prost(string, tag = "10")]
+    #[prost(string, tag = "9")]
     pub machine: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -184,11 +184,11 @@ pub struct Lease {
     #[prost(message, optional, tag = "4")]
     pub range: ::core::option::Option<OrdinalRange>,
     /// Present if the range was counted before, for an audit or a dispute. It must come back as one Report.
-    #[prost(message, optional, tag = "6")]
+    #[prost(message, optional, tag = "5")]
     pub recount: ::core::option::Option<Recount>,
     /// 33 bytes by which the coordinator recognizes the lease. What they mean is its own business; the worker
     /// repeats them in every Report and Holding of the lease.
-    #[prost(bytes = "vec", tag = "7")]
+    #[prost(bytes = "vec", tag = "6")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }
 /// How a range is to be counted again.
@@ -299,7 +299,7 @@ pub struct Report {
     pub token: ::prost::alloc::vec::Vec<u8>,
     /// For plans by `colours`: weight x count of each task of the range, in the order of their ordinals, at most
     /// 4,096. Empty if they are not reported. A report whose counts are not those that `count` and `digest` add up ends the session.
-    #[prost(uint64, repeated, tag = "12")]
+    #[prost(uint64, repeated, tag = "11")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
 }
 /// A report is settled: the worker may forget it.
