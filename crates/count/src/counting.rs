@@ -1,16 +1,18 @@
 //! Counts a whole problem on the threads of this process.
 
+use std::fmt;
 use std::num::NonZero;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
-use board::{Given, MethodChoice, PlanError, PlanIndex, Problem, Square};
+use board::{Given, Method, MethodChoice, PlanError, PlanIndex, Problem, Square};
 use thiserror::Error;
 
+use crate::pool::{Pool, RefusedThread, fair_chunk, next_chunk};
 use crate::{
     Answer, AnswerError, Answering, Backend, CountError, Kernel, SelfTestError, self_test,
 };
@@ -55,15 +57,8 @@ pub enum CountingError {
     #[error(transparent)]
     Answer(#[from] AnswerError),
     /// The system refuses to start as many threads as were asked for.
-    #[error("the system refuses thread {} of {wanted} ({reason}): ask for fewer", started + 1)]
-    Threads {
-        /// The number of threads that were running, including this one.
-        started: usize,
-        /// The number of threads that were asked for.
-        wanted: usize,
-        /// The reason that the system gives.
-        reason: String,
-    },
+    #[error(transparent)]
+    Threads(#[from] RefusedThread),
     /// The stop flag was set before the count was complete.
     #[error("stopped after {tasks_done} of {tasks} tasks")]
     Stopped {
@@ -132,7 +127,7 @@ pub struct Counting<'a> {
     blocked: &'a [Square],
     backend: Backend,
     threads: usize,
-    on_progress: Report<'a>,
+    on_progress: Box<dyn FnMut(Progress) + 'a>,
     stop: Option<&'a AtomicBool>,
 }
 
@@ -174,25 +169,26 @@ impl<'a> Counting<'a> {
         Counting { backend, ..self }
     }
 
-    /// Counts on this number of threads, one of which is the caller's. 0 counts as 1. Fewer threads
-    /// count if the problem has fewer tasks. [`Progress`] and [`Counted`] have their number. A
-    /// thread takes some MiB of memory.
+    /// Counts on this number of threads. 0 counts as 1, and a single thread is the caller's own.
+    /// Fewer threads count if the problem has fewer tasks. [`Progress`] and [`Counted`] have their
+    /// number. A thread takes some MiB of memory.
     #[must_use]
     pub fn threads(self, threads: usize) -> Counting<'a> {
         Counting { threads: threads.max(1), ..self }
     }
 
-    /// Calls `report` from the counting threads whenever some tasks have been counted, one call at
-    /// a time. Each thread makes about twenty calls a second, or fewer if single tasks take longer.
-    /// The threads wait for `report`, so it should return soon.
+    /// Calls `report` on the caller's thread whenever some tasks have been counted. Each counting
+    /// thread makes about twenty calls a second, or fewer if single tasks take longer. The threads
+    /// wait for `report`, so it should return soon.
     #[must_use]
-    pub fn on_progress(self, report: impl FnMut(Progress) + Send + 'a) -> Counting<'a> {
+    pub fn on_progress(self, report: impl FnMut(Progress) + 'a) -> Counting<'a> {
         Counting { on_progress: Box::new(report), ..self }
     }
 
-    /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Each thread first finishes
-    /// the tasks that it has begun. If the problem counts orbits, the search for placements that
-    /// rotations fix does not look at the flag. This search takes less than a second up to N = 22.
+    /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Threads finish the tasks that
+    /// they have begun, but only the caller's own thread is waited for. On a single thread, the
+    /// search for placements that rotations fix, which is made if the problem counts orbits, does
+    /// not look at the flag. It takes less than a second up to N = 22.
     #[must_use]
     pub fn stop(self, flag: &'a AtomicBool) -> Counting<'a> {
         Counting { stop: Some(flag), ..self }
@@ -206,8 +202,8 @@ impl<'a> Counting<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if the function given to [`on_progress`](Counting::on_progress) panics. The other
-    /// threads then stop soon.
+    /// Panics if the function given to [`on_progress`](Counting::on_progress) panics. The counting
+    /// threads then end soon.
     pub fn run(self) -> Result<Counted, CountingError> {
         let choice = match self.blocked {
             [] => MethodChoice::suggested(self.problem),
@@ -216,52 +212,18 @@ impl<'a> Counting<'a> {
         self_test(self.backend, [choice])?;
         let method = choice.for_problem(self.problem);
         let index = PlanIndex::new(self.problem, method)?;
-        let threads = index.len().max(1).min(self.threads as u64);
-        let wanted = threads as usize;
-        let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads: wanted };
-        let shared = Shared {
-            index: &index,
-            piece: (index.len() / (16 * threads)).clamp(1, MOST_PIECE),
-            next: AtomicU64::new(0),
-            stop: self.stop,
-            failed: AtomicBool::new(false),
-            done: Mutex::new((done, self.on_progress)),
+        let threads = index.len().max(1).min(self.threads as u64) as usize;
+        let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads };
+        let tasks = Tasks {
+            problem: self.problem,
+            method,
+            blocked: self.blocked.to_vec(),
+            backend: self.backend,
+            threads,
+            index,
+            next: Mutex::new(0),
         };
-        let work = || {
-            shared.or_stop_others(|| {
-                let kernel = match self.blocked {
-                    [] => Kernel::new(self.backend, self.problem, method),
-                    blocked => Kernel::blocking(self.backend, self.problem, blocked),
-                };
-                let mut kernel =
-                    kernel.expect("the backend was tested, and the method cuts the problem");
-                shared.count(&mut kernel)
-            })
-        };
-        let answering = thread::scope(|scope| {
-            let mut others = Vec::new();
-            for started in 1..wanted {
-                let other = thread::Builder::new().spawn_scoped(scope, work);
-                others.push(shared.or_stop_others(|| {
-                    let reason = |error: io::Error| error.to_string();
-                    let refused = |reason| CountingError::Threads { started, wanted, reason };
-                    other.map_err(reason).map_err(refused)
-                })?);
-            }
-            let own = shared
-                .or_stop_others(|| Ok(Answering::new(self.problem, self.problem.counts_orbits())?));
-            let own = own.and_then(|answering| work().map(|()| answering));
-            for thread in others {
-                thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-            }
-            own
-        })?;
-        let (Progress { tasks_done, tasks, placements, threads }, _) =
-            shared.done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if tasks_done < tasks {
-            return Err(CountingError::Stopped { tasks_done, tasks });
-        }
-        Ok(Counted { answer: answering.answer(placements)?, threads })
+        Sum { done, answering: None, stop: self.stop, on_progress: self.on_progress }.of(tasks)
     }
 }
 
@@ -272,80 +234,130 @@ impl fmt::Debug for Counting<'_> {
     }
 }
 
-/// The largest number of tasks that a thread takes at a time.
-const MOST_PIECE: u64 = 4096;
-
-/// The approximate time that a thread counts before it reads the stop flag again.
+/// The approximate time that a thread counts before it takes other tasks, and the caller reads the
+/// stop flag again.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Whether time can be measured. Without a clock each task is a step.
 const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-struct Shared<'a> {
-    index: &'a PlanIndex,
-    /// The number of tasks that a thread takes at a time.
-    piece: u64,
-    /// The first task that no thread has taken.
-    next: AtomicU64,
-    stop: Option<&'a AtomicBool>,
-    /// Whether a thread has failed or panicked, so that the others can stop.
-    failed: AtomicBool,
-    done: Mutex<(Progress, Report<'a>)>,
+/// What a thread has found.
+enum Found {
+    /// So many tasks were counted, and this is their sum.
+    Count(u64, u64),
+    /// What makes an answer of the sum.
+    Answering(Answering),
 }
 
-type Report<'a> = Box<dyn FnMut(Progress) + Send + 'a>;
+/// The tasks of the problem, which all threads take and count.
+struct Tasks {
+    problem: Problem,
+    method: Method,
+    blocked: Vec<Square>,
+    backend: Backend,
+    threads: usize,
+    index: PlanIndex,
+    /// The first task that no thread has taken.
+    next: Mutex<u64>,
+}
 
-impl Shared<'_> {
-    /// Calls `work`. If it fails or panics, the other threads stop soon.
-    fn or_stop_others<T>(
-        &self,
-        work: impl FnOnce() -> Result<T, CountingError>,
-    ) -> Result<T, CountingError> {
-        let done = catch_unwind(AssertUnwindSafe(work));
-        if !matches!(done, Ok(Ok(_))) {
-            self.failed.store(true, Ordering::Relaxed);
-        }
-        done.unwrap_or_else(|panic| resume_unwind(panic))
-    }
-
-    /// Counts pieces until none is left, or until the count has to end.
-    fn count(&self, kernel: &mut Kernel) -> Result<(), CountingError> {
-        let tasks = self.index.len();
-        let mut step = 1;
-        loop {
-            let mut start = self.next.fetch_add(self.piece, Ordering::Relaxed).min(tasks);
-            let end = tasks.min(start + self.piece);
-            if start == end {
-                return Ok(());
+impl Tasks {
+    /// Counts tasks on a thread until none is left, or until `send` returns `false`.
+    fn count(&self, thread: usize, send: &mut dyn FnMut(Result<Found, CountingError>) -> bool) {
+        // The first thread does what is needed once.
+        if thread == 0 {
+            let answering = Answering::new(self.problem, self.problem.counts_orbits());
+            if !send(answering.map(Found::Answering).map_err(CountingError::from)) {
+                return;
             }
-            while start < end {
-                let is_asked_to_stop = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-                if is_asked_to_stop || self.failed.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-                let begun = HAS_CLOCK.then(Instant::now);
-                let step_end = end.min(start + step);
-                let count = kernel.count_range(self.index, start..step_end)?;
-                self.note(step_end - start, count)?;
-                // The number of tasks is halved or doubled, so that a step takes between half of
-                // STEP and STEP in every part of the plan.
-                match begun.map(|begun| begun.elapsed()) {
-                    Some(took) if took > STEP => step = (step / 2).max(1),
-                    Some(took) if took < STEP / 2 => step = (2 * step).min(self.piece),
-                    _ => {}
-                }
-                start = step_end;
+        }
+        let mut kernel = self.kernel();
+        let mut most = 1;
+        while let Some(range) = self.take(most) {
+            let tasks = range.end - range.start;
+            let begun = HAS_CLOCK.then(Instant::now);
+            let count = kernel.count_range(&self.index, range);
+            let elapsed = begun.map_or(STEP, |begun| begun.elapsed());
+            most = next_chunk(tasks as usize, elapsed, STEP);
+            if !send(count.map(|count| Found::Count(tasks, count)).map_err(CountingError::from)) {
+                return;
             }
         }
     }
 
-    fn note(&self, tasks: u64, count: u64) -> Result<(), CountError> {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        let (progress, report) = &mut *done;
-        progress.tasks_done += tasks;
-        let sum = progress.placements.checked_add(count.into());
-        progress.placements = sum.ok_or(CountError::Overflow)?;
-        report(*progress);
+    fn kernel(&self) -> Kernel {
+        let Tasks { backend, problem, method, .. } = *self;
+        let kernel = match &self.blocked[..] {
+            [] => Kernel::new(backend, problem, method),
+            blocked => Kernel::blocking(backend, problem, blocked),
+        };
+        kernel.expect("the backend was tested, and the method cuts the problem")
+    }
+
+    /// Takes up to `most` tasks.
+    fn take(&self, most: usize) -> Option<Range<u64>> {
+        let mut next = self.next.lock().expect("no thread panics while holding it");
+        let waiting = usize::try_from(self.index.len() - *next).unwrap_or(usize::MAX);
+        let start = *next;
+        *next += fair_chunk(most, waiting, self.threads) as u64;
+        (start < *next).then_some(start..*next)
+    }
+}
+
+/// What the threads have found so far.
+struct Sum<'a> {
+    done: Progress,
+    answering: Option<Answering>,
+    stop: Option<&'a AtomicBool>,
+    on_progress: Box<dyn FnMut(Progress) + 'a>,
+}
+
+impl Sum<'_> {
+    /// The answer from all tasks.
+    fn of(mut self, tasks: Tasks) -> Result<Counted, CountingError> {
+        let threads = NonZero::new(self.done.threads).expect("there is at least one");
+        if self.is_stopped() {
+            // Nothing is begun.
+        } else if threads.get() == 1 {
+            let mut result = Ok(());
+            tasks.count(0, &mut |found| {
+                result = found.and_then(|found| self.add(found));
+                result.is_ok() && !self.is_stopped()
+            });
+            result?;
+        } else {
+            let mut pool = Pool::start(threads, move |thread, send| tasks.count(thread, send))?;
+            while !self.is_stopped() {
+                match pool.next(self.stop.map(|_| Instant::now() + STEP)) {
+                    Ok(found) => self.add(found?)?,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+        }
+        let Progress { tasks_done, tasks, placements, threads } = self.done;
+        match self.answering {
+            Some(answering) if tasks_done == tasks => {
+                Ok(Counted { answer: answering.answer(placements)?, threads })
+            }
+            _ => Err(CountingError::Stopped { tasks_done, tasks }),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    fn add(&mut self, found: Found) -> Result<(), CountingError> {
+        match found {
+            Found::Answering(answering) => self.answering = Some(answering),
+            Found::Count(tasks, count) => {
+                self.done.tasks_done += tasks;
+                let sum = self.done.placements.checked_add(count.into());
+                self.done.placements = sum.ok_or(CountError::Overflow)?;
+                (self.on_progress)(self.done);
+            }
+        }
         Ok(())
     }
 }

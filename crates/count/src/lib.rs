@@ -11,7 +11,7 @@
 //! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend and
 //! number of threads; it reports progress, and a flag stops it. Programs that share the work
 //! among machines use [`Kernel`], which counts any range of the tasks that a [`board::PlanIndex`]
-//! makes.
+//! makes, and start their threads by [`pool`].
 //!
 //! ```text
 //!   Backend::detect()  ---->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
@@ -64,6 +64,7 @@ mod kernel;
 mod levels;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub mod pool;
 mod portable;
 mod reference;
 mod remaining;

@@ -44,7 +44,7 @@ impl From<board::SquaresError> for Failure {
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
         match error.downcast_ref() {
-            Some(count::CountingError::Threads { .. }) => Failure::no_thread(),
+            Some(count::CountingError::Threads(_)) => Failure::no_thread(),
             _ => Failure::Internal(format!(
                 "internal fault: {error:#}; nothing that was accepted is lost, please report this"
             )),
