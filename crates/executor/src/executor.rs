@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Task;
-use count::Backend;
-use farm::{Lease, LeaseId, Plan, Recount, Report};
+use count::{Backend, pool};
+use farm::{CheckedCount, KernelName, Lease, LeaseId, Plan, Recount, Report, TaskCounts};
 use gpu::Counter;
 
 use crate::devices::{Devices, Feeder};
@@ -14,8 +14,8 @@ use crate::kernel::{NamedKernel, add_up, device_name};
 use crate::queue::{Chunk, Queue};
 use crate::stopwatch::Stopwatch;
 
-/// How long a thread should take to count one chunk: long enough that taking chunks costs nothing, short
-/// enough that all threads end together and a stop is quick.
+/// How long a thread should take to count one chunk: long enough that taking chunks costs nothing,
+/// short enough that all threads end together and a stop is quick.
 const CHUNK: Duration = Duration::from_millis(10);
 
 /// The same for a device, which has to be told of each chunk.
@@ -61,10 +61,17 @@ enum Kernel {
     Device(Counter),
 }
 
+/// What counting a chunk gave.
+struct Counted {
+    sum: CheckedCount,
+    of_tasks: TaskCounts,
+    by: KernelName,
+}
+
 impl CountingThread {
-    /// Counts a chunk. If a device fails that is not required, the processor counts it, and all that follow. The report says
-    /// nothing of the time.
-    fn count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Report, gpu::Error> {
+    /// Counts a chunk. If a device fails that is not required, the processor counts it, and all
+    /// that follow.
+    fn count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Counted, gpu::Error> {
         match self.try_count(shared, chunk) {
             Err(gpu::Error::Device(error)) if !shared.devices.are_required => {
                 tracing::error!(%error, "a device failed: counting goes on without it");
@@ -78,7 +85,7 @@ impl CountingThread {
         }
     }
 
-    fn try_count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Report, gpu::Error> {
+    fn try_count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Counted, gpu::Error> {
         let Shared { devices, backend, .. } = shared;
         let Lease { plan, fingerprint, recount, .. } = chunk.lease;
         if self.kernel.as_ref().is_none_or(|(of, _)| *of != (plan, recount)) {
@@ -96,36 +103,33 @@ impl CountingThread {
         let (_, kernel) = self.kernel.as_mut().expect("it is there now");
         let tasks = &chunk.tasks[chunk.at.clone()];
         let start = chunk.range.start();
-        let ((checked_count, task_counts), name) = match kernel {
+        let ((sum, of_tasks), by) = match kernel {
             Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
             Kernel::Device(counter) => {
                 let count = |add: &mut dyn FnMut(u64)| counter.count_each(tasks, add);
                 (add_up(fingerprint, start, plan.reports_tasks(), count)?, device_name())
             }
         };
-        Ok(Report::new(&chunk.lease, chunk.range, checked_count, task_counts, name, 0))
+        Ok(Counted { sum, of_tasks, by })
     }
 }
 
 impl Executor {
-    /// Starts `threads` threads. Each passes its finished parts to `deliver`, in any order, and ends when `deliver` returns
-    /// `false`. The first ones feed the `devices`.
+    /// Starts `threads` threads. Each passes its finished parts to `deliver`, in any order, and
+    /// ends when `deliver` returns `false`. The first ones feed the `devices`.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
         devices: Devices,
-        deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Clone + Send + 'static,
+        deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Send + Sync + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
         let state = Mutex::new(State { queue: Queue::default(), busy: 0, closed: false });
         let changed = Condvar::new();
         let shared = Arc::new(Shared { state, changed, threads, backend, devices });
-        for index in 0..threads.get() {
-            let (shared, deliver) = (shared.clone(), deliver.clone());
-            let builder = std::thread::Builder::new().name(format!("count-{index}"));
-            let count = move || count_until_closed(&shared, index, deliver);
-            builder.spawn(count).expect("failed to spawn thread");
-        }
+        let of_threads = shared.clone();
+        pool::start(threads, move |index| count_until_closed(&of_threads, index, &deliver))
+            .expect("failed to spawn thread");
         Executor { shared }
     }
 
@@ -209,15 +213,19 @@ fn count_until_closed(
         let (begun, watch) = (Instant::now(), Stopwatch::start());
         let counted = thread.count(shared, &chunk);
         let elapsed = begun.elapsed();
-        let by_device = counted.as_ref().is_ok_and(|report| report.kernel.is_of_device());
-        let aim = if by_device { CHUNK_OF_DEVICE } else { CHUNK };
-        most = next_chunk(chunk.at.len(), elapsed, aim);
-        let part = counted.map(|report| {
-            // A thread that feeds a device sleeps while the device counts, for it or for the other thread. The time of the
-            // device is that of its host: nobody else could use it, also between kernels and while it is copied to. At the end
-            // of what is to be counted, one of the two threads may be alone: that time is counted by half.
-            let busy = if by_device { elapsed / feeders } else { watch.elapsed() };
-            Report { busy_us: u64::try_from(busy.as_micros()).unwrap_or(u64::MAX), ..report }
+        let by_device = counted.as_ref().is_ok_and(|counted| counted.by.is_of_device());
+        // A thread that feeds a device sleeps while the device counts, for it or for the other
+        // thread. The time of the device is that of its host: nobody else could use it, also between
+        // kernels and while it is copied to. At the end of what is to be counted, one of the two
+        // threads may be alone: that time is counted by half.
+        let (aim, busy) = match by_device {
+            true => (CHUNK_OF_DEVICE, elapsed / feeders),
+            false => (CHUNK, watch.elapsed()),
+        };
+        most = pool::next_chunk(chunk.at.len(), elapsed, aim);
+        let part = counted.map(|Counted { sum, of_tasks, by }| {
+            let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
+            Report::new(&chunk.lease, chunk.range, sum, of_tasks, by, busy_us)
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
@@ -226,13 +234,6 @@ fn count_until_closed(
             return;
         }
     }
-}
-
-/// The number of tasks for the next chunk, after `tasks` tasks took `elapsed`. It aims at `aim` and
-/// grows at most eight-fold.
-fn next_chunk(tasks: usize, elapsed: Duration, aim: Duration) -> usize {
-    let ideal = tasks as f64 * aim.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
-    (ideal as usize).clamp(1, tasks.saturating_mul(8))
 }
 
 #[cfg(test)]
@@ -400,17 +401,5 @@ mod tests {
         let busy_us = next_parts(&parts, plan.tasks).iter().map(|part| part.busy_us).sum();
         let (busy, elapsed) = (Duration::from_micros(busy_us), begun.elapsed());
         assert!(busy <= elapsed * processors as u32, "{busy:?} of {processors} x {elapsed:?}");
-    }
-
-    #[test]
-    fn a_thread_takes_as_much_as_it_counts_in_a_while() {
-        let ms = Duration::from_millis;
-        assert_eq!(next_chunk(1, ms(20), ms(10)), 1, "a long task: one at a time");
-        assert_eq!(next_chunk(100, ms(5), ms(10)), 200);
-        assert_eq!(
-            next_chunk(100, Duration::ZERO, ms(10)),
-            800,
-            "short tasks: by steps, not by leaps"
-        );
     }
 }

@@ -4,10 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Task;
+use count::pool::fair_chunk;
 use farm::{Lease, Range, TaskCounts};
-
-/// A thread takes no less than such a part of the most that it may take, while there is so much.
-const LEAST_SHARE: usize = 64;
 
 /// Blocks in the order of their arrival.
 #[derive(Debug, Default)]
@@ -52,9 +50,8 @@ impl Queue {
         self.tasks
     }
 
-    /// Takes up to `most` tasks of the first block for whose lease `is_for` is true, no more than can be reported one by one.
-    /// Near the end of the queue it takes fewer, so that each of `threads` threads gets some, but not so few that taking them
-    /// costs more than waiting for another thread.
+    /// Takes up to `most` tasks of the first block for whose lease `is_for` is true, no more than
+    /// can be reported one by one, and no more than is fair to the other ones of `threads` threads.
     pub(super) fn take(
         &mut self,
         is_for: impl Fn(&Lease) -> bool,
@@ -62,9 +59,8 @@ impl Queue {
         threads: usize,
     ) -> Option<Chunk> {
         let place = self.blocks.iter().position(|block| is_for(&block.lease))?;
-        let fair = self.tasks.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1);
+        let most = fair_chunk(most, self.tasks, threads).min(TaskCounts::MOST);
         let block = &mut self.blocks[place];
-        let most = most.min(fair).min(TaskCounts::MOST);
         let at = block.next..block.next + block.len().min(most);
         let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
         let range = Range::new(start, end).expect("blocks in the queue are not empty");
