@@ -1,9 +1,12 @@
 //! How fast a device counts a board, by a sample of its tasks.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use board::{Method, PlanIndex, Problem, Task};
+use count::pool::Pool;
 use gpu::{Counter, Device, Error};
 
 use crate::devices::THREADS;
@@ -48,31 +51,37 @@ impl DeviceSample {
             }
             counters.push(counter);
         }
+        let counters: Arc<[Mutex<Counter>]> = counters.into_iter().map(Mutex::new).collect();
         // Batches are drawn one after the other, by all threads together.
-        let drawn = AtomicU64::new(0);
-        let mut measured = |count: Count| -> Result<Measured, Error> {
+        let (plan, drawn) = (Arc::new(plan), Arc::new(AtomicU64::new(0)));
+        let tasks_of_plan = plan.len();
+        let measured = |count: Count| -> Result<Measured, Error> {
             let begun = Instant::now();
-            let of_thread = |counter: &mut Counter| -> Result<(f64, u64), Error> {
+            let (counters, plan, drawn) = (counters.clone(), plan.clone(), drawn.clone());
+            let of_thread = move |thread: usize| -> Result<(f64, u64), Error> {
+                let mut counter = counters[thread].lock().expect("a thread has its own");
                 let (mut sum, mut tasks) = (0.0, 0);
                 // A small board is counted whole several times.
                 while tasks == 0 || begun.elapsed() < time {
                     let batch = batch(&plan, drawn.fetch_add(1, Ordering::Relaxed), len);
-                    sum += count(counter, &batch)?;
+                    sum += count(&mut counter, &batch)?;
                     tasks += len;
                 }
                 Ok((sum, tasks))
             };
-            let counted: Result<Vec<(f64, u64)>, Error> = std::thread::scope(|scope| {
-                let threads: Vec<_> = counters
-                    .iter_mut()
-                    .map(|counter| scope.spawn(move || of_thread(counter)))
-                    .collect();
-                let ended = threads.into_iter().map(|thread| thread.join());
-                ended.map(|counted| counted.expect("it does not panic")).collect()
+            let threads = NonZero::new(THREADS).expect("it is not 0");
+            let pool = Pool::start(threads, move |thread, send| {
+                send(of_thread(thread));
             });
-            let (sums, tasks): (Vec<f64>, Vec<u64>) = counted?.into_iter().unzip();
-            let seconds = begun.elapsed().as_secs_f64();
-            Ok(Measured { sum: sums.iter().sum(), tasks: tasks.iter().sum(), seconds })
+            let mut pool = pool.expect("failed to spawn thread");
+            let mut all = Measured { sum: 0.0, tasks: 0, seconds: 0.0 };
+            // No thread uses the device any more when an error is returned.
+            let counted: Vec<_> = std::iter::from_fn(|| pool.next(None).ok()).collect();
+            for counted in counted {
+                let (sum, tasks) = counted?;
+                (all.sum, all.tasks) = (all.sum + sum, all.tasks + tasks);
+            }
+            Ok(Measured { seconds: begun.elapsed().as_secs_f64(), ..all })
         };
         let solutions = measured(|counter, tasks| {
             let mut solutions = 0.0;
@@ -83,7 +92,7 @@ impl DeviceSample {
         Ok(DeviceSample {
             solutions: solutions.sum,
             tasks: solutions.tasks,
-            share: solutions.tasks as f64 / plan.len() as f64,
+            share: solutions.tasks as f64 / tasks_of_plan as f64,
             seconds: solutions.seconds,
             placements_per_second: placements.sum / placements.seconds,
         })

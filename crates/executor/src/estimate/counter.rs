@@ -65,7 +65,7 @@ impl Counter {
         let Effort { plan: Plan { tasks, .. }, time, threads, .. } = effort;
         let mut counter = Counter::new(effort, index, NonZeroU32::MIN);
         let at_least = (time / RUNS).clamp(LEAST_RUN, 10 * LEAST_RUN);
-        let at_least = at_least.max(time.mul_f64(threads as f64 / MOST_RUNS));
+        let at_least = at_least.max(time.mul_f64(threads.get() as f64 / MOST_RUNS));
         // The first run pays for memory that was never touched, which is nothing beside a long task.
         if tasks == 0 || counter.count(middle(tasks, 1))?.spent > 10 * at_least {
             return Ok(1);

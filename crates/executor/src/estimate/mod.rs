@@ -17,12 +17,13 @@ mod counter;
 mod sets;
 mod spread;
 
-use std::num::NonZeroU32;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::num::{NonZero, NonZeroU32};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use board::{Method, PlanIndex};
+use count::pool::Pool;
 use count::{Backend, CountError};
 use farm::Plan;
 
@@ -47,8 +48,8 @@ pub struct Effort {
     pub plan: Plan,
     /// The backend that counts the sample.
     pub backend: Backend,
-    /// Number of counting threads, 1 or more.
-    pub threads: usize,
+    /// Number of counting threads.
+    pub threads: NonZero<usize>,
     /// How long to sample.
     pub time: Duration,
     /// Seed that decides which tasks are drawn.
@@ -83,17 +84,24 @@ impl Effort {
         let index = Arc::new(index);
         let Some((every, run)) = self.unit(&index, end)? else { return Ok(None) };
         let spread = Spread::new(self.plan.tasks, run, every.get() > 1, self.seed);
-        let sample = Sample { spread, drawn: Vec::new(), most_spent: Duration::ZERO };
-        let sample = Arc::new(Mutex::new(sample));
-        let count = |_| {
-            let (sample, index) = (sample.clone(), index.clone());
-            begin(move || count_runs(self, (index, every), end, &sample))
-        };
-        let threads: Vec<_> = (0..self.threads).map(count).collect();
-        for thread in &threads {
-            until(thread, end).transpose()?;
-        }
-        let Sample { spread, drawn, .. } = &*lock(&sample);
+        let draws = Arc::new(Mutex::new(Draws { spread, most_spent: Duration::ZERO }));
+        let of_threads = draws.clone();
+        let pool = Pool::start(self.threads, move |_, send| {
+            let mut counter = Counter::new(self, index.clone(), every);
+            let mut next = draw(&of_threads, Duration::ZERO, end);
+            while let Some((unit, ordinals)) = next {
+                let run = counter.count(ordinals);
+                let spent = run.as_ref().map_or(Duration::ZERO, |run| run.spent);
+                if !send(run.map(|run| (unit, run))) {
+                    return;
+                }
+                next = draw(&of_threads, spent, end);
+            }
+        });
+        let mut pool = pool.expect("failed to spawn thread");
+        let runs = std::iter::from_fn(|| pool.next(Some(end)).ok());
+        let drawn = runs.collect::<Result<Vec<(u64, Run)>, CountError>>()?;
+        let spread = &draws.lock().expect("no thread panics while holding it").spread;
         let is_whole = spread.is_whole(drawn.len());
         if drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
@@ -132,7 +140,10 @@ impl Effort {
             return Ok(Some((sets::every(n), sets::run(n).min(tasks.max(1)))));
         }
         let index = index.clone();
-        let run = until(&begin(move || Counter::run_length(self, index)), end).transpose()?;
+        let pool = Pool::start(NonZero::<usize>::MIN, move |_, send| {
+            send(Counter::run_length(self, index.clone()));
+        });
+        let run = pool.expect("failed to spawn thread").next(Some(end)).ok().transpose()?;
         Ok(run.map(|run| (NonZeroU32::MIN, run)))
     }
 }
@@ -143,58 +154,19 @@ fn says(sum: Estimate, is_exact: bool) -> Option<Estimate> {
     (sum.value > 0.0 || is_exact).then_some(sum)
 }
 
-/// Begins `work` on a thread of its own, which is abandoned if nobody waits for what it sends.
-fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        // The receiver may have given up.
-        let _ = sender.send(work());
-    });
-    receiver
-}
-
-/// What arrives before `end`.
-fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
-    match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
-        Ok(arrived) => Some(arrived),
-        Err(RecvTimeoutError::Timeout) => None,
-        Err(RecvTimeoutError::Disconnected) => panic!("a thread has died"),
-    }
-}
-
-/// State that the threads share.
-struct Sample {
+/// What the threads share.
+struct Draws {
     spread: Spread,
-    /// The units that were drawn, and what counting them gave.
-    drawn: Vec<(u64, Run)>,
     /// The most time that was spent on a run.
     most_spent: Duration,
 }
 
-fn lock(sample: &Mutex<Sample>) -> MutexGuard<'_, Sample> {
-    sample.lock().expect("a panic ends the process")
-}
-
-/// Counts runs on this thread until the time is over or all are counted.
-fn count_runs(
-    effort: Effort,
-    (index, every): (Arc<PlanIndex>, NonZeroU32),
-    end: Instant,
-    sample: &Mutex<Sample>,
-) -> Result<(), CountError> {
-    let mut counter = Counter::new(effort, index, every);
-    loop {
-        let draw = {
-            let Sample { spread, most_spent, .. } = &mut *lock(sample);
-            let is_over = Instant::now() + *most_spent >= end;
-            if is_over { None } else { spread.draw() }
-        };
-        let Some((unit, ordinals)) = draw else { return Ok(()) };
-        let run = counter.count(ordinals)?;
-        let mut sample = lock(sample);
-        sample.most_spent = sample.most_spent.max(run.spent);
-        sample.drawn.push((unit, run));
-    }
+/// The next unit for a thread that has spent so much time on its last one; `None` if the time is over or all are drawn.
+fn draw(draws: &Mutex<Draws>, spent: Duration, end: Instant) -> Option<(u64, Range<u64>)> {
+    let mut draws = draws.lock().expect("no thread panics while holding it");
+    draws.most_spent = draws.most_spent.max(spent);
+    let is_over = Instant::now() + draws.most_spent >= end;
+    if is_over { None } else { draws.spread.draw() }
 }
 
 #[cfg(test)]
@@ -203,11 +175,13 @@ mod tests {
 
     use super::*;
 
+    const TWO: NonZero<usize> = NonZero::new(2).expect("2 is not 0");
+
     /// What is to be estimated in this time, and the index of its plan.
     fn effort(problem: Problem, method: Method, time: Duration) -> (Effort, PlanIndex) {
         let index = PlanIndex::new(problem, method).expect("such a plan exists");
         let plan = Plan { problem, method, tasks: index.len() };
-        (Effort { plan, backend: Backend::detect(), threads: 2, time, seed: 1 }, index)
+        (Effort { plan, backend: Backend::detect(), threads: TWO, time, seed: 1 }, index)
     }
 
     fn estimate(n: u32, choice: MethodChoice, time: Duration, seed: u64) -> Estimated {

@@ -305,7 +305,7 @@ fn sample_of_loop(
     let problem = Problem::Total { n };
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
-    let effort = Effort { plan, backend, threads: threads.get(), time, seed: 1 };
+    let effort = Effort { plan, backend, threads, time, seed: 1 };
     let (estimated, clock_mhz) = std::thread::scope(|scope| {
         let (ends, ended) = mpsc::channel::<()>();
         // In the middle of the sample, or at its end if it takes less time.

@@ -84,7 +84,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let effort = Effort {
         plan,
         backend: args.counting.backend(),
-        threads: threads.get(),
+        threads,
         time: Duration::from_secs(args.seconds()),
         seed,
     };
@@ -235,7 +235,7 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
          longest   {longest}",
         core_seconds.value / 3600.0,
         clock(core_seconds.value),
-        clock(core_seconds.value / threads as f64),
+        clock(core_seconds.value / threads.get() as f64),
     )
 }
 
