@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::num::NonZero;
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use board::PlanIndex;
+use count::pool::Pool;
 use count::{CountError, Variant};
 use executor::NamedKernel;
 use farm::{CheckedCount, IntervalSet, KernelName, Plan};
@@ -59,17 +59,15 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
         end: effort.time.map(|time| Instant::now() + time),
         turn: Mutex::default(),
     });
-    let (sender, results) = mpsc::channel();
-    // A thread cannot be stopped within a task, so it is abandoned when the time is over.
-    for _ in 0..effort.threads.get().min(work.units.len()) {
-        let (work, sender) = (work.clone(), sender.clone());
-        std::thread::spawn(move || work.take_turns(&sender));
-    }
-    drop(sender);
     let mut is_done = vec![false; work.units.len()];
     let (mut ranges, mut reported, mut busy) = (0, 0, Duration::ZERO);
     let mut tasks = IntervalSet::new();
-    while let Some((number, counted, time)) = work.next(&results) {
+    let of_threads = work.clone();
+    let threads = effort.threads.min(NonZero::new(work.units.len()).unwrap_or(effort.threads));
+    // A thread cannot be stopped within a task, so it is abandoned when the time is over.
+    let pool = Pool::start(threads, move |_, send| of_threads.take_turns(send));
+    let mut pool = pool.expect("failed to spawn thread");
+    while let Ok((number, counted, time)) = pool.next(work.end) {
         let unit = work.units[number];
         compare(unit, counted?, work.name())?;
         is_done[number] = true;
@@ -160,12 +158,6 @@ impl Work {
         self.turn.lock().expect("no thread panics while holding it")
     }
 
-    /// The next unit that was counted. `None` if no unit is left, or if the time is over.
-    fn next(&self, results: &Receiver<Counted>) -> Option<Counted> {
-        let Some(end) = self.end else { return results.recv().ok() };
-        results.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
-    }
-
     /// The number of the unit that a thread begins. A unit that would not finish in time is not
     /// begun, and none after it.
     fn begin(&self) -> Option<usize> {
@@ -184,7 +176,7 @@ impl Work {
     }
 
     /// Counts one unit after the other.
-    fn take_turns(&self, sender: &Sender<Counted>) {
+    fn take_turns(&self, send: &mut dyn FnMut(Counted) -> bool) {
         let mut kernel = NamedKernel::of(self.variant, self.plan);
         while let Some(number) = self.begin() {
             let range = self.units[number].range;
@@ -197,7 +189,7 @@ impl Work {
                 turn.tasks += range.len() as f64;
             }
             // Nobody receives the result if the time is over.
-            if sender.send((number, counted.map(|(count, _)| count), busy)).is_err() {
+            if !send((number, counted.map(|(count, _)| count), busy)) {
                 return;
             }
         }
