@@ -1,13 +1,17 @@
-//! Reads the arguments of the command line: help in groups, precedence over environment variables, and errors in one line.
+//! Reads the arguments of the command line: help in groups, precedence over environment variables,
+//! and errors in one line.
 //!
-//! An environment variable sets its option. It is ignored if it is empty, if the option is a switch and the variable says
-//! no, or if an option was typed that conflicts with it: a typed option has precedence over an exported variable.
+//! An environment variable sets its option. It is ignored if it is empty, if the option is a switch
+//! and the variable says no, or if an option was typed that conflicts with it: a typed option has
+//! precedence over an exported variable. clap knows no such precedence, so it reads the arguments
+//! twice: without variables, to see what was typed, and then with those variables that apply.
 
-use std::ffi::{OsStr, OsString};
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::process::exit;
 
-use clap::builder::{BoolishValueParser, StyledStr};
+use clap::builder::{BoolishValueParser, StyledStr, TypedValueParser as _};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
@@ -34,10 +38,50 @@ const TOOLS: &str = "\
 for each command, and what they share: connection, logs, exit codes. The rest:
 help, completions, -V.";
 
-/// The command that reads these words. Environment variables that do not apply are removed from it. Its help shows the
-/// subcommands in groups.
-pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
-    let command = with_variables_that_apply(command, words);
+/// What was typed, as far as it can be understood.
+#[derive(Default)]
+pub(super) struct Typed {
+    /// The names of the command and of its subcommands, each below the one before.
+    commands: Vec<String>,
+    /// Their options and operands.
+    args: HashSet<Id>,
+}
+
+impl Typed {
+    /// What these words say to the command, for clap without environment variables.
+    pub(super) fn read(command: &Command, words: &[OsString]) -> Typed {
+        let mut typed = Typed { commands: vec![command.get_name().into()], args: HashSet::new() };
+        let command = without_variables(command.clone()).no_binary_name(true).ignore_errors(true);
+        let mut matches = &command.try_get_matches_from(words).unwrap_or_default();
+        loop {
+            let source = |id: &&Id| matches.value_source(id.as_str());
+            let is_typed = |id: &&Id| source(id) == Some(ValueSource::CommandLine);
+            typed.args.extend(matches.ids().filter(is_typed).cloned());
+            let Some((name, below)) = matches.subcommand() else { return typed };
+            typed.commands.push(name.into());
+            matches = below;
+        }
+    }
+
+    fn has(&self, arg: &Arg) -> bool {
+        self.args.contains(arg.get_id())
+    }
+}
+
+/// The switch for the short help, where help is an argument like others.
+const SHORT_HELP: &str = "short-help";
+
+/// The command and its subcommands without environment variables and without an answer to -h.
+fn without_variables(command: Command) -> Command {
+    let short = Arg::new(SHORT_HELP).short('h').action(ArgAction::SetTrue);
+    let command = command.disable_help_flag(true).arg(short);
+    command.mut_args(|arg| arg.env(None::<&'static str>)).mut_subcommands(without_variables)
+}
+
+/// The command that reads what was typed. Environment variables that do not apply are removed from
+/// it. Its help shows the subcommands in groups.
+pub(super) fn prepared(command: Command, typed: &Typed) -> Command {
+    let command = with_variables_that_apply(command, typed);
     let mut text = String::new();
     for (group, names, others) in GROUPS {
         let _ = writeln!(text, "{group} (also {}):", others.join(", "));
@@ -63,12 +107,11 @@ fn line(command: &Command, name: &str) -> String {
     format!("  {name:<12} {}\n", about.map(StyledStr::to_string).unwrap_or_default())
 }
 
-/// Removes the variables that do not apply with these words from the options of the command and its subcommands, and
-/// hides options that their help does not show.
-fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
-    let outvoted = outvoted(&command, words);
-    let is_short = words.iter().any(|word| word == "-h");
-    let help = help_flag(&command);
+/// Removes the variables that do not apply beside what was typed from the options of the command and
+/// its subcommands, and hides options that their help does not show.
+fn with_variables_that_apply(command: Command, typed: &Typed) -> Command {
+    let outvoted = outvoted(&command, typed);
+    let (help, is_short) = (help_flag(&command), typed.args.contains(SHORT_HELP));
     let command = command.disable_help_flag(true).disable_help_subcommand(true).arg(help);
     let command = command.mut_args(|arg| {
         let is_apart = matches!(arg.get_help_heading(), Some(CONNECTION | LOGS));
@@ -77,8 +120,7 @@ fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
         let arg = arg.hide_possible_values(is_short && has_values);
         let Some(value) = exported(&arg) else { return arg };
         let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
-        let is_ignored = is_typed(&arg, words) || outvoted.contains(arg.get_id());
-        if value.is_empty() || is_ignored || is_switch && says_no(&value) {
+        if value.is_empty() || outvoted.contains(arg.get_id()) || is_switch && says_no(value) {
             arg.env(None::<&'static str>)
         } else if is_switch {
             arg.value_parser(BoolishValueParser::new())
@@ -86,7 +128,7 @@ fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
             arg
         }
     });
-    command.mut_subcommands(|command| with_variables_that_apply(command, words))
+    command.mut_subcommands(|command| with_variables_that_apply(command, typed))
 }
 
 /// The option that prints the help. Its text says where the rest of the help is.
@@ -98,9 +140,9 @@ fn help_flag(command: &Command) -> Arg {
 }
 
 /// Options that conflict with a typed option and are set by a variable.
-fn outvoted(command: &Command, words: &[OsString]) -> Vec<Id> {
+fn outvoted(command: &Command, typed: &Typed) -> Vec<Id> {
     let (typed, others): (Vec<&Arg>, Vec<&Arg>) =
-        command.get_arguments().partition(|arg| is_typed(arg, words));
+        command.get_arguments().partition(|arg| typed.has(arg));
     let excludes = |one: &Arg, other: &Arg| {
         command.get_arg_conflicts_with(one).iter().any(|arg| arg.get_id() == other.get_id())
     };
@@ -116,34 +158,15 @@ fn exported(arg: &Arg) -> Option<OsString> {
     std::env::var_os(arg.get_env()?)
 }
 
-fn says_no(value: &OsStr) -> bool {
-    let no = ["0", "no", "n", "false", "f", "off"];
-    value.to_str().is_some_and(|value| no.contains(&value.trim().to_lowercase().as_str()))
-}
-
-/// Whether an option is among these words.
-fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
-    let (long, short) = (arg.get_long_and_visible_aliases(), arg.get_short());
-    let takes_value = arg.get_action().takes_values();
-    let options = words.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
-    options.filter_map(|word| word.strip_prefix('-')).any(|word| match word.strip_prefix('-') {
-        Some(word) => {
-            let name = word.split('=').next().unwrap_or_default();
-            long.iter().flatten().any(|long| *long == name)
-        }
-        // Switches of one letter may stand together, as in -qv.
-        None if takes_value => short.is_some_and(|short| word.starts_with(short)),
-        None => {
-            let mut letters = word.chars().take_while(char::is_ascii_alphabetic);
-            letters.any(|letter| Some(letter) == short)
-        }
-    })
+fn says_no(value: OsString) -> bool {
+    BoolishValueParser::new().parse(&Command::default(), None, value).is_ok_and(|says| !says)
 }
 
 /// Reads the arguments of the process. A request for help or the version is answered here and ends the process.
 pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    *command = prepared(std::mem::take(command), &words);
+    let typed = Typed::read(command, &words);
+    *command = prepared(std::mem::take(command), &typed);
     command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             match output::written(error.print()) {
@@ -157,10 +180,9 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
             exit(error.exit_code())
         }
         _ => {
-            let named = named(command, &words);
-            let what = sentence(&named_as_here(error), |option| variable(&named, option, &words));
-            let names: Vec<&str> = named.into_iter().map(Command::get_name).collect();
-            Failure::Usage(format!("{what}; `{} -h` says more", names.join(" ")))
+            let variable = |option: &str| variable(command, &typed, option);
+            let what = sentence(&named_as_here(error), variable);
+            Failure::Usage(format!("{what}; `{} -h` says more", typed.commands.join(" ")))
         }
     })
 }
@@ -181,20 +203,13 @@ fn named_as_here(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The command and its subcommands that these words name, each below the one before.
-fn named<'a>(command: &'a Command, words: &[OsString]) -> Vec<&'a Command> {
-    let mut named = vec![command];
-    for word in words {
-        let next = named[named.len() - 1].find_subcommand(word);
-        named.extend(next);
-    }
-    named
-}
-
-/// The environment variable that sets an option, if it was not typed. The option is named as errors of clap name it.
-fn variable(named: &[&Command], option: &str, words: &[OsString]) -> Option<String> {
-    let mut args = named.iter().flat_map(|command| command.get_arguments());
-    let arg = args.find(|arg| arg.to_string() == option && !is_typed(arg, words))?;
+/// The environment variable that sets an option of the command that was typed, if the option was not
+/// typed. It is named as errors of clap name it.
+fn variable(command: &Command, typed: &Typed, option: &str) -> Option<String> {
+    let mut subcommands = typed.commands[1..].iter();
+    let command = subcommands.try_fold(command, |command, name| command.find_subcommand(name))?;
+    let mut args = command.get_arguments();
+    let arg = args.find(|arg| arg.to_string() == option && !typed.has(arg))?;
     exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
 }
 

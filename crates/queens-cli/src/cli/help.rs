@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Args, Command};
 
-use super::arguments;
+use super::arguments::{self, Typed};
 use super::client::CoordinatorArgs;
 use super::log::LogArgs;
 use crate::failure::{Failure, usage};
@@ -44,7 +44,7 @@ pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
 }
 
 fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
-    let mut command = arguments::prepared(cli, &[]);
+    let mut command = arguments::prepared(cli, &Typed::default());
     command.build();
     let mut command = &mut command;
     for name in named {

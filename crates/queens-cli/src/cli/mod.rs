@@ -229,6 +229,7 @@ fn exit_on_panic() {
 mod tests {
     use std::ffi::OsString;
 
+    use super::arguments::Typed;
     use super::*;
 
     #[test]
@@ -244,7 +245,8 @@ mod tests {
         for command in &paths {
             let typed = format!("{command} -h");
             let words: Vec<OsString> = typed.split(' ').skip(1).map(OsString::from).collect();
-            let prepared = arguments::prepared(Cli::command(), &words).term_width(80);
+            let read = Typed::read(&Cli::command(), &words);
+            let prepared = arguments::prepared(Cli::command(), &read).term_width(80);
             let help = prepared.try_get_matches_from(typed.split(' ')).expect_err("it is help");
             let text = help.to_string();
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{command}: {text}");
@@ -301,8 +303,8 @@ mod tests {
                 // A text in quotes is one word for a shell: its further words are left out here.
                 let quoted = command.iter().position(|word| word == "--reason" || word == "--log");
                 let end = quoted.map_or(command.len(), |at| (at + 2).min(command.len()));
-                let words: Vec<OsString> = command[1..].iter().map(OsString::from).collect();
-                let command_line = arguments::prepared(without_variables(Cli::command()), &words);
+                let cli = without_variables(Cli::command());
+                let command_line = arguments::prepared(cli, &Typed::default());
                 if let Err(error) = command_line.try_get_matches_from(&command[..end]) {
                     panic!("{}: {command:?}: {error}", page.display());
                 }
@@ -314,6 +316,6 @@ mod tests {
 
     #[test]
     fn the_arguments_make_sense() {
-        arguments::prepared(Cli::command(), &[]).debug_assert();
+        arguments::prepared(Cli::command(), &Typed::default()).debug_assert();
     }
 }
