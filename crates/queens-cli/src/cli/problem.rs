@@ -5,7 +5,7 @@ use board::{Given, Problem};
 use clap::{Args, ValueEnum};
 use solve::{Rules, Start};
 
-use super::plain_search::{LARGEST, Search};
+use super::count::search::{LARGEST, Search};
 use super::queens_input::GivenArgs;
 use crate::failure::{Failure, usage};
 

@@ -5,30 +5,60 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use board::{Given, Method, Square};
+use board::{Given, Method, MethodChoice, Square};
 use count::{Backend, Counting};
 use serde_json::json;
 use solve::{Start, ways};
 use tokio::task::spawn_blocking;
 
-use super::count::Counted;
-use super::show;
-use crate::failure::Failure;
+use super::{CountArgs, Counted};
+use crate::cli::show;
+use crate::failure::{Failure, usage};
 use crate::progress::{Progress, Took};
 
 /// The largest board. A search holds a few bytes for each of its rows.
-pub(super) const LARGEST: u32 = 10_000;
+pub(crate) const LARGEST: u32 = 10_000;
 
 /// A problem for one plain search.
-pub(super) struct Search {
+pub(crate) struct Search {
     /// Its name in JSON.
-    pub(super) problem: &'static str,
-    pub(super) n: u32,
-    pub(super) start: Start,
-    pub(super) given: Vec<Square>,
-    pub(super) blocked: Vec<Square>,
+    pub(crate) problem: &'static str,
+    pub(crate) n: u32,
+    pub(crate) start: Start,
+    pub(crate) given: Vec<Square>,
+    pub(crate) blocked: Vec<Square>,
     /// The number of rows that are filled, if not all.
-    pub(super) ranks: Option<u32>,
+    pub(crate) ranks: Option<u32>,
+}
+
+/// Counts what no farm knows, and prints the result.
+pub(super) async fn count(args: &CountArgs, search: Search) -> Result<Took, Failure> {
+    // Many blocked squares leave little to search, so that colours is not chosen unless it is asked for.
+    let is_asked = matches!(args.method_args.choice(), Ok(Some(MethodChoice::Colours)));
+    let colours = search.for_colours().filter(|_| is_asked);
+    let foreign = [
+        (args.method_args.is_given() && colours.is_none(), "--method, --rows and --no-mirror"),
+        (args.ledger.is_some(), "--ledger and --shard"),
+        (args.stats, "--stats"),
+        (args.fundamental, "--fundamental"),
+        (args.by_column, "--by-column"),
+    ];
+    if let Some((_, options)) = foreign.into_iter().find(|(is_given, _)| *is_given) {
+        return usage(format!(
+            "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
+             counted by one plain search, or with --blocked squares by --method colours for sizes from 4 to 32: leave out \
+             {options}"
+        ));
+    }
+    let rows = search.ranks.unwrap_or(search.n) as usize;
+    args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
+    let (n, threads) = (search.n, args.counting.threads.number().get());
+    let backend = || args.counting.tested_backend([MethodChoice::Colours]);
+    let colours = match colours {
+        Some(given) => Some((given, backend()?, threads)),
+        None => None,
+    };
+    search.count(colours, !args.progress.quiet).await?.print(args, n)
 }
 
 impl Search {
@@ -40,7 +70,7 @@ impl Search {
     }
 
     /// Counts by colours on threads of a backend, or else by plain backtracking on one thread.
-    pub(super) async fn count(
+    async fn count(
         self,
         colours: Option<(Given, Backend, usize)>,
         wants_progress: bool,

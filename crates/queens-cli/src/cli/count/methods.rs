@@ -8,21 +8,22 @@ use count::Answer;
 use literature::forced::{self, ForcedCount, Looking};
 use literature::states::{self, RowStats};
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 
-use super::count::Counted;
-use super::options::MethodName;
-use super::show;
+use super::{CountArgs, Counted};
 use crate::answer::{self, check_total};
+use crate::cli::options::{MethodName, STATES_MEMORY};
+use crate::cli::show;
 use crate::failure::{Failure, usage};
-use crate::progress::Took;
+use crate::progress::{Progress, Took};
 
 impl MethodName {
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().into())
     }
 
     /// The failure for options that do not belong to this method.
-    pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
+    pub(crate) fn refuses(self, has: &str, options: &str) -> Failure {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
     }
 }
@@ -36,8 +37,22 @@ struct Found {
     table: String,
 }
 
+/// Counts by a method that makes no tasks, and prints the result.
+pub(super) async fn count(args: &CountArgs, n: u32, method: MethodName) -> Result<Took, Failure> {
+    if args.ledger.is_some() {
+        return Err(method.refuses("no ledger", "--ledger and --shard"));
+    }
+    let problem = args.asked(n)?;
+    let memory = args.memory.unwrap_or(STATES_MEMORY);
+    let is_plain = args.method_args.no_mirror;
+    let counted = spawn_blocking(move || run(method, problem, memory, is_plain));
+    let see = || (0.0, format!("by {}, of which no end can be foreseen", method.name()));
+    let counted = Progress::during(!args.progress.quiet, n, counted, see).await;
+    counted.map_err(anyhow::Error::from)??.print(args, n)
+}
+
 /// Counts by a method that makes no tasks, in `memory` bytes. With `is_plain`, the method `states` keeps each state as it is.
-pub(super) fn run(
+fn run(
     method: MethodName,
     problem: Problem,
     memory: u64,
