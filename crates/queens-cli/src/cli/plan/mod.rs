@@ -1,4 +1,6 @@
-//! `queens plan`: estimates what a count will take, before it runs.
+//! `queens plan`: estimates what a count will take, before it runs, or prints its tasks (`tasks`).
+
+mod tasks;
 
 use std::time::Duration;
 
@@ -10,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
+use super::show;
 use super::tools::PROGRAM;
-use super::{show, task_list, unique_plan};
 use crate::failure::{Failure, usage};
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
@@ -58,7 +60,6 @@ pub(super) struct PlanArgs {
 
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
-    let seed = args.seed.unwrap_or_else(rand::random);
     if args.method_args.local()? == Some(MethodName::Unique) && problem.counts_orbits() {
         let is_sampled = args.seconds.is_some_and(|seconds| seconds > 0) || args.seed.is_some();
         if is_sampled || args.tasks {
@@ -67,71 +68,69 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                  --seconds and --seed",
             );
         }
-        return unique_plan::jobs(args.n, args.json);
+        return tasks::print_jobs_of_unique(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
             return usage("--tasks is for the total: leave out --problem and given queens");
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
-        return task_list::tasks(args.n, choice, args.json);
+        return tasks::print(args.n, choice, args.json);
     }
-    let choice = args.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
-    let method = choice.for_problem(problem);
-    let index = PlanIndex::new(problem, method)?;
-    let plan = Plan { problem, method, tasks: index.len() };
-    let threads = args.counting.threads.number();
-    let effort = Effort {
-        plan,
-        backend: args.counting.backend(),
-        threads,
-        time: Duration::from_secs(args.seconds()),
-        seed,
-    };
-    let devices = args.counting.tested_devices(args.n)?;
-    let published = published(plan);
-    if !args.json {
-        // The sample takes a while.
-        let mut lines = vec![format!("plan      {plan}\ntasks     {}", plan.tasks)];
-        lines.push(format!("threads   {threads}"));
-        lines.extend(published.map(|(value, source)| {
-            format!("published {value} placements{} ({source})", before_symmetry(plan))
-        }));
-        output::print(lines.join("\n"))?;
-    }
-    let estimated = args.estimated(effort, index)?;
-    let devices = args.on_devices(&devices, plan)?;
-    if args.json {
-        let further = json!({
-            "published": published.map(|(value, _)| value.to_string()),
-            "threads": threads,
-            "devices": devices,
-        });
-        let mut object = show::with(show::plan(&plan), further);
-        if let Some(estimated) = &estimated {
-            note_estimate(&mut object, estimated, effort);
-        }
-        return output::print(object);
-    }
-    match &estimated {
-        Some(estimated) => output::print(text(estimated, effort))?,
-        None if args.seconds() == 0 => {}
-        None => output::print(format_args!(
-            "estimate  none: too few tasks of {} can be measured in {} s here; give more time with --seconds",
-            method.name(),
-            args.seconds()
-        ))?,
-    }
-    devices.iter().try_for_each(|DeviceJson { device, seconds, tasks_counted }| {
-        output::print(format_args!(
-            "device    {:.3} hours: {} of {device}, from {tasks_counted} tasks",
-            seconds / 3600.0,
-            clock(*seconds)
-        ))
-    })
+    args.estimate(problem)
 }
 
 impl PlanArgs {
+    /// Prints the plan of `problem`, and estimates from a sample of it.
+    fn estimate(&self, problem: Problem) -> Result<(), Failure> {
+        let choice = self.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
+        let method = choice.for_problem(problem);
+        let index = PlanIndex::new(problem, method)?;
+        let effort = Effort {
+            plan: Plan { problem, method, tasks: index.len() },
+            backend: self.counting.backend(),
+            threads: self.counting.threads.number(),
+            time: Duration::from_secs(self.seconds()),
+            seed: self.seed.unwrap_or_else(rand::random),
+        };
+        let devices = self.counting.tested_devices(self.n)?;
+        if !self.json {
+            // The sample takes a while.
+            output::print(head(effort))?;
+        }
+        let estimated = self.estimated(effort, index)?;
+        let devices = self.on_devices(&devices, effort.plan)?;
+        match self.json {
+            true => output::print(json(effort, estimated.as_ref(), &devices)),
+            false => self.print_text(effort, estimated.as_ref(), &devices),
+        }
+    }
+
+    /// Prints what follows the head.
+    fn print_text(
+        &self,
+        effort: Effort,
+        estimated: Option<&Estimated>,
+        devices: &[DeviceJson],
+    ) -> Result<(), Failure> {
+        match estimated {
+            Some(estimated) => output::print(text(estimated, effort))?,
+            None if self.seconds() == 0 => {}
+            None => output::print(format_args!(
+                "estimate  none: too few tasks of {} can be measured in {} s here; give more time with --seconds",
+                effort.plan.method.name(),
+                self.seconds()
+            ))?,
+        }
+        devices.iter().try_for_each(|DeviceJson { device, seconds, tasks_counted }| {
+            output::print(format_args!(
+                "device    {:.3} hours: {} of {device}, from {tasks_counted} tasks",
+                seconds / 3600.0,
+                clock(*seconds)
+            ))
+        })
+    }
+
     /// The seconds of the sample. From N = 21 on, a part of a task can take several seconds.
     fn seconds(&self) -> u64 {
         self.seconds.unwrap_or(if self.n <= 20 { 5 } else { 45 })
@@ -183,6 +182,25 @@ pub(super) fn published(plan: Plan) -> Option<(u128, &'static str)> {
 /// The addition to "placements" for a problem that counts orbits.
 fn before_symmetry(plan: Plan) -> &'static str {
     if plan.problem.counts_orbits() { " before symmetry" } else { "" }
+}
+
+/// The plan itself, as text.
+fn head(Effort { plan, threads, .. }: Effort) -> String {
+    let published = published(plan).map_or_else(String::new, |(value, source)| {
+        format!("\npublished {value} placements{} ({source})", before_symmetry(plan))
+    });
+    format!("plan      {plan}\ntasks     {}\nthreads   {threads}{published}", plan.tasks)
+}
+
+/// The plan and the estimates as JSON.
+fn json(effort: Effort, estimated: Option<&Estimated>, devices: &[DeviceJson]) -> Value {
+    let published = published(effort.plan).map(|(value, _)| value.to_string());
+    let further = json!({"published": published, "threads": effort.threads, "devices": devices});
+    let mut object = show::with(show::plan(&effort.plan), further);
+    if let Some(estimated) = estimated {
+        note_estimate(&mut object, estimated, effort);
+    }
+    object
 }
 
 /// Estimates of the sum over all tasks and of the processor time of one thread, in decimal strings where they may exceed
