@@ -91,7 +91,8 @@ class Board:
         found = 0
         for is_black in (True, False):
             own = [row for row in middle_first if bool((odd if row % 2 else even) >> row // 2 & 1) == is_black]
-            # The rows whose queens stand in odd columns come first: odd rows of black queens, even rows of white ones.
+            # The rows whose queens stand in odd columns come first: odd rows of black queens, even
+            # rows of white ones.
             rows = [row for row in own if row % 2 == is_black] + [row for row in own if row % 2 != is_black]
             of_odd = sum(row % 2 == is_black for row in own)
             found += place(0, 0, 0, 0)

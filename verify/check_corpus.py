@@ -32,8 +32,9 @@ with ThreadPoolExecutor() as pool, tempfile.TemporaryDirectory() as bombs:
     exported = HERE / "corpus" / "exported" / "rows-8.bundle"
     # Without time to count, the verifier cannot tell.
     cases.append((exported, 2, "0", ""))
-    # A long line, lines of no kind and more lines than the header says are refused where they begin: hashing a GiB of them would
-    # take hours. A verifier that reads on to the end says that the compressed text is cut off.
+    # A long line, lines of no kind and more lines than the header says are refused where they
+    # begin: hashing a GiB of them would take hours. A verifier that reads on to the end says that
+    # the compressed text is cut off.
     header, author, *_ = exported.read_bytes().splitlines(keepends=True)
     for name, lines, said in (
         ("long-line", bytes(2 << 20), "line 2: it is cut off or too long"),

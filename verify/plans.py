@@ -61,7 +61,8 @@ def colours(n, _):
         evens, odds = lines(0, k), lines(1, k - n % 2)
         for place, odd in enumerate(odds):
             if n % 2 == 0:
-                # The even rows, read from the other end, are no less than the odd ones, nor is their complement if it has as many.
+                # The even rows, read from the other end, are no less than the odd ones, nor is
+                # their complement if it has as many.
                 end = len(odds) - place if 4 * k == n else len(odds)
                 chosen = [turned(n, rows) for rows in odds[place:end]]
             elif odd < turned(n, odd):

@@ -78,8 +78,8 @@ LINES = {
     "audit": record(row=ROW),
     "dispute": record(state=matches("open|settled|taken_back"), row=ROW),
 }
-# No line stands behind one of a higher stage, but for authors. So many lines of a kind, bytes of a line with its line feed, and
-# bytes of all lines of the kinds that have to be kept are the most.
+# No line stands behind one of a higher stage, but for authors. So many lines of a kind, bytes of a
+# line with its line feed, and bytes of all lines of the kinds that have to be kept are the most.
 STAGES = {"policy": 0, "trust": 1, "author": 2, "range": 2, "audit": 2, "dispute": 3}
 MOST_LINES, LONGEST_LINE, MOST_KEPT = {"policy": 1000, "author": 100_000}, 128 << 10, 64 << 20
 
@@ -136,8 +136,9 @@ class Bundle:
 
     def __init__(self, file, draws, seed, beacon):
         self.header(content(next_line(text_of(file))))
-        # Hashing takes the longest: a text with a line that is none of a bundle, or with more lines of a kind than its header
-        # says, is refused before. A header may still say so many lines that hashing takes hours.
+        # Hashing takes the longest: a text with a line that is none of a bundle, or with more lines
+        # of a kind than its header says, is refused before. A header may still say so many lines
+        # that hashing takes hours.
         self.each_line(file, self.shape)
         self.name = hashed_file(text_of(file)).hex()
         if beacon is not None:

@@ -109,7 +109,8 @@ def bad():
                 counts[at : at + 2] = counts[at] - 1, counts[at + 1] + 1
 
     def more_than_can_be(head, lines):
-        # No task of N = 12 counts more than 8 x 6! x 6!. While a job runs, its total is not compared.
+        # No task of N = 12 counts more than 8 x 6! x 6!. While a job runs, its total is not
+        # compared.
         tell(head, lines[1], lambda counts: counts.__setitem__(0, 8 * 720**2 + 1))
         head.update(state="running", counted=str(sum(int(row_of(line)["count"]) for line in lines[1:])))
 

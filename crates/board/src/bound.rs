@@ -2,20 +2,20 @@
 
 use crate::{Method, Problem, TaskKind, colours};
 
-/// The most that one task of `problem`, cut by `method`, contributes to the sum: weight times count.
-/// `None` if the problem cannot be cut so. It saturates at 2^128 - 1.
+/// The most that one task of `problem`, cut by `method`, contributes to the sum: weight times
+/// count. `None` if the problem cannot be cut so. It saturates at 2^128 - 1.
 ///
-/// The bounds follow from the queens that are missing. There are as many rows without a queen as columns
-/// without one, and each way to fill the rows gives every one of them another of these columns. There are
-/// k! ways to do that with k rows, and only some of them are placements:
+/// The bounds follow from the queens that are missing. There are as many rows without a queen as
+/// columns without one, and each way to fill the rows gives every one of them another of these
+/// columns. There are k! ways to do that with k rows, and only some of them are placements:
 ///
-/// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)! The method `prefixes`
-///   keeps both mirror images, so that its weights are 1: (N - M)!
+/// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)! The method
+///   `prefixes` keeps both mirror images, so that its weights are 1: (N - M)!
 /// - A *split* gives the e = N/2 (rounded up) even columns to e rows, and the o odd ones to the
-///   other o rows. Each way to place the queens counts at most eight times, by its share and the task's
-///   weight: 8 e! o! With given queens there are fewer ways.
-/// - *First rows*, M of the R rows that are open, lack R - M queens. The weight is at most 2N on a torus,
-///   2 for superqueens and 1 for completions: the weight times (R - M)!
+///   other o rows. Each way to place the queens counts at most eight times, by its share and the
+///   task's weight: 8 e! o! With given queens there are fewer ways.
+/// - *First rows*, M of the R rows that are open, lack R - M queens. The weight is at most 2N on a
+///   torus, 2 for superqueens and 1 for completions: the weight times (R - M)!
 ///
 /// ```
 /// use queens_board::{Method, Problem, most_per_task};

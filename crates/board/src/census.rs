@@ -40,9 +40,9 @@ pub struct CensusError {
 }
 
 impl Census {
-    /// The census of a board of size `n` with `total` placements. The half turn fixes `half_turn` of them,
-    /// and the quarter turn `quarter_turn`. By Burnside's lemma 8F = Q + P + 2R for
-    /// `n` >= 2, because reflections fix none.
+    /// The census of a board of size `n` with `total` placements. The half turn fixes `half_turn`
+    /// of them, and the quarter turn `quarter_turn`. By Burnside's lemma 8F = Q + P + 2R for `n` >=
+    /// 2, because reflections fix none.
     ///
     /// ```
     /// let chessboard = queens_board::Census::from_counts(8, 92, 4, 0)?;

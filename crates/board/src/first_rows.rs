@@ -1,12 +1,12 @@
-//! Tasks of the method `rows` for problems whose states are more than three masks: a torus, queens that
-//! move as knights, and boards with given queens.
+//! Tasks of the method `rows` for problems whose states are more than three masks: a torus, queens
+//! that move as knights, and boards with given queens.
 //!
-//! A task is a way to fill the first M rows that are open. It travels as a [`Prefix`] whose `down` holds
-//! the queens' columns, six bits each, the first row's column lowest; `left` and `right` are 0. The rows
-//! are not part of the record, because they follow from the problem.
+//! A task is a way to fill the first M rows that are open. It travels as a [`Prefix`] whose `down`
+//! holds the queens' columns, six bits each, the first row's column lowest. Its `left` and `right`
+//! are 0. The rows are not part of the record, because they follow from the problem.
 //!
-//! Tasks are in the lexicographic order of these columns. Symmetry removes some of them, so that a task
-//! counts more than once:
+//! Tasks are in the lexicographic order of these columns. Symmetry removes some of them, so that a
+//! task counts more than once:
 //!
 //! ```text
 //!   problem       first row       second row          weight
@@ -35,8 +35,8 @@ const ENOUGH_TASKS: usize = 2_000;
 /// The bits of a column.
 const BITS: u32 = 6;
 
-/// The tasks of a problem: the ways to fill its first `rows` open rows, at most [`most_rows`]. `None` if they are more
-/// than [`MAX_TASKS`].
+/// The tasks of a problem: the ways to fill its first `rows` open rows, at most [`most_rows`].
+/// `None` if they are more than [`MAX_TASKS`].
 pub(crate) fn tasks(problem: Problem, rows: u32) -> Option<Vec<Task>> {
     let mut open = problem.open_rows();
     open.truncate(rows as usize);
@@ -63,8 +63,8 @@ pub fn suggested_rows(problem: Problem) -> u32 {
     (0..=most).find(enough).unwrap_or(most)
 }
 
-/// The queens of a task, from its first row on; `None` if the record is not a task of `problem` that fills
-/// `rows` rows.
+/// The queens of a task, from its first row on; `None` if the record is not a task of `problem`
+/// that fills `rows` rows.
 #[must_use]
 pub fn queens(problem: &Problem, rows: u32, record: Prefix) -> Option<Vec<Square>> {
     let Prefix { left, down, right } = record;
@@ -83,7 +83,8 @@ pub fn queens(problem: &Problem, rows: u32, record: Prefix) -> Option<Vec<Square
     Some(queens)
 }
 
-/// The record of a task with these queens, which are given from its first row on. [`queens`] reads it.
+/// The record of a task with these queens, which are given from its first row on. [`queens`] reads
+/// it.
 #[must_use]
 pub fn record(queens: impl DoubleEndedIterator<Item = Square>) -> Prefix {
     let down = queens.rev().fold(0, |columns, queen| columns << BITS | queen.column);

@@ -1,8 +1,8 @@
 //! Counting problems of the N-queens family, and how they are cut into tasks.
 //!
-//! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a [`PlanIndex`]: a list
-//! of tasks in a fixed order. It makes any range of them without the tasks before it. The answer to the
-//! problem is the sum of weight times completions over all tasks.
+//! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a
+//! [`PlanIndex`]: a list of tasks in a fixed order. It makes any range of them without the tasks
+//! before it. The answer to the problem is the sum of weight times completions over all tasks.
 //!
 //! ```
 //! use queens_board::{PlanIndex, Method, Problem, Task};
@@ -18,17 +18,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate `queens` counts, lists and finds placements: begin there. `queens-count` counts tasks, and
-//! `queens-solve` finds placements one by one. These three change with the farm that uses them.
+//! The crate `queens` counts, lists and finds placements: begin there. `queens-count` counts tasks,
+//! and `queens-solve` finds placements one by one. These three change with the farm that uses them.
 //!
 //! This crate knows the geometry of an N x N board of queens and what each method is like. It
-//! deliberately does not know how a task is counted, on which machine, or how tasks are sent. It does no
-//! I/O, and depends on no other crate of the workspace.
+//! deliberately does not know how a task is counted, on which machine, or how tasks are sent. It
+//! does no I/O, and depends on no other crate of the workspace.
 //!
 //! # Masks
 //!
-//! A set of columns is a `u32`, in which bit `c` is column `c`; boards therefore have at most [`MAX_N`] = 32
-//! columns. A [`Prefix`] is the board after its first M rows, as row M sees it:
+//! A set of columns is a `u32`, in which bit `c` is column `c`; boards therefore have at most
+//! [`MAX_N`] = 32 columns. A [`Prefix`] is the board after its first M rows, as row M sees it:
 //!
 //! ```text
 //!   N = 5, two queens placed      column   4 3 2 1 0

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::{MAX_N, Problem, TaskKind, colours, first_rows, rows};
 
-/// How a problem is cut and counted, with a parameter of type `P`: a [`Method`] or a [`MethodChoice`].
+/// How a problem is cut and counted, with a parameter of type `P`: a [`Method`] or a
+/// [`MethodChoice`].
 ///
 /// This enum is deliberately not `#[non_exhaustive]`: every match on it must be extended for a new
 /// method before the program compiles again. A new method is a breaking change.
@@ -15,7 +16,8 @@ pub enum MethodOf<P> {
         /// M, 0 to N.
         rows: P,
     },
-    /// The same with no symmetry removed: each way to fill the first `rows` rows is a task of weight 1.
+    /// The same with no symmetry removed: each way to fill the first `rows` rows is a task of
+    /// weight 1.
     Prefixes {
         /// M, 0 to N.
         rows: P,
@@ -64,9 +66,9 @@ impl<P: Copy> MethodOf<P> {
 }
 
 impl Method {
-    /// The version of this method's order of tasks. It is part of a plan's
-    /// fingerprint: a change to what an ordinal stands for must raise it, so that old partial counts are
-    /// never mixed with new ones.
+    /// The version of this method's order of tasks. It is part of a plan's fingerprint: a change to
+    /// what an ordinal stands for must raise it, so that old partial counts are never mixed with
+    /// new ones.
     #[must_use]
     pub const fn enumeration_version(self) -> u32 {
         match self {
@@ -120,10 +122,10 @@ impl MethodChoice {
 
     /// The choice for a problem when nothing is asked for.
     ///
-    /// For the total `colours` is at least as fast as every other method from N = 15 on, and below that
-    /// every method takes milliseconds. The choice does not depend on the processor, so that all nodes
-    /// of a cluster cut the same plan. Completions with many rows to fill are cut by colours, too, and other
-    /// problems by rows.
+    /// For the total `colours` is at least as fast as every other method from N = 15 on, and below
+    /// that every method takes milliseconds. The choice does not depend on the processor, so that
+    /// all nodes of a cluster cut the same plan. Completions with many rows to fill are cut by
+    /// colours, too, and other problems by rows.
     #[must_use]
     pub fn suggested(problem: Problem) -> MethodChoice {
         match problem.n() {
@@ -158,12 +160,13 @@ impl MethodChoice {
     }
 }
 
-/// Whether completions are counted by `colours` if nothing is asked for: if the rows without a given queen are at least
-/// 16 more than the given queens.
+/// Whether completions are counted by `colours` if nothing is asked for: if the rows without a
+/// given queen are at least 16 more than the given queens.
 ///
-/// The more queens are given, the sooner a search by `rows` ends, while `colours` saves less: its rows of cells are as
-/// long as on the empty board. With a difference of 16, `rows` takes 0.9 to 3.1 times as long (N = 20 to 28, processor
-/// time with AVX-512 and AVX2), and with 14 it takes 0.4 to 0.9 times as long on most boards.
+/// The more queens are given, the sooner a search by `rows` ends, while `colours` saves less: its
+/// rows of cells are as long as on the empty board. With a difference of 16, `rows` takes 0.9 to
+/// 3.1 times as long (N = 20 to 28, processor time with AVX-512 and AVX2), and with 14 it takes 0.4
+/// to 0.9 times as long on most boards.
 fn has_enough_open_rows(problem: Problem) -> bool {
     2 * problem.open_rows().len() >= problem.n() as usize + 16
 }

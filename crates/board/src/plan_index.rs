@@ -97,7 +97,8 @@ pub struct RangeError {
 }
 
 impl PlanIndex {
-    /// Cuts a problem. It may take seconds for the largest numbers of tasks, because they are counted.
+    /// Cuts a problem. It may take seconds for the largest numbers of tasks, because they are
+    /// counted.
     ///
     /// # Errors
     ///
@@ -107,9 +108,9 @@ impl PlanIndex {
         Ok(index.expect("it is made unless it is stopped"))
     }
 
-    /// Cuts a problem like [`new`](PlanIndex::new), but gives up and returns `None` soon after `stop` begins to
-    /// return `true`. `stop` is called thousands of times a second, so it should do no more than read a
-    /// variable.
+    /// Cuts a problem like [`new`](PlanIndex::new), but gives up and returns `None` soon after
+    /// `stop` begins to return `true`. `stop` is called thousands of times a second, so it should
+    /// do no more than read a variable.
     ///
     /// # Errors
     ///

@@ -48,9 +48,10 @@ pub fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
 
 /// The state after M placed rows, as the masks that row M sees (bit `c` is column `c`).
 ///
-/// `left` holds the columns attacked along diagonals that move one bit up per row, `right` those attacked
-/// along diagonals that move one bit down, and `down` the columns that hold a queen, exactly M of them. All
-/// three stay within the board's [`full_mask`]. The names are those of the MC# program.
+/// `left` holds the columns attacked along diagonals that move one bit up per row, `right` those
+/// attacked along diagonals that move one bit down, and `down` the columns that hold a queen,
+/// exactly M of them. All three stay within the board's [`full_mask`]. The names are those of the
+/// MC# program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Prefix {
     /// Columns attacked along diagonals to higher columns.

@@ -16,8 +16,8 @@ pub enum Problem {
         /// Board size, 0 to 32.
         n: u32,
     },
-    /// All placements up to the eight symmetries of the square (A002562). Its tasks, and the sum over
-    /// them, are those of [`Total`](Problem::Total). The answer is that sum and the numbers of
+    /// All placements up to the eight symmetries of the square (A002562). Its tasks, and the sum
+    /// over them, are those of [`Total`](Problem::Total). The answer is that sum and the numbers of
     /// placements that rotations fix, put together by a [`Census`](crate::Census).
     Fundamental {
         /// Board size, 0 to 32.
@@ -43,8 +43,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`SquaresError`], if the board is larger than [`Given::MAX_N`], a square is off it, or two queens attack
-    /// each other.
+    /// [`SquaresError`], if the board is larger than [`Given::MAX_N`], a square is off it, or two
+    /// queens attack each other.
     pub fn completions(n: u32, queens: &[Square]) -> Result<Problem, SquaresError> {
         Given::new(n, queens).map(Problem::Completions)
     }
@@ -61,8 +61,8 @@ impl Problem {
         }
     }
 
-    /// Whether it is known that there is no placement, without a search: a torus has none unless its size is prime to 6
-    /// (Polya, 1918).
+    /// Whether it is known that there is no placement, without a search: a torus has none unless
+    /// its size is prime to 6 (Polya, 1918).
     #[must_use]
     pub const fn is_hopeless(&self) -> bool {
         match *self {
@@ -108,8 +108,8 @@ impl Problem {
         }
     }
 
-    /// Whether its answer is the number of orbits, so that the sum over its tasks, placements before
-    /// symmetry, is only a part of it.
+    /// Whether its answer is the number of orbits, so that the sum over its tasks, placements
+    /// before symmetry, is only a part of it.
     #[must_use]
     pub const fn counts_orbits(&self) -> bool {
         match self {
@@ -127,9 +127,9 @@ impl Problem {
         if self.given().is_some() { Given::MAX_N } else { MAX_N }
     }
 
-    /// The problem as a word: its name and, after a space, its given queens. Together with the size it
-    /// identifies the problem; ledgers and fingerprints hold it, and [`from_text`](Problem::from_text)
-    /// reads it.
+    /// The problem as a word: its name and, after a space, its given queens. Together with the size
+    /// it identifies the problem; ledgers and fingerprints hold it, and
+    /// [`from_text`](Problem::from_text) reads it.
     #[must_use]
     pub fn text(&self) -> String {
         match self.given() {
@@ -138,8 +138,8 @@ impl Problem {
         }
     }
 
-    /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one. Whether the
-    /// board is too large for it is seen when it is cut.
+    /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one.
+    /// Whether the board is too large for it is seen when it is cut.
     #[must_use]
     pub fn from_text(text: &str, n: u32) -> Option<Problem> {
         match text.split_once(' ') {
@@ -151,8 +151,8 @@ impl Problem {
         }
     }
 
-    /// Every problem on a board of size `n`; completions with no queens given, if a board of the size can
-    /// have given queens.
+    /// Every problem on a board of size `n`; completions with no queens given, if a board of the
+    /// size can have given queens.
     pub fn all(n: u32) -> impl Iterator<Item = Problem> {
         let (total, fundamental) = (Problem::Total { n }, Problem::Fundamental { n });
         let (torus, superqueens) = (Problem::Toroidal { n }, Problem::Superqueens { n });

@@ -101,8 +101,8 @@ pub fn parse_squares(text: &str) -> Result<Vec<Square>, SquaresError> {
     words.filter(|word| !word.is_empty()).map(str::parse).collect()
 }
 
-/// Checks, in time linear in the number of queens, that all stand on the board of size `n`, each on a square
-/// of its own, and that none attacks another.
+/// Checks, in time linear in the number of queens, that all stand on the board of size `n`, each on
+/// a square of its own, and that none attacks another.
 ///
 /// # Errors
 ///

@@ -1,8 +1,10 @@
-//! The eight symmetries of the square, and the divisors of the number of placements that follow from them.
+//! The eight symmetries of the square, and the divisors of the number of placements that follow
+//! from them.
 
 use crate::{Problem, Square};
 
-/// One of the eight symmetries: a reflection in the diagonal from a1 or none, followed by quarter turns.
+/// One of the eight symmetries: a reflection in the diagonal from a1 or none, followed by quarter
+/// turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     reflected: bool,
@@ -37,18 +39,18 @@ impl Symmetry {
 
 /// A number that divides the number of placements, by symmetry alone; 1 if symmetry says nothing.
 ///
-/// *On the square*, let H be the symmetries that keep the given queens, all eight if there are none. H takes
-/// placements to placements, so these come in orbits of |H| / |S|, where S are the symmetries that fix one
-/// of the orbit's placements. No reflection fixes a placement of two queens or more: it would take a queen
-/// to one that attacks it, or all queens would stand on its axis. The quarter turn fixes none unless N
-/// leaves 0 or 1 modulo 4, because it moves the queens beside the centre in fours. With F, the turns of H
-/// that remain, S is a part of F, and so |H| / |F| divides the size of every orbit. This holds for queens
-/// that move as knights as well.
+/// *On the square*, let H be the symmetries that keep the given queens, all eight if there are
+/// none. H takes placements to placements, so these come in orbits of |H| / |S|, where S are the
+/// symmetries that fix one of the orbit's placements. No reflection fixes a placement of two queens
+/// or more: it would take a queen to one that attacks it, or all queens would stand on its axis.
+/// The quarter turn fixes none unless N leaves 0 or 1 modulo 4, because it moves the queens beside
+/// the centre in fours. With F, the turns of H that remain, S is a part of F, and so |H| / |F|
+/// divides the size of every orbit. This holds for queens that move as knights as well.
 ///
-/// *On a torus*, the N translations of the columns and the N reflections of the columns make a group of 2N
-/// for N >= 3. A translation moves every queen. A reflection takes column c to b - c; for odd N only one
-/// column is its own image, so it moves all queens but one. Hence no orbit is smaller than 2N. For even N
-/// there are no placements (Polya, 1918).
+/// *On a torus*, the N translations of the columns and the N reflections of the columns make a
+/// group of 2N for N >= 3. A translation moves every queen. A reflection takes column c to b - c;
+/// for odd N only one column is its own image, so it moves all queens but one. Hence no orbit is
+/// smaller than 2N. For even N there are no placements (Polya, 1918).
 #[must_use]
 pub fn divisor(problem: &Problem) -> u32 {
     match *problem {

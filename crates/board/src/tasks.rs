@@ -24,7 +24,8 @@ pub enum TaskKind {
 
 impl TaskKind {
     /// What the tasks of `problem` are if it is cut by `method`; `None` if it cannot be cut so. The
-    /// total is cut in every way, other problems by their first rows, and completions also by colours.
+    /// total is cut in every way, other problems by their first rows, and completions also by
+    /// colours.
     #[must_use]
     pub fn of(problem: Problem, method: Method) -> Option<TaskKind> {
         if problem.sums_all_placements() {

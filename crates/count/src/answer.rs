@@ -78,16 +78,16 @@ impl From<Census> for Answer {
 #[derive(Clone, Copy, Debug)]
 pub struct Answering {
     problem: Problem,
-    /// The numbers of placements that the half turn and the quarter turn fix, if the answer is up to
-    /// symmetry.
+    /// The numbers of placements that the half turn and the quarter turn fix, if the answer is up
+    /// to symmetry.
     fixed: Option<(u128, u128)>,
 }
 
 impl Answering {
     /// If the answer is to be `up_to_symmetry`, searches for the placements that rotations fix, so
-    /// that it is the number of orbits under the eight symmetries of the square. This also works for
-    /// tori and superqueens, for which the search takes seconds at N = 20. The translations of a
-    /// torus are not among the eight symmetries.
+    /// that it is the number of orbits under the eight symmetries of the square. This also works
+    /// for tori and superqueens, for which the search takes seconds at N = 20. The translations of
+    /// a torus are not among the eight symmetries.
     ///
     /// ```
     /// use queens_count::{Answering, board::Problem};

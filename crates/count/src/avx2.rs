@@ -152,8 +152,8 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> Vector 
     ways
 }
 
-/// An order of lanes for each set of them. Each byte is a place, and has the number of the lane that
-/// goes there.
+/// An order of lanes for each set of them. Each byte is a place, and has the number of the lane
+/// that goes there.
 pub(crate) type Orders = [[u8; LANES]; 1 << LANES];
 
 /// The orders that move the lanes of a set to the front.

@@ -3,8 +3,8 @@
 //! A mask takes 16 bits if the board is at most 16 wide, and 32 bits otherwise. So a vector has 32
 //! or 16 lanes. The same code serves both, with the instructions for either width: a macro, because
 //! functions cannot have instructions as parameters. Refilling and appending take one instruction
-//! for each mask, expand and compress. Both work between registers, because compressing to memory is
-//! slow on Zen 4.
+//! for each mask, expand and compress. Both work between registers, because compressing to memory
+//! is slow on Zen 4.
 //!
 //! A child is stored only if each of its next three rows has a free square. With four or five rows
 //! left, every row *and* every column that is left must have one. Of the children with four rows
@@ -111,8 +111,8 @@ macro_rules! lanes {
                 }
             }
 
-            /// The number of ways to place the last three queens in the three columns that are open. It is at
-            /// most 3! in each lane, and 0 in an empty lane.
+            /// The number of ways to place the last three queens in the three columns that are
+            /// open. It is at most 3! in each lane, and 0 in an empty lane.
             #[inline]
             #[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
             fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> Vector {
@@ -124,15 +124,16 @@ macro_rules! lanes {
                 let [low, middle, high] = states.columns();
 
                 if PLAIN {
-                    // No two queens meet on a diagonal if the middle row's queen does not stand beside an open
-                    // column and the other two are not two columns apart. Then any three different columns are
-                    // a placement.
+                    // No two queens meet on a diagonal if the middle row's queen does not stand
+                    // beside an open column and the other two are not two columns apart. Then any
+                    // three different columns are a placement.
                     let b = and_neither(b, up::<1>(open), down::<1>(open));
                     let b = replace(b, equal(up::<2>(middle), high), and_not(low, b));
                     let b = replace(b, equal(up::<2>(low), middle), and_not(high, b));
                     return permanent(a, b, c);
                 }
-                // For each column of the middle row's queen, two columns are left for the other two queens.
+                // For each column of the middle row's queen, two columns are left for the other two
+                // queens.
                 let to_b = rows.apart[2];
                 let b_to_c = sub(rows.apart[3], to_b);
                 let mut ways = zero();
@@ -152,9 +153,9 @@ macro_rules! lanes {
                 ways
             }
 
-            /// The number of ways to choose three different columns, one from each of the sets a, b and c.
-            /// Together the sets have three columns. The number is the permanent of a 3 x 3 matrix of bits,
-            /// found by inclusion and exclusion:
+            /// The number of ways to choose three different columns, one from each of the sets a, b
+            /// and c. Together the sets have three columns. The number is the permanent of a 3 x 3
+            /// matrix of bits, found by inclusion and exclusion:
             ///
             /// ```text
             ///   |a| |b| |c|  -  |a b| |c|  -  |a c| |b|  -  |b c| |a|  +  2 |a b c|

@@ -146,8 +146,9 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// A count of the placements that have the given queens, and none on the `blocked` squares. These are squares of
-    /// the board without a given queen. Boards of size 4 to 32 are counted so, by colours.
+    /// A count of the placements that have the given queens, and none on the `blocked` squares.
+    /// These are squares of the board without a given queen. Boards of size 4 to 32 are counted so,
+    /// by colours.
     ///
     /// ```
     /// use queens_count::Counting;

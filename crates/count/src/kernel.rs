@@ -91,8 +91,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`KernelError`] if the method cannot divide the problem ([`Method::cuts`]), or if the processor
-    /// lacks the backend ([`Backend::require`]).
+    /// [`KernelError`] if the method cannot divide the problem ([`Method::cuts`]), or if the
+    /// processor lacks the backend ([`Backend::require`]).
     pub fn new(
         variant: impl Into<Variant>,
         problem: impl Into<Problem>,
@@ -109,7 +109,8 @@ impl Kernel {
         Ok(Kernel { problem, kind, is_mirrored, work })
     }
 
-    /// A kernel for completions that are cut by colours, for the boards without a queen on the `blocked` squares.
+    /// A kernel for completions that are cut by colours, for the boards without a queen on the
+    /// `blocked` squares.
     pub(crate) fn blocking(
         backend: Backend,
         problem: Problem,
@@ -149,8 +150,8 @@ impl Kernel {
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
     /// Completions are added up in a u64. A search finds at most 10^10 of them a second, a few at a
-    /// time, so it takes more than fifty years to reach 2^64. A product of two colours has 128 bits.
-    /// Multiplications by weights and the additions after them are checked.
+    /// time, so it takes more than fifty years to reach 2^64. A product of two colours has 128
+    /// bits. Multiplications by weights and the additions after them are checked.
     ///
     /// A completion is a way to place queens in all rows that are left. By `colours` it counts as
     /// often as its share says ([`board::colours`]). Neighbouring tasks of one weight are

@@ -59,8 +59,8 @@ const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
 
 /// A vector unit, which has the steps of the search.
 ///
-/// Blocks are the states of `parents` from `start` on. [`LANES`](VectorUnit::LANES) states without a
-/// column follow them. Lanes that are refilled from there stay empty.
+/// Blocks are the states of `parents` from `start` on. [`LANES`](VectorUnit::LANES) states without
+/// a column follow them. Lanes that are refilled from there stay empty.
 pub(crate) trait VectorUnit: Send + Sync {
     /// The integer that holds a mask.
     type Lane: Copy + Default + TryFrom<u32> + Send + Sync;

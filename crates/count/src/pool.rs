@@ -124,9 +124,9 @@ pub fn next_chunk(tasks: usize, elapsed: Duration, aim: Duration) -> usize {
     (ideal as usize).clamp(1, tasks.saturating_mul(8))
 }
 
-/// The number of tasks that a thread takes of `waiting` ones, `most` at most. Near the end these are
-/// fewer, so that each of `threads` threads gets some, but not so few that taking them costs more
-/// than waiting for another thread.
+/// The number of tasks that a thread takes of `waiting` ones, `most` at most. Near the end these
+/// are fewer, so that each of `threads` threads gets some, but not so few that taking them costs
+/// more than waiting for another thread.
 ///
 /// ```
 /// use queens_count::pool::fair_chunk;
@@ -137,7 +137,8 @@ pub fn next_chunk(tasks: usize, elapsed: Duration, aim: Duration) -> usize {
 /// ```
 #[must_use]
 pub fn fair_chunk(most: usize, waiting: usize, threads: usize) -> usize {
-    /// A thread takes no less than such a part of the most that it may take, while there is so much.
+    /// A thread takes no less than such a part of the most that it may take, while there is so
+    /// much.
     const LEAST_SHARE: usize = 64;
     most.min(waiting.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1)).min(waiting)
 }

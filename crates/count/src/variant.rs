@@ -55,9 +55,9 @@ impl Variant {
     ///   (1) on the same, if there is no other
     /// ```
     ///
-    /// `by_reference` asks for the reference of `colours`, unless that is `first`. It is slower than a
-    /// kernel, by a factor that grows with the board. Other methods visit each board anyway. Without
-    /// `by_reference`, the reference is too slow to be chosen.
+    /// `by_reference` asks for the reference of `colours`, unless that is `first`. It is slower
+    /// than a kernel, by a factor that grows with the board. Other methods visit each board anyway.
+    /// Without `by_reference`, the reference is too slow to be chosen.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_reference: bool) -> Variant {
         let first = Variant::from_name(first);

@@ -30,8 +30,8 @@ pub struct Checked {
     pub plan: Plan,
     /// The slice of the plan that was to be counted.
     pub slice: Slice,
-    /// The known facts about the sum over all ranges, all of which it satisfies. The list is empty if the
-    /// bundle has no total.
+    /// The known facts about the sum over all ranges, all of which it satisfies. The list is empty
+    /// if the bundle has no total.
     pub facts: Vec<Fact>,
     /// The content of the other lines.
     pub content: Content,
@@ -53,8 +53,8 @@ impl Checked {
 ///
 /// # Errors
 ///
-/// What is wrong, with the number of the line. [`UnknownFormat`] if the bundle has another version: then nothing is known
-/// about it.
+/// What is wrong, with the number of the line. [`UnknownFormat`] if the bundle has another version:
+/// then nothing is known about it.
 pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let name = Reader::name(bundle)?;
     let mut lines = Reader::open(bundle)?;

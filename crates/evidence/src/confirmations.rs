@@ -40,8 +40,8 @@ pub struct Confirmations {
     pub by_machine: Amount,
     /// The part of `by_machine` that another owner confirmed.
     pub by_owner: Amount,
-    /// Ranges that were counted twice according to the bundle, but have no second count, or one that
-    /// confirms nothing: by the same kernel, or by a distrusted principal.
+    /// Ranges that were counted twice according to the bundle, but have no second count, or one
+    /// that confirms nothing: by the same kernel, or by a distrusted principal.
     pub unconfirmed: Amount,
     /// Ranges that were counted only by distrusted principals.
     pub only_distrusted: Amount,

@@ -24,7 +24,8 @@ enum Output {
 }
 
 impl NewFile {
-    /// Begins a file, which is compressed by gzip if the name ends in `.gz`, and which must not be there yet.
+    /// Begins a file, which is compressed by gzip if the name ends in `.gz`, and which must not be
+    /// there yet.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
         if path.symlink_metadata().is_ok() {
             let text = "it is there already, and a bundle replaces no file: choose another name";

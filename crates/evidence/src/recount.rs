@@ -34,7 +34,8 @@ pub struct Recounted {
     pub ranges: usize,
     /// Number of single tasks, whose counts are reported.
     pub reported: usize,
-    /// Number of tasks in all of them, each of which is one even if it was drawn from a range that was counted as a whole.
+    /// Number of tasks in all of them, each of which is one even if it was drawn from a range that
+    /// was counted as a whole.
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,

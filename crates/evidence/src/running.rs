@@ -242,7 +242,8 @@ impl Running {
 
 const OUT_OF_ORDER: &str = "it is out of order";
 
-/// The claim of each task of a row whose counts are reported. Such a row is sampled by its tasks, and any other as a whole.
+/// The claim of each task of a row whose counts are reported. Such a row is sampled by its tasks,
+/// and any other as a whole.
 fn results(
     plan: Fingerprint,
     known: &Known,

@@ -35,7 +35,8 @@ impl Verdict {
         let done = alike.len() - unknown.iter().sum::<usize>();
         let [wrong_of_total, wrong_of_tasks] =
             [0, 1].map(|of| if is_exact { 0.0 } else { at_most(draws[of], unknown[of], RISK) });
-        // Draws of one kind alone may not hit a wrong unit, and what takes too long is missed whenever it is hit.
+        // Draws of one kind alone may not hit a wrong unit, and what takes too long is missed
+        // whenever it is hit.
         let fair = if counted == 0 { draws[1] } else { 2 * draws[0].min(draws[1]) };
         let missed = match () {
             () if is_exact => 0.0,

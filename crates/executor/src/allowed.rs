@@ -2,15 +2,16 @@
 
 use std::num::NonZero;
 
-/// The number of processors that this process may use: those of its affinity, or fewer if the quota of a
-/// control group or the Slurm job of this process allows fewer.
+/// The number of processors that this process may use: those of its affinity, or fewer if the quota
+/// of a control group or the Slurm job of this process allows fewer.
 pub fn allowed_processors() -> NonZero<usize> {
     let usable = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let allotted = slurm_processors(|name| std::env::var(name).ok());
     allotted.map_or(usable, |allotted| usable.min(allotted))
 }
 
-/// Processors of this task, or of the job on this node if its tasks were given no number of their own.
+/// Processors of this task, or of the job on this node if its tasks were given no number of their
+/// own.
 fn slurm_processors(variable: impl Fn(&str) -> Option<String>) -> Option<NonZero<usize>> {
     let names = ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"];
     // By 0 Slurm means all.

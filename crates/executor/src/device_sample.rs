@@ -30,8 +30,9 @@ pub struct DeviceSample {
 const MOST_TASKS: u64 = 1 << 14;
 
 impl DeviceSample {
-    /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about `time`, and their
-    /// placements as long again. N must be one of the device's [boards](Device::boards).
+    /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about
+    /// `time`, and their placements as long again. N must be one of the device's
+    /// [boards](Device::boards).
     pub fn new(device: &Device, n: u32, time: Duration) -> Result<Self, Error> {
         let plan = PlanIndex::new(Problem::Total { n }, Method::Colours);
         let plan = plan.expect("it is one of the boards");

@@ -1,8 +1,8 @@
 //! The devices that count for this process, and which threads feed them.
 //!
-//! Each device has two threads, so that the device works for one of them while the other adds up, and
-//! the last groups of one task run beside the first ones of another. Tasks that a device can count are left to these threads, as long as one has
-//! a device. Other tasks are every thread's.
+//! Each device has two threads, so that the device works for one of them while the other adds up,
+//! and the last groups of one task run beside the first ones of another. Tasks that a device can
+//! count are left to these threads, as long as one has a device. Other tasks are every thread's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,8 @@ pub const LEAST_WORTHWHILE: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
     devices: Vec<Arc<UsedDevice>>,
-    /// Whether they were asked for. Then they count boards of every size, and counting ends if one of them fails.
+    /// Whether they were asked for. Then they count boards of every size, and counting ends if one
+    /// of them fails.
     pub(crate) are_required: bool,
 }
 
@@ -46,8 +47,8 @@ pub(crate) struct Feeder {
 }
 
 impl Devices {
-    /// These devices. If they are required, they count boards of every size, and a failure of one ends
-    /// counting.
+    /// These devices. If they are required, they count boards of every size, and a failure of one
+    /// ends counting.
     pub fn new(devices: Vec<Device>, are_required: bool) -> Devices {
         let used = |device| {
             let (is_lost, has_told) = (AtomicBool::new(false), AtomicBool::new(false));

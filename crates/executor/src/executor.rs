@@ -215,9 +215,9 @@ fn count_until_closed(
         let elapsed = begun.elapsed();
         let by_device = counted.as_ref().is_ok_and(|counted| counted.by.is_of_device());
         // A thread that feeds a device sleeps while the device counts, for it or for the other
-        // thread. The time of the device is that of its host: nobody else could use it, also between
-        // kernels and while it is copied to. At the end of what is to be counted, one of the two
-        // threads may be alone: that time is counted by half.
+        // thread. The time of the device is that of its host: nobody else could use it, also
+        // between kernels and while it is copied to. At the end of what is to be counted, one of
+        // the two threads may be alone: that time is counted by half.
         let (aim, busy) = match by_device {
             true => (CHUNK_OF_DEVICE, elapsed / feeders),
             false => (CHUNK, watch.elapsed()),
@@ -227,7 +227,8 @@ fn count_until_closed(
             let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
             Report::new(&chunk.lease, chunk.range, sum, of_tasks, by, busy_us)
         });
-        // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
+        // The part is delivered before the thread counts as free: `is_idle` promises that all is
+        // sent.
         let is_wanted = deliver(part);
         shared.lock().busy -= 1;
         if !is_wanted {
@@ -389,7 +390,8 @@ mod tests {
         assert!(executor.waiting_tasks() < short.tasks as usize);
     }
 
-    /// Threads that wait for a processor are not busy. The clock of Windows is too coarse for parts this short.
+    /// Threads that wait for a processor are not busy. The clock of Windows is too coarse for parts
+    /// this short.
     #[cfg(unix)]
     #[test]
     fn threads_are_no_longer_busy_than_processors_are() {

@@ -14,7 +14,9 @@ pub struct NamedKernel {
 }
 
 impl NamedKernel {
-    /// A kernel for tasks of `plan`. It uses `backend`; for a recount it uses a variant that differs from the one that counted the tasks before. Panics if the processor lacks the backend.
+    /// A kernel for tasks of `plan`. It uses `backend`; for a recount it uses a variant that
+    /// differs from the one that counted the tasks before. Panics if the processor lacks the
+    /// backend.
     pub fn new(backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
         let variant = match &recount {
             None => Variant::Straight(backend),
@@ -39,8 +41,9 @@ impl NamedKernel {
         self.name
     }
 
-    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`: all together, and each of
-    /// them if the plan reports that. It fails if a task cannot be counted, or if the sum passes 64 bits.
+    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`:
+    /// all together, and each of them if the plan reports that. It fails if a task cannot be
+    /// counted, or if the sum passes 64 bits.
     pub fn count(
         &mut self,
         plan: Fingerprint,
@@ -50,7 +53,8 @@ impl NamedKernel {
         add_up(plan, start, self.reports_tasks, |add| self.kernel.count_each(tasks, add))
     }
 
-    /// Counts a range of the plan with this fingerprint, whose tasks `index` enumerates, like [`count`](NamedKernel::count).
+    /// Counts a range of the plan with this fingerprint, whose tasks `index` enumerates, like
+    /// [`count`](NamedKernel::count).
     pub fn count_range(
         &mut self,
         plan: Fingerprint,

@@ -5,8 +5,9 @@
 //!   0.1.0/3f2a9c1d0b2e/rustc-1.95.0/x86_64-unknown-linux-gnu/AMD-EPYC-9B14-96-Core-Processor/0xa101148/ecc
 //! ```
 //!
-//! Each part is what the program or the system says of itself, and `unknown` where neither says it. It helps to find
-//! what miscounts have in common, and proves nothing. The counting loop is not in it, because every count names its own.
+//! Each part is what the program or the system says of itself, and `unknown` where neither says it.
+//! It helps to find what miscounts have in common, and proves nothing. The counting loop is not in
+//! it, because every count names its own.
 
 use std::fs;
 use std::path::Path;
@@ -26,8 +27,9 @@ pub struct Program {
     pub target: &'static str,
 }
 
-/// A program of this version, and the machine on which it runs: at most 128 visible ASCII characters without spaces.
-/// Where devices count, the first one of them and its driver stand in the place of the processor.
+/// A program of this version, and the machine on which it runs: at most 128 visible ASCII
+/// characters without spaces. Where devices count, the first one of them and its driver stand in
+/// the place of the processor.
 pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devices) -> String {
     let processor = match devices.iter().next() {
         Some(device) => format!("{} {}", device.name, device.version),
@@ -52,7 +54,8 @@ pub fn host_name() -> String {
     System::host_name().unwrap_or_default().chars().take(64).map(visible).collect()
 }
 
-/// The mean clock of the `busy` fastest processors at this moment, in MHz; 0 if the system does not tell.
+/// The mean clock of the `busy` fastest processors at this moment, in MHz; 0 if the system does not
+/// tell.
 pub fn clock_mhz(busy: usize) -> f64 {
     let refresh = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_frequency());
     let system = System::new_with_specifics(refresh);
@@ -63,7 +66,8 @@ pub fn clock_mhz(busy: usize) -> f64 {
     clocks.iter().sum::<u64>() as f64 / clocks.len().max(1) as f64
 }
 
-/// A part of the text: its words joined by hyphens, without slashes and what is no visible ASCII, at most `most` bytes.
+/// A part of the text: its words joined by hyphens, without slashes and what is no visible ASCII,
+/// at most `most` bytes.
 fn part(text: &str, most: usize) -> String {
     let is_word = |c: char| c.is_ascii_graphic() && c != '/';
     let words: Vec<&str> = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
@@ -86,7 +90,8 @@ fn microcode(cpuinfo: &Path) -> String {
     line.map_or(String::new(), |(_, version)| version.into())
 }
 
-/// Whether the memory corrects errors: Linux has a controller in this folder if it does and a driver watches it.
+/// Whether the memory corrects errors: Linux has a controller in this folder if it does and a
+/// driver watches it.
 fn memory(controllers: &Path) -> &'static str {
     let mut names = fs::read_dir(controllers).into_iter().flatten().flatten();
     let is_controller =

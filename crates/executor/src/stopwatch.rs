@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Measures the processor time of the calling thread. Unlike time on the wall it does not pass while other programs run.
+/// Measures the processor time of the calling thread. Unlike time on the wall it does not pass
+/// while other programs run.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     begun: Instant,
@@ -15,7 +16,8 @@ impl Stopwatch {
         Stopwatch { begun: Instant::now(), thread_time: clock::thread_time() }
     }
 
-    /// The processor time since the start. It is at most a tick of the system too long, and never longer than on the wall.
+    /// The processor time since the start. It is at most a tick of the system too long, and never
+    /// longer than on the wall.
     pub fn elapsed(&self) -> Duration {
         let busy = clock::thread_time() - self.thread_time;
         self.begun.elapsed().min(busy + clock::TICK)
@@ -44,7 +46,8 @@ mod clock {
     use windows_sys::Win32::Foundation::FILETIME;
     use windows_sys::Win32::System::Threading::{GetCurrentThread, GetThreadTimes};
 
-    /// By how much the clock may be late: it goes on when the system looks at what runs, 64 times a second.
+    /// By how much the clock may be late: it goes on when the system looks at what runs, 64 times a
+    /// second.
     pub(super) const TICK: Duration = Duration::from_micros(15_625);
 
     /// The time for which the calling thread has had a processor.

@@ -79,8 +79,8 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// [`DeviceError`] if the device cannot be opened, does not accept the kernel, or has too little
-    /// memory.
+    /// [`DeviceError`] if the device cannot be opened, does not accept the kernel, or has too
+    /// little memory.
     pub fn new(device: &Device, n: u32) -> Result<Counter, DeviceError> {
         Counter::with_queue(device.open()?, device, n)
     }

@@ -123,8 +123,8 @@ impl Rows {
         self.odd.len() + self.even.len()
     }
 
-    /// The number of rows of a pipeline. Where it can, it leaves two rows to the units, which are then
-    /// many and small.
+    /// The number of rows of a pipeline. Where it can, it leaves two rows to the units, which are
+    /// then many and small.
     fn depth(&self) -> usize {
         self.even.len().saturating_sub(2).clamp(1, DEPTH).min(self.even.len())
     }

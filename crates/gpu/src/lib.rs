@@ -1,5 +1,5 @@
-//! Counts splits of a board on a graphics processor: the method `colours`, from a split's rows to its
-//! sum.
+//! Counts splits of a board on a graphics processor: the method `colours`, from a split's rows to
+//! its sum.
 //!
 //! This crate knows the kernel's text, devices and their memory, and two drivers. The drivers are
 //! loaded at run time, so a program with this crate also runs on machines without a device. It
@@ -13,8 +13,8 @@
 //!   the sum                        <---           sum     the other colour, over the cells
 //! ```
 //!
-//! Each [`Counter`] has a queue of its own. Two counters on two threads keep a device busy: the last
-//! groups of one task run beside the first ones of another.
+//! Each [`Counter`] has a queue of its own. Two counters on two threads keep a device busy: the
+//! last groups of one task run beside the first ones of another.
 //!
 //! The counts are exactly those of `queens-count` for each task: no number of the kernel can
 //! overflow (see `kernels.c`).

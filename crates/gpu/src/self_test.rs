@@ -8,8 +8,8 @@ use crate::counter::Counter;
 use crate::device::Device;
 use crate::driver::DeviceError;
 
-/// The sizes of the boards of the self-test, and how many of their tasks are counted: all of a small
-/// board, and some of a board whose pipelines have all lengths.
+/// The sizes of the boards of the self-test, and how many of their tasks are counted: all of a
+/// small board, and some of a board whose pipelines have all lengths.
 const BOARDS: [(u32, u64); 2] = [(10, u64::MAX), (16, 12)];
 
 /// The reason why a device must not be used.

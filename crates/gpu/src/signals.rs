@@ -5,14 +5,16 @@ use std::mem::MaybeUninit;
 const SIGNALS: [libc::c_int; 5] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1];
 
-/// How the process handles the signals that ask programs to stop. It is as before when this value is dropped.
+/// How the process handles the signals that ask programs to stop. It is as before when this value
+/// is dropped.
 pub(crate) struct KeptHandlers([libc::sigaction; SIGNALS.len()]);
 
 impl KeptHandlers {
     pub(crate) fn keep() -> KeptHandlers {
         KeptHandlers(SIGNALS.map(|signal| {
             let mut handler = MaybeUninit::zeroed();
-            // SAFETY: nothing is set, the signal exists, and zeros are a value of the C structure that is written to.
+            // SAFETY: nothing is set, the signal exists, and zeros are a value of the C structure
+            // that is written to.
             unsafe {
                 libc::sigaction(signal, std::ptr::null(), handler.as_mut_ptr());
                 handler.assume_init()

@@ -41,7 +41,8 @@ impl Line {
         self.verdict == Verdict::Differs && self.figure.within.is_none()
     }
 
-    /// A line of the table, followed by the values if they are too long for their columns, and by the reason if there is one.
+    /// A line of the table, followed by the values if they are too long for their columns, and by
+    /// the reason if there is one.
     pub fn row(&self) -> String {
         let Line { figure, ours, verdict } = self;
         let mut values = [said(figure), ours.clone()];

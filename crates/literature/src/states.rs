@@ -135,8 +135,8 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
 }
 
-/// Merges equal states of a list that is full. Returns the capacity that it needs to take another one, or `None` if that is
-/// what it has.
+/// Merges equal states of a list that is full. Returns the capacity that it needs to take another
+/// one, or `None` if that is what it has.
 fn room_to_take(arrived: &mut Vec<Entry>) -> Option<usize> {
     let room = arrived.capacity();
     if arrived.len() < room {

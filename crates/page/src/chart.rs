@@ -13,8 +13,8 @@ const HEIGHT: f64 = 100.0;
 /// The most points that are drawn: neighbouring slots are put together beyond.
 const POINTS: usize = 500;
 
-/// Placements per second and workers over the slots of a history, which ends now or with a job; `nothing` says that it is too
-/// short.
+/// Placements per second and workers over the slots of a history, which ends now or with a job;
+/// `nothing` says that it is too short.
 pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
     let Some(past) = past.filter(|past| past.loads.len() > 1) else {
         return html! { p.empty { (nothing) } };
@@ -57,7 +57,8 @@ pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
     }
 }
 
-/// The values of an axis from the top down, beside the picture. Its label says them to those who cannot see it.
+/// The values of an axis from the top down, beside the picture. Its label says them to those who
+/// cannot see it.
 fn scale(values: &[&str]) -> Markup {
     html! { div.scale aria-hidden="true" { @for value in values { span { (value) } } } }
 }

@@ -27,7 +27,8 @@ impl Reader {
     }
 }
 
-/// The way from the page at `path` to the farm's first one: a proxy may have put something before it.
+/// The way from the page at `path` to the farm's first one: a proxy may have put something before
+/// it.
 pub fn root(path: &str) -> String {
     "../".repeat(path.matches('/').count().saturating_sub(1))
 }
@@ -62,7 +63,8 @@ pub fn fault(status: u16, text: &str, root: &str) -> Markup {
     document("Refused", root, None, &html! {}, &body)
 }
 
-/// A page of the farm for `reader`. `live` is the address from which a browser hears of changed parts.
+/// A page of the farm for `reader`. `live` is the address from which a browser hears of changed
+/// parts.
 pub(crate) fn page(
     title: &str,
     root: &str,

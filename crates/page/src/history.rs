@@ -1,12 +1,13 @@
-//! The history of what was counted since the coordinator was started: of each job, and of the whole farm for the last hours.
+//! The history of what was counted since the coordinator was started: of each job, and of the whole
+//! farm for the last hours.
 //!
 //! ```text
 //!   the farm   2,160 slots of 10 s: six hours, of which the oldest goes
 //!   a job      2,160 slots at most: when they are full, two become one of twice the length
 //! ```
 //!
-//! Only slots in which something was counted take memory. Nothing is decided by them, and they are not durable. Prometheus
-//! keeps longer histories.
+//! Only slots in which something was counted take memory. Nothing is decided by them, and they are
+//! not durable. Prometheus keeps longer histories.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,7 +40,8 @@ pub struct History {
 pub struct Past {
     /// The length of a slot, ms.
     pub slot_ms: i64,
-    /// One for each slot. The first and the last are of other lengths where a job began or ended in between.
+    /// One for each slot. The first and the last are of other lengths where a job began or ended in
+    /// between.
     pub loads: Vec<Load>,
     /// The beginning of the first slot, Unix milliseconds.
     pub from_ms: i64,
@@ -55,7 +57,8 @@ impl Load {
 }
 
 impl Past {
-    /// When the slot with this index begins, Unix milliseconds; or when all end, if it is behind the last one.
+    /// When the slot with this index begins, Unix milliseconds; or when all end, if it is behind
+    /// the last one.
     pub(crate) fn begin(&self, slot: usize) -> i64 {
         let number = self.from_ms.div_euclid(self.slot_ms) + slot as i64;
         let is_there = slot < self.loads.len();
@@ -71,8 +74,8 @@ struct Ring {
 }
 
 impl History {
-    /// Notes what was counted of jobs until `unix_ms`, while so many workers were connected. A job of which nothing was counted
-    /// for a week is forgotten.
+    /// Notes what was counted of jobs until `unix_ms`, while so many workers were connected. A job
+    /// of which nothing was counted for a week is forgotten.
     pub fn note(&mut self, unix_ms: i64, progress: &[Progress], workers: usize) {
         let mut all = Load { placements: 0.0, workers: workers as u64 };
         for &Progress { job, placements, workers } in progress {
@@ -106,14 +109,15 @@ impl History {
         self.rings.retain(|_, ring| is_kept(ring));
     }
 
-    /// The work for a job of these times, or for the farm: up to its end, or, if it goes on, up to the slot of `unix_ms`, which
-    /// is not over. `None` if nothing is known.
+    /// The work for a job of these times, or for the farm: up to its end, or, if it goes on, up to
+    /// the slot of `unix_ms`, which is not over. `None` if nothing is known.
     pub fn of(&self, job: Option<JobId>, unix_ms: i64, times: Times) -> Option<Past> {
         let mut ring = self.rings.get(&job)?.clone();
         let slots = |ring: &Ring| {
             let first = ring.loads.front()?.0;
             let slot_of = |ms: i64| ms.div_euclid(ring.slot_ms);
-            // What was counted last may be noted after the end, so that a last slot that is short would show too much.
+            // What was counted last may be noted after the end, so that a last slot that is short
+            // would show too much.
             let last = times.ended_at_ms.map(|ended| slot_of(ended + ring.slot_ms / 2));
             Some((first, last.map_or(slot_of(unix_ms), |end| end.max(first + 1))))
         };

@@ -206,7 +206,8 @@ fn priority_form(action: &str, value: &str) -> Markup {
     }
 }
 
-/// The page on which a change of a job's priority was refused: it says why, and keeps what was typed.
+/// The page on which a change of a job's priority was refused: it says why, and keeps what was
+/// typed.
 pub fn refused_priority(reader: &Reader, job: JobId, refusal: &str, typed: &str) -> Markup {
     let body = html! {
         h1 { "Priority of job " (job) }

@@ -24,8 +24,9 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// The farm: what was counted lately, all jobs that have not ended, and the latest that have, or others that have. The
-/// part with which jobs are submitted depends on the reader: see [`submission`].
+/// The farm: what was counted lately, all jobs that have not ended, and the latest that have, or
+/// others that have. The part with which jobs are submitted depends on the reader: see
+/// [`submission`].
 pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefore>) -> Page {
     let Overview { live, ended, ended_in_all, workers, .. } = &snapshot.overview;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
@@ -219,7 +220,8 @@ fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
     }
 }
 
-/// The total, with what was counted for it where that is another number; of a job without one, how far it came.
+/// The total, with what was counted for it where that is another number; of a job without one, how
+/// far it came.
 fn total(job: &JobView) -> Markup {
     html! {
         @match job.total {
@@ -282,7 +284,8 @@ pub fn submission(reader: &Reader) -> Part {
     Part::new(SUBMISSION, &form)
 }
 
-/// The page of the form that submits jobs. If a submission was refused, it says why, and keeps what was typed.
+/// The page of the form that submits jobs. If a submission was refused, it says why, and keeps what
+/// was typed.
 pub fn submission_page(reader: &Reader, refusal: Option<&str>, typed: Typed<'_>) -> Markup {
     let body = html! {
         h1 { "Submit a job" }

@@ -5,12 +5,13 @@
 //!                                                    └───────────► changed parts  while somebody looks on
 //! ```
 //!
-//! Each page is a function of what is seen of the farm at one moment. It consists of parts; the script replaces
-//! those that have changed, and browsers without script load the page again. Every link is relative, so that a proxy
-//! may serve the farm under any path.
+//! Each page is a function of what is seen of the farm at one moment. It consists of parts; the
+//! script replaces those that have changed, and browsers without script load the page again. Every
+//! link is relative, so that a proxy may serve the farm under any path.
 //!
-//! This crate knows HTML and what is seen of a farm. It deliberately knows no sockets, no credentials and no
-//! database: who may see what, and how often it is looked at, is up to `service`.
+//! This crate knows HTML and what is seen of a farm. It deliberately knows no sockets, no
+//! credentials and no database: who may see what, and how often it is looked at, is up to
+//! `service`.
 #![forbid(unsafe_code)]
 
 mod address;

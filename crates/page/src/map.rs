@@ -1,6 +1,7 @@
 //! The map of a plan: a square of 64 by 64 cells, row by row.
 //!
-//! Neighbouring cells that look alike become one rectangle, so that a map costs what its borders cost.
+//! Neighbouring cells that look alike become one rectangle, so that a map costs what its borders
+//! cost.
 
 use farm::{Cell, PlanMap, Range};
 use maud::{Markup, html};

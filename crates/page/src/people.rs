@@ -1,7 +1,7 @@
 //! The pages of those who count: all owners, one owner, and one worker.
 //!
-//! What they have counted comes from the ledger, so that it is there after they have left. How fast they count now comes from
-//! the farm.
+//! What they have counted comes from the ledger, so that it is there after they have left. How fast
+//! they count now comes from the farm.
 
 use std::time::Duration;
 
@@ -77,8 +77,8 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
 }
 
-/// What is known to be counted, with what the connected workers count now. `of` says whose a worker's counts are, or that they
-/// are not shown.
+/// What is known to be counted, with what the connected workers count now. `of` says whose a
+/// worker's counts are, or that they are not shown.
 fn with_connected(
     snapshot: &Snapshot,
     credits: &Credits,

@@ -62,7 +62,8 @@ pub struct JobDetail {
 pub struct JobRecord {
     /// For each cell of the map, what is accepted of it.
     pub cells: Vec<CellRecord>,
-    /// Whether the ledger was read to the end. It is read for some seconds at most, in the order of the tasks.
+    /// Whether the ledger was read to the end. It is read for some seconds at most, in the order of
+    /// the tasks.
     pub is_whole: bool,
     /// What happened to it, the latest first.
     pub log: Vec<Incident>,

@@ -76,7 +76,8 @@ pub(crate) fn utc(unix_ms: i64) -> String {
     format!("{date} {hour:02}:{minute:02}:{second:02}")
 }
 
-/// When something ends that takes so many seconds from now on: the time of day, and the day if it is another one.
+/// When something ends that takes so many seconds from now on: the time of day, and the day if it
+/// is another one.
 pub(crate) fn end(now_ms: i64, seconds: f64) -> String {
     let (now, end) = (utc(now_ms), utc(now_ms.saturating_add((seconds * 1e3) as i64)));
     match end.split_once(' ') {

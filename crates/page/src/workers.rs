@@ -13,9 +13,11 @@ use crate::snapshot::Snapshot;
 use crate::text::{grouped, plural, rate, time};
 
 const ON_A_PAGE: usize = 100;
-/// A worker that holds work and has reported nothing for so long is silent. Leases last ten seconds.
+/// A worker that holds work and has reported nothing for so long is silent. Leases last ten
+/// seconds.
 const SILENT: Duration = Duration::from_secs(60);
-/// A worker is slow if its threads count less than this part of what is usual for its backend and job.
+/// A worker is slow if its threads count less than this part of what is usual for its backend and
+/// job.
 const SLOW: f64 = 0.5;
 
 /// A worker, and what is remarkable about it.

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// Checks a total that was counted without ranges: the sum of all placements, before symmetry. It fails if the total
-/// contradicts what is known.
+/// Checks a total that was counted without ranges: the sum of all placements, before symmetry. It
+/// fails if the total contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
     let Some(reason) = Fact::contradiction(&Fact::of(problem), total) else { return Ok(()) };
     Err(Failure::total_suspended(problem, &reason, None))

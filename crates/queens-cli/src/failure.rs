@@ -10,7 +10,8 @@ use crate::stderr::{self, visible};
 /// Defines [`Failure`] by what each one is, its name and its exit code, as docs/EXIT-CODES.md says.
 macro_rules! failures {
     ($($(#[$what:meta])* $name:ident = $code:literal,)*) => {
-        /// The reason why a command ended without its result, as a sentence. Each variant has an exit code of its own.
+        /// The reason why a command ended without its result, as a sentence. Each variant has an
+        /// exit code of its own.
         #[derive(Debug)]
         pub(crate) enum Failure {
             $($(#[$what])* $name(String),)*
@@ -71,7 +72,8 @@ failures! {
     BatchSystem = 19,
     /// This program or the coordinator has a fault.
     Internal = 70,
-    /// The count was asked to stop, and a ledger keeps the work, or the system refuses a thread or an open file.
+    /// The count was asked to stop, and a ledger keeps the work, or the system refuses a thread or
+    /// an open file.
     // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
     Stopped = 75,
     /// The user interrupted the command.
@@ -79,8 +81,9 @@ failures! {
 }
 
 impl Failure {
-    /// The failure of a command for which environment variables have set these options. It names the variables whose option
-    /// may be its cause: if the command was used wrongly, those of options that it names, and of options without a name.
+    /// The failure of a command for which environment variables have set these options. It names
+    /// the variables whose option may be its cause: if the command was used wrongly, those of
+    /// options that it names, and of options without a name.
     pub(crate) fn after(mut self, options: &[(Option<String>, String)]) -> Failure {
         use Failure::{Listen, Secret, Unreachable, Usage};
         let is_usage = matches!(self, Usage(_));
@@ -147,7 +150,8 @@ impl Failure {
         Failure::Suspended(format!("{what}: {reason}; {way_out}"))
     }
 
-    /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output any more.
+    /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output
+    /// any more.
     pub(crate) fn report(&self) {
         if !matches!(self, Failure::Unread) {
             stderr::print(format_args!("queens: {}\n", visible(&self.to_string())));

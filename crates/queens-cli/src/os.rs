@@ -22,9 +22,9 @@ mod unix {
     use tokio_stream::wrappers::SignalStream;
     use tokio_stream::{Stream, StreamExt};
 
-    /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and SIGHUP
-    /// of a terminal that is closed. A signal that this process was started to ignore, as `nohup` does with SIGHUP, stays
-    /// ignored. Signals count from the call on.
+    /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a
+    /// time limit, and SIGHUP of a terminal that is closed. A signal that this process was started
+    /// to ignore, as `nohup` does with SIGHUP, stays ignored. Signals count from the call on.
     pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
         let kinds = [Kind::interrupt(), Kind::terminate(), Kind::user_defined1(), Kind::hangup()];
         let caught = |kind| SignalStream::new(signal(kind).expect("signals can be caught"));
@@ -58,15 +58,16 @@ mod unix {
         io::stderr().is_terminal()
     }
 
-    /// Notifies systemd of the state of a service, as sd_notify(3) specifies. It does nothing without `NOTIFY_SOCKET`.
+    /// Notifies systemd of the state of a service, as sd_notify(3) specifies. It does nothing
+    /// without `NOTIFY_SOCKET`.
     pub(crate) fn notify_systemd(state: &str) {
         if let Err(error) = sd_notify::notify(&[NotifyState::Custom(state)]) {
             tracing::warn!(%error, "systemd cannot be notified of the state of this service");
         }
     }
 
-    /// Raises the limit of open files, which is usually 1,024. Each connection is one. If the limit cannot be raised,
-    /// further connections wait.
+    /// Raises the limit of open files, which is usually 1,024. Each connection is one. If the limit
+    /// cannot be raised, further connections wait.
     pub(crate) fn raise_file_limit() {
         let most = getrlimit(Resource::Nofile).maximum;
         if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
@@ -97,8 +98,9 @@ mod windows {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
     use tokio_stream::Stream;
 
-    /// Every event that asks to stop: Ctrl-C, Ctrl-Break, and the end of the console or of the session. The system gives a
-    /// process about five seconds after the end of a console. Events count from the call on.
+    /// Every event that asks to stop: Ctrl-C, Ctrl-Break, and the end of the console or of the
+    /// session. The system gives a process about five seconds after the end of a console. Events
+    /// count from the call on.
     pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
         const CAUGHT: &str = "events of the console can be caught";
         let (mut c, mut pause) = (ctrl_c().expect(CAUGHT), ctrl_break().expect(CAUGHT));
@@ -134,7 +136,8 @@ mod windows {
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
 
-    /// The parts of a path before, between and after `place`. A path that is not Unicode is one part.
+    /// The parts of a path before, between and after `place`. A path that is not Unicode is one
+    /// part.
     pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
         match path.to_str() {
             Some(text) => text.split(place).map(OsString::from).collect(),

@@ -12,7 +12,8 @@ pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
 }
 
-/// Prints one line of a command whose main work is not to print. The command goes on if nobody reads the line.
+/// Prints one line of a command whose main work is not to print. The command goes on if nobody
+/// reads the line.
 pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     match print(line) {
         Err(Failure::Unread) => Ok(()),
@@ -20,8 +21,9 @@ pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     }
 }
 
-/// Ends the process soon after the last reader of standard output has gone. It is for commands that have no other result than
-/// what they print. A command that is at its end anyway has time to end by itself.
+/// Ends the process soon after the last reader of standard output has gone. It is for commands that
+/// have no other result than what they print. A command that is at its end anyway has time to end
+/// by itself.
 pub(crate) fn end_with_reader() {
     const SOON: Duration = Duration::from_millis(100);
     std::thread::spawn(|| {

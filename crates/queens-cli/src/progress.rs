@@ -72,8 +72,8 @@ impl Progress {
         self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, message);
     }
 
-    /// Waits for a count of size `n` that no farm makes. If it is `wanted`, it shows meanwhile the share that `see` returns,
-    /// its words, and the time.
+    /// Waits for a count of size `n` that no farm makes. If it is `wanted`, it shows meanwhile the
+    /// share that `see` returns, its words, and the time.
     pub(crate) async fn during<T>(
         wanted: bool,
         n: u32,
@@ -174,8 +174,8 @@ impl Display for Took {
     }
 }
 
-/// Runs `act`, which takes about so long. Meanwhile a spinner shows the time, if that is `wanted` and standard error is a
-/// terminal.
+/// Runs `act`, which takes about so long. Meanwhile a spinner shows the time, if that is `wanted`
+/// and standard error is a terminal.
 pub(crate) fn while_time_passes<T>(
     wanted: bool,
     what: &'static str,
@@ -194,7 +194,8 @@ pub(crate) fn while_time_passes<T>(
     done
 }
 
-/// When a line is due. The first is due after half a minute, and each pause is twice as long, up to ten minutes.
+/// When a line is due. The first is due after half a minute, and each pause is twice as long, up to
+/// ten minutes.
 #[derive(Debug)]
 struct Lines {
     due: Instant,

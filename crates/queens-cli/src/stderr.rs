@@ -3,13 +3,14 @@
 use std::fmt::Display;
 use std::io::Write;
 
-/// Writes a text to standard error. A text that cannot be written is dropped, because it is never the result.
+/// Writes a text to standard error. A text that cannot be written is dropped, because it is never
+/// the result.
 pub(crate) fn print(text: impl Display) {
     let _ = write!(std::io::stderr(), "{text}");
 }
 
-/// Replaces characters that a terminal would obey, or that would change the direction of the text around them, by
-/// escapes. Parts of the text may come from a file or from the network.
+/// Replaces characters that a terminal would obey, or that would change the direction of the text
+/// around them, by escapes. Parts of the text may come from a file or from the network.
 pub(crate) fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for c in text.chars() {

@@ -8,7 +8,8 @@ use crate::{output, stderr};
 /// The space between two columns.
 const BETWEEN: &str = "  ";
 
-/// A column: its name, whether it has numbers, which are aligned to the right, and its entry for an item.
+/// A column: its name, whether it has numbers, which are aligned to the right, and its entry for an
+/// item.
 pub(crate) type Column<T> = (&'static str, bool, fn(&T) -> String);
 
 /// A table with a line of names.
@@ -37,8 +38,9 @@ impl Table {
         }
     }
 
-    /// Prints the table. If it has no row, the text `nothing` goes to standard error instead. On a narrow terminal, some
-    /// columns are left out, as [`lines_within`](Table::lines_within) says, and a line below the table says so.
+    /// Prints the table. If it has no row, the text `nothing` goes to standard error instead. On a
+    /// narrow terminal, some columns are left out, as [`lines_within`](Table::lines_within) says,
+    /// and a line below the table says so.
     pub(crate) fn print(&self, spared: &[&'static str], nothing: &str) -> Result<(), Failure> {
         if self.rows.is_empty() {
             stderr::print(format_args!("{nothing}\n"));
@@ -66,9 +68,10 @@ impl Table {
         idle.chain(spared.iter().copied()).collect()
     }
 
-    /// The table as lines of at most `width` characters, and the names of the columns that were left out: the first of those
-    /// in `spared`. If all of these do not suffice, the lines are longer than `width`. Columns are at least as wide as
-    /// `widths` says, which then says how wide they are: so the next table of an updated screen has the same columns.
+    /// The table as lines of at most `width` characters, and the names of the columns that were
+    /// left out: the first of those in `spared`. If all of these do not suffice, the lines are
+    /// longer than `width`. Columns are at least as wide as `widths` says, which then says how wide
+    /// they are: so the next table of an updated screen has the same columns.
     pub(crate) fn lines_within(
         &self,
         width: usize,

@@ -32,8 +32,8 @@ fn totals_are_exact_after_fifty_kills_of_each_kind() {
     kill_and_check(50, 50, 20);
 }
 
-/// In the second half, workers send every report again after a few milliseconds, and a job of size `n` is counted
-/// by `colours` beside the others.
+/// In the second half, workers send every report again after a few milliseconds, and a job of size
+/// `n` is counted by `colours` beside the others.
 fn kill_and_check(coordinator_kills: u32, worker_kills: u32, n: u32) {
     let seed = std::env::var("QUEENS_KILL_SEED").ok().map(|seed| seed.parse().expect("a number"));
     let seed = seed.unwrap_or_else(rand::random);

@@ -1,5 +1,5 @@
-//! The README's table of speeds on your machine: one thread counts all placements, by this crate, by its iterator, and by
-//! the textbook's recursion.
+//! The README's table of speeds on your machine: one thread counts all placements, by this crate,
+//! by its iterator, and by the textbook's recursion.
 //!
 //! ```sh
 //! cargo bench --package queens              # N = 16, 18 and 20: about a minute with AVX-512
@@ -57,8 +57,8 @@ fn measure(
     }
 }
 
-/// All placements by the textbook's recursion: those with the first queen in the left half stand for their mirror
-/// images.
+/// All placements by the textbook's recursion: those with the first queen in the left half stand
+/// for their mirror images.
 fn mirrored(n: u32) -> u128 {
     let below = |column: u32| {
         let queen = 1 << column;

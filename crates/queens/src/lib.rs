@@ -25,7 +25,7 @@
 //! | you want | of | use | up to N = |
 //! |---|---|---|---|
 //! | the number of placements | a [`Problem`] | [`count()`] | 32 |
-//! | the same with progress, a stop flag, fewer threads or less memory | a [`Problem`] | [`Counting`] | 32 |
+//! | the same with progress, a stop flag or fewer threads | a [`Problem`] | [`Counting`] | 32 |
 //! | the number around given queens | [`Problem::completions`] | [`count()`] | 64 |
 //! | the number up to symmetry, and of each symmetry | [`Problem::Fundamental`] | [`Counting`], [`Answer::census`] | 32 |
 //! | the number with blocked squares, or of other rules around given queens | a [`Start`] | [`solutions()`]`.count()` | any |
@@ -45,13 +45,15 @@
 //!
 //! # Given queens
 //!
-//! [`Start`] has given queens, blocked squares and [`Rules`] on a board of any size; [`solutions()`] and
-//! [`complete()`] take it. [`count()`] takes a [`Problem`], which is small enough to be sent to other machines.
+//! [`Start`] has given queens, blocked squares and [`Rules`] on a board of any size;
+//! [`solutions()`] and [`complete()`] take it. [`count()`] takes a [`Problem`], which is small
+//! enough to be sent to other machines.
 //!
 //! # Threads and memory
 //!
-//! A count takes all processors and some MB for each thread. [`Counting::threads`] asks for less. Everything else runs on the caller's
-//! thread, and so does a count on one thread, so that it runs where there are no threads, as in WebAssembly.
+//! A count takes all processors and some MB for each thread. [`Counting::threads`] asks for less.
+//! Everything else runs on the caller's thread, and so does a count on one thread, so that it runs
+//! where there are no threads, as in WebAssembly.
 //!
 //! # Rust versions
 //!
@@ -59,8 +61,8 @@
 //!
 //! # Below this crate
 //!
-//! It is a selection from `queens-count`, `queens-solve` and `queens-board`. These also have what a farm of many
-//! machines needs, and change with it.
+//! It is a selection from `queens-count`, `queens-solve` and `queens-board`. These also have what a
+//! farm of many machines needs, and change with it.
 
 #![forbid(unsafe_code)]
 

@@ -29,7 +29,8 @@ pub struct Endpoint {
 
 #[derive(Clone, Debug)]
 enum Found {
-    /// In plain text at the URL that is its name, with the file of the token that every request carries.
+    /// In plain text at the URL that is its name, with the file of the token that every request
+    /// carries.
     Url(Option<PathBuf>),
     Join(JoinString),
     File(PathBuf),
@@ -39,8 +40,8 @@ enum Found {
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator that serves plain text at `url`, which may lack its `http://` and then its port. `token_file` is
-    /// the file with the secret that it wants.
+    /// The coordinator that serves plain text at `url`, which may lack its `http://` and then its
+    /// port. `token_file` is the file with the secret that it wants.
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
         let name = if url.contains("://") {
             url.into()
@@ -56,7 +57,8 @@ impl Endpoint {
         Endpoint { name: url_of(&join), found: Found::Join(join) }
     }
 
-    /// The coordinator that the join string in the file `path` names. The file is read for every connection.
+    /// The coordinator that the join string in the file `path` names. The file is read for every
+    /// connection.
     pub fn join_file(path: PathBuf) -> Endpoint {
         let name = format!("the address in {}", path.display());
         Endpoint { name, found: Found::File(path) }
@@ -72,7 +74,8 @@ impl Endpoint {
     /// # Errors
     ///
     /// [`ServiceError::Url`] or [`ServiceError::Secret`], if the URL or a file cannot be used;
-    /// [`ServiceError::Unreachable`], if there is no file with the join string yet, which waiting may mend.
+    /// [`ServiceError::Unreachable`], if there is no file with the join string yet, which waiting
+    /// may mend.
     pub fn check(&self) -> Result<(), ServiceError> {
         self.target()?.builder()?;
         Ok(())
@@ -133,7 +136,8 @@ impl Endpoint {
 /// The port of coordinators, unless another one is named.
 pub const PORT: u16 = 7410;
 
-/// The address, with this port if it has none. An IPv6 address gets the brackets that it needs before a port.
+/// The address, with this port if it has none. An IPv6 address gets the brackets that it needs
+/// before a port.
 pub fn with_port(address: &str, port: u16) -> String {
     if address.parse::<Ipv6Addr>().is_ok() {
         return format!("[{address}]:{port}");
@@ -247,7 +251,8 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
     std::iter::successors(Some(error), |&cause| cause.source())
 }
 
-/// The innermost cause of an error. It is the part that a person can act on: "transport error" is not.
+/// The innermost cause of an error. It is the part that a person can act on: "transport error" is
+/// not.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

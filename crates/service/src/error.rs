@@ -44,8 +44,8 @@ pub enum ServiceError {
         /// The coordinator's explanation.
         reason: String,
     },
-    /// A file with a secret cannot be used, a credential does not allow this, or another program answers instead of the
-    /// coordinator.
+    /// A file with a secret cannot be used, a credential does not allow this, or another program
+    /// answers instead of the coordinator.
     #[error("{0}")]
     Secret(String),
     /// The address to listen on cannot be bound.

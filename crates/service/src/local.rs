@@ -1,5 +1,5 @@
-//! The whole farm in one process. It has the core, the ledger and the executor of a cluster; only the link
-//! between coordinator and worker is a pair of channels.
+//! The whole farm in one process. It has the core, the ledger and the executor of a cluster; only
+//! the link between coordinator and worker is a pair of channels.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -86,11 +86,11 @@ pub enum LocalError {
     },
 }
 
-/// How long after the first request to stop others belong to it: batch systems and shells send a signal to the
-/// whole group and to each process.
+/// How long after the first request to stop others belong to it: batch systems and shells send a
+/// signal to the whole group and to each process.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
-/// Tasks per thread in the first lease. The only worker cannot be lost without the farm, so that nothing is gained by
-/// small leases, and each one that ends costs a transaction of the ledger.
+/// Tasks per thread in the first lease. The only worker cannot be lost without the farm, so that
+/// nothing is gained by small leases, and each one that ends costs a transaction of the ledger.
 const FIRST_LEASE: u64 = 1_024;
 /// How long a count that ends at once waits to hear how far it came.
 const LAST_LOOK: Duration = Duration::from_millis(100);
@@ -107,11 +107,13 @@ struct Prepared {
 }
 
 impl LocalCount {
-    /// Counts, or continues the count in the ledger. Calls `see` with the job after each `interval`.
+    /// Counts, or continues the count in the ledger. Calls `see` with the job after each
+    /// `interval`.
     ///
-    /// Each item of `stops` is a request to stop. At the first one, a count with a ledger finishes the tasks
-    /// that its threads have begun, which takes some seconds at most, and keeps them; at a second one that is
-    /// not just another copy of the first, it ends at once. A count without a ledger ends at once.
+    /// Each item of `stops` is a request to stop. At the first one, a count with a ledger finishes
+    /// the tasks that its threads have begun, which takes some seconds at most, and keeps them; at
+    /// a second one that is not just another copy of the first, it ends at once. A count without a
+    /// ledger ends at once.
     pub async fn run(
         self,
         interval: Duration,
@@ -228,7 +230,8 @@ impl Prepared {
         let mut asked: Option<Instant> = None;
         let outcome = loop {
             tokio::select! {
-                // If the event loop ends, its result says why; the worker would only lose its connection.
+                // If the event loop ends, its result says why; the worker would only lose its
+                // connection.
                 biased;
                 view = &mut end => match view {
                     Ok(view) => break Ok(view),

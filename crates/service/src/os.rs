@@ -1,4 +1,5 @@
-//! Functions that differ between systems: permissions of files, free space, and the identity of the machine.
+//! Functions that differ between systems: permissions of files, free space, and the identity of the
+//! machine.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -6,8 +7,9 @@ use std::path::Path;
 
 use farm::Principal;
 
-/// The machine that this process runs on, by the number that Linux draws at each start: containers of one host have
-/// different names, but this in common. [`Principal::UNKNOWN`] where there is no such number.
+/// The machine that this process runs on, by the number that Linux draws at each start: containers
+/// of one host have different names, but this in common. [`Principal::UNKNOWN`] where there is no
+/// such number.
 pub fn machine() -> String {
     let drawn = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = drawn.chars().filter(char::is_ascii_hexdigit).take(12).collect();
@@ -41,7 +43,8 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
-/// Opens a pipe or a device to be written to. A pipe that nobody reads is an error, because nobody knows when somebody will.
+/// Opens a pipe or a device to be written to. A pipe that nobody reads is an error, because nobody
+/// knows when somebody will.
 #[cfg(unix)]
 pub(crate) fn open_to_write(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -68,8 +71,8 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Makes a folder, if there is none, which those can enter who can enter the folder around it: on Windows, nobody but the
-/// user and administrators, if it is below the user's own folder.
+/// Makes a folder, if there is none, which those can enter who can enter the folder around it: on
+/// Windows, nobody but the user and administrators, if it is below the user's own folder.
 #[cfg(not(unix))]
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if !path.exists() {

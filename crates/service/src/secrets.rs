@@ -15,7 +15,8 @@ pub use self::keys::{
 };
 use crate::ServiceError;
 
-/// A text without what editors and copying leave around it: blanks, ends of lines and a byte order mark.
+/// A text without what editors and copying leave around it: blanks, ends of lines and a byte order
+/// mark.
 fn bare(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
@@ -34,8 +35,8 @@ impl Token {
         })
     }
 
-    /// Reads the token from the file `path`. If there is no such file, makes a new token that only its owner
-    /// can read.
+    /// Reads the token from the file `path`. If there is no such file, makes a new token that only
+    /// its owner can read.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         files::read_or_make(path, || Token::random().line())?;
         Token::read(path)

@@ -5,9 +5,9 @@
 //!       └──────────hash──► Pin ──► join string ──────────────┘
 //! ```
 //!
-//! A farm is its own authority. A worker or client knows the hash of its certificate and nothing else, so that names,
-//! addresses, clocks, tunnels and address translation do not matter. The certificate does not expire. A farm whose authority
-//! is replaced needs new join strings.
+//! A farm is its own authority. A worker or client knows the hash of its certificate and nothing
+//! else, so that names, addresses, clocks, tunnels and address translation do not matter. The
+//! certificate does not expire. A farm whose authority is replaced needs new join strings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -80,7 +80,8 @@ impl Authority {
         Pin::of(&self.certificate)
     }
 
-    /// Its certificate as PEM, for programs that know authorities by their certificates. It is no secret.
+    /// Its certificate as PEM, for programs that know authorities by their certificates. It is no
+    /// secret.
     pub fn certificate_pem(&self) -> String {
         pem("CERTIFICATE", &self.certificate)
     }
@@ -113,8 +114,8 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// SHA-256 hash of the certificate of a farm's authority in its binary form (DER). Its text is 64 hexadecimal
-/// digits.
+/// SHA-256 hash of the certificate of a farm's authority in its binary form (DER). Its text is 64
+/// hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin([u8; SHA256_OUTPUT_LEN]);
 
@@ -125,8 +126,8 @@ impl Pin {
         Pin(hash.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
-    /// The client's end of handshakes with a server that shows the certificate with this hash, and the name to ask for. The
-    /// application protocol is `protocol`.
+    /// The client's end of handshakes with a server that shows the certificate with this hash, and
+    /// the name to ask for. The application protocol is `protocol`.
     pub(crate) fn connector(self, protocol: &[u8]) -> (TlsConnector, ServerName<'static>) {
         let verifier = Pinned { pin: self, provider: provider() };
         let mut config = ClientConfig::builder_with_provider(provider())

@@ -1,5 +1,5 @@
-//! Lists the essentially different placements of N queens, one of each orbit under the symmetries of the
-//! square.
+//! Lists the essentially different placements of N queens, one of each orbit under the symmetries
+//! of the square.
 //!
 //! ```sh
 //! cargo run --example fundamental -- 8

@@ -11,8 +11,8 @@ pub(crate) struct Bits {
 impl Bits {
     /// The empty set, with room for numbers below `len`.
     pub(crate) fn none(len: usize) -> Bits {
-        // There are two words more than needed, because a window can begin at the last number and is read
-        // in words.
+        // There are two words more than needed, because a window can begin at the last number and
+        // is read in words.
         Bits { words: vec![0; len / 64 + 2] }
     }
 

@@ -18,9 +18,9 @@ pub enum Rules {
     Superqueens,
 }
 
-/// The first queen that attacks an earlier one, or stands on the same square, after that earlier one. It takes
-/// time linear in the number of queens. Only a torus has to know the board's size `n`, and no queen has to be on
-/// the board; on a torus of size 0 all queens attack each other.
+/// The first queen that attacks an earlier one, or stands on the same square, after that earlier
+/// one. It takes time linear in the number of queens. Only a torus has to know the board's size
+/// `n`, and no queen has to be on the board; on a torus of size 0 all queens attack each other.
 #[must_use]
 pub fn attack(n: u32, queens: &[Square], rules: Rules) -> Option<[Square; 2]> {
     let mut lines = HashMap::new();
@@ -59,9 +59,9 @@ fn knights_moves(Square { column, row }: Square) -> impl Iterator<Item = [i64; 2
     steps.into_iter().map(move |[across, up]| [column + across, row + up])
 }
 
-/// Whether `columns`, row by row from row 0 on, are a placement of `n` queens: one queen in each row, all on
-/// the board, and none attacks another. It takes time linear in N and about 5 N bits of memory; the columns
-/// are not kept.
+/// Whether `columns`, row by row from row 0 on, are a placement of `n` queens: one queen in each
+/// row, all on the board, and none attacks another. It takes time linear in N and about 5 N bits of
+/// memory; the columns are not kept.
 #[must_use]
 pub fn is_placement(n: u32, columns: impl IntoIterator<Item = u32>) -> bool {
     let len = n as usize;

@@ -22,11 +22,11 @@ pub fn solve(n: u32) -> Result<Placement, ConstructError> {
 
 /// A placement as a function of the row. Nothing is searched, and no board is held.
 ///
-/// [`new`](Construction::new) is the construction of E. Pauls ("Das Maximalproblem der Damen auf dem
-/// Schachbrete", Deutsche Schachzeitung 29, 1874), found again by E. J. Hoffman, J. C. Loessi and
-/// R. C. Moore ("Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969).
-/// [`mod12`](Construction::mod12) is the list by the remainder of N by 12 that Wikipedia's article "Eight
-/// queens puzzle" gives.
+/// [`new`](Construction::new) is the construction of E. Pauls ("Das Maximalproblem der Damen auf
+/// dem Schachbrete", Deutsche Schachzeitung 29, 1874), found again by E. J. Hoffman, J. C. Loessi
+/// and R. C. Moore ("Constructions for the solution of the m queens problem", Mathematics Magazine
+/// 42, 1969). [`mod12`](Construction::mod12) is the list by the remainder of N by 12 that
+/// Wikipedia's article "Eight queens puzzle" gives.
 ///
 /// ```
 /// use queens_solve::Construction;
@@ -56,8 +56,8 @@ pub enum ConstructError {
     /// Sizes 2 and 3 have no placement.
     #[error("{0} queens cannot be placed on a board of size {0}: sizes 2 and 3 have no placement")]
     NoPlacement(u32),
-    /// A torus has a placement only if its size is prime to 6 (G. Pólya, in Ahrens, "Mathematische Unterhaltungen
-    /// und Spiele", 1921).
+    /// A torus has a placement only if its size is prime to 6 (G. Pólya, in Ahrens, "Mathematische
+    /// Unterhaltungen und Spiele", 1921).
     #[error(
         "{0} queens cannot be placed on a torus of size {0}: only sizes prime to 6 have a placement"
     )]
@@ -89,8 +89,9 @@ impl Construction {
         Construction::by(Rule::Mod12, n)
     }
 
-    /// A placement of `n` queens on a torus, where diagonals go on at the opposite edge: the column is twice the
-    /// row, modulo `n`. It exists for `n` prime to 6 and for `n` = 0, up to [`LARGEST`](Construction::LARGEST).
+    /// A placement of `n` queens on a torus, where diagonals go on at the opposite edge: the column
+    /// is twice the row, modulo `n`. It exists for `n` prime to 6 and for `n` = 0, up to
+    /// [`LARGEST`](Construction::LARGEST).
     ///
     /// # Errors
     ///
@@ -143,9 +144,9 @@ impl Construction {
     }
 }
 
-/// The column of a row, from 0. Two staircases of knight's moves fill a board of even size. They leave the
-/// diagonal from a1 free, so a board of odd size is the even board one size below it with a queen added in
-/// the last corner.
+/// The column of a row, from 0. Two staircases of knight's moves fill a board of even size. They
+/// leave the diagonal from a1 free, so a board of odd size is the even board one size below it with
+/// a queen added in the last corner.
 fn pauls(n: u32, row: u32) -> u32 {
     let even = n & !1;
     let half = even / 2;
@@ -155,14 +156,14 @@ fn pauls(n: u32, row: u32) -> u32 {
     if even % 6 != 2 {
         return if row < half { 2 * row + 1 } else { 2 * (row - half) };
     }
-    // Plain staircases would attack each other here. Instead they start in the middle, and one is the
-    // other one turned by half a turn.
+    // Plain staircases would attack each other here. Instead they start in the middle, and one is
+    // the other one turned by half a turn.
     let stair = |row| (2 * row + half - 1) % even;
     if row < half { stair(row) } else { even - 1 - stair(even - 1 - row) }
 }
 
-/// The column of a row, from 1. The even columns come first, in ascending order, and then the odd ones. Some
-/// remainders of N by 12 need exceptions.
+/// The column of a row, from 1. The even columns come first, in ascending order, and then the odd
+/// ones. Some remainders of N by 12 need exceptions.
 fn mod12(n: u32, row: u32) -> u32 {
     let remainder = n % 12;
     let (evens, odds) = (n / 2, n.div_ceil(2));

@@ -51,8 +51,8 @@ fn attack(a: Square, b: Square) -> bool {
     across == 0 || up == 0 || across == up
 }
 
-/// The board as text, with its coordinates. `Q` is a queen and `.` an empty square. With `attacks`, `x` is an attacked
-/// square and `!` an attacked queen. The text does not end with a line break.
+/// The board as text, with its coordinates. `Q` is a queen and `.` an empty square. With `attacks`,
+/// `x` is an attacked square and `!` an attacked queen. The text does not end with a line break.
 pub fn text(diagram: &Diagram, attacks: bool) -> String {
     let Diagram { n, queens } = diagram;
     let is_attacked = |square: Square| {
@@ -97,9 +97,9 @@ text { fill: #221f1c; font-family: sans-serif; text-anchor: middle }
 </style>
 "##;
 
-/// The board as SVG, with its coordinates. A square has 56 pixels, or fewer on a board that would be wider than 640. With
-/// `attacks`, the lines that queens attack are drawn. Elements have classes that say what they show: `queen`, `dark`,
-/// `attack`, ...
+/// The board as SVG, with its coordinates. A square has 56 pixels, or fewer on a board that would
+/// be wider than 640. With `attacks`, the lines that queens attack are drawn. Elements have classes
+/// that say what they show: `queen`, `dark`, `attack`, ...
 pub fn svg(diagram: &Diagram, attacks: bool) -> String {
     let squares: Vec<String> = diagram.queens.iter().map(Square::to_string).collect();
     let title = format!("Board of size {} with queens on {}", diagram.n, squares.join(" "));

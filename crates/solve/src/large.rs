@@ -34,8 +34,8 @@ impl Large {
         }
     }
 
-    /// Goes to the next placement, if there is one, in at most about `steps` trials of a square, which it subtracts. If
-    /// they do not suffice, the next call goes on.
+    /// Goes to the next placement, if there is one, in at most about `steps` trials of a square,
+    /// which it subtracts. If they do not suffice, the next call goes on.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let n = self.columns.len();
         if self.is_over || (self.row == n && !self.back()) {

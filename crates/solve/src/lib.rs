@@ -17,8 +17,8 @@
 //! A [`Placement`] has symmetries and an orbit, and [`draw`] makes pictures of it. [`census()`]
 //! counts the placements of each symmetry by a direct search for one of each orbit.
 //!
-//! The crate `queens` is a selection from this one and `queens-count`: begin there. This one also has what
-//! the program `queens` needs, and changes with it.
+//! The crate `queens` is a selection from this one and `queens-count`: begin there. This one also
+//! has what the program `queens` needs, and changes with it.
 //!
 //! This crate knows how queens are placed on a board of any size. It deliberately knows nothing of
 //! tasks and weights, of who counts, or of files and terminals.

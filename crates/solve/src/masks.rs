@@ -1,6 +1,6 @@
-//! A search with the attacked columns of a row as masks, as in M. Richards, "Backtracking Algorithms
-//! in MCPL using Bit Patterns and Recursion", 1997. A stack with a level for each row stands for the
-//! recursion, so that the search can stop at each placement and go on later.
+//! A search with the attacked columns of a row as masks, as in M. Richards, "Backtracking
+//! Algorithms in MCPL using Bit Patterns and Recursion", 1997. A stack with a level for each row
+//! stands for the recursion, so that the search can stop at each placement and go on later.
 
 use std::task::Poll;
 
@@ -15,10 +15,11 @@ pub(crate) const MASKS_MAX: u32 = u64::BITS;
 /// A search of the first rows of a board of at most [`MASKS_MAX`].
 #[derive(Clone, Debug)]
 pub(crate) struct Masks {
-    /// For each row the columns that no given queen attacks and that are not blocked, or only its own queen's if it has
-    /// a given one.
+    /// For each row the columns that no given queen attacks and that are not blocked, or only its
+    /// own queen's if it has a given one.
     pub(crate) allowed: Vec<u64>,
-    /// For each row of a whole board the columns that no later row allows: a free one must have its queen here.
+    /// For each row of a whole board the columns that no later row allows: a free one must have its
+    /// queen here.
     due: Vec<u64>,
     n: u32,
     rules: Rules,

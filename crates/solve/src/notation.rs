@@ -15,9 +15,9 @@ pub enum Notation {
     Permutation,
     /// The same numbers, a line each.
     Columns,
-    /// The first field of a chess position in Forsyth-Edwards Notation (S. J. Edwards, PGN standard, 1994),
-    /// from the highest rank down: `1Q2/3Q/Q3/2Q1`. Runs of empty squares are written as decimal numbers,
-    /// so that every N can be written.
+    /// The first field of a chess position in Forsyth-Edwards Notation (S. J. Edwards, PGN
+    /// standard, 1994), from the highest rank down: `1Q2/3Q/Q3/2Q1`. Runs of empty squares are
+    /// written as decimal numbers, so that every N can be written.
     Fen,
     /// One JSON object with `n`, `permutation` and `squares`.
     Json,
@@ -31,8 +31,8 @@ impl Notation {
         self.of_rows(placement.n(), placement.columns().iter().copied(), &[])
     }
 
-    /// The placement in this notation, but a permutation is the rank of the queen on each file from a on,
-    /// counted from 1: `2 4 1 3`.
+    /// The placement in this notation, but a permutation is the rank of the queen on each file from
+    /// a on, counted from 1: `2 4 1 3`.
     pub fn by_file(self, placement: &Placement) -> impl Display + '_ {
         Written(move |f: &mut Formatter<'_>| {
             let squares = by_file(placement.columns().iter().copied());
@@ -41,10 +41,11 @@ impl Notation {
         })
     }
 
-    /// The queens of the first rows of a board of size `n`, given by their columns from row 0 on, in this notation
-    /// without a line end. JSON has these `fields` too, behind `n`.
+    /// The queens of the first rows of a board of size `n`, given by their columns from row 0 on,
+    /// in this notation without a line end. JSON has these `fields` too, behind `n`.
     ///
-    /// Nothing is held in memory but the squares, for squares and JSON, and the columns, for FEN and drawings.
+    /// Nothing is held in memory but the squares, for squares and JSON, and the columns, for FEN
+    /// and drawings.
     pub fn of_rows(
         self,
         n: u32,
@@ -126,7 +127,8 @@ fn number(f: &mut Formatter<'_>, from_zero: u32) -> fmt::Result {
     (u64::from(from_zero) + 1).fmt(f)
 }
 
-/// The column of the queen of each row, if it has one, from the highest row of a board of size `n` down.
+/// The column of the queen of each row, if it has one, from the highest row of a board of size `n`
+/// down.
 fn rows_from_above(
     n: u32,
     columns: impl Iterator<Item = u32>,

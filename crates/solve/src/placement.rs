@@ -7,10 +7,11 @@ use board::squares::{Square, SquaresError, check_queens};
 
 use crate::{Notation, NotationError, is_placement, read_queens};
 
-/// N queens on an N x N board, one in each row, none attacking another. It holds the column of each row's
-/// queen, from row 0 on.
+/// N queens on an N x N board, one in each row, none attacking another. It holds the column of each
+/// row's queen, from row 0 on.
 ///
-/// As text it is a permutation: the columns, counted from 1. It is read from any [`Notation`] but JSON.
+/// As text it is a permutation: the columns, counted from 1. It is read from any [`Notation`] but
+/// JSON.
 ///
 /// ```
 /// use queens_solve::Placement;
@@ -75,7 +76,8 @@ impl Display for Placement {
 impl FromStr for Placement {
     type Err = NotationError;
 
-    /// Reads a placement in any notation but JSON. Squares are on a board of as many rows as there are.
+    /// Reads a placement in any notation but JSON. Squares are on a board of as many rows as there
+    /// are.
     fn from_str(text: &str) -> Result<Placement, NotationError> {
         let (n, mut queens) = read_queens(text)?;
         let n = n.unwrap_or(queens.len() as u32);

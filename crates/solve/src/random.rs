@@ -20,8 +20,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is not 0. For bounds below 2^32 no number is more likely than another by
-    /// more than a factor of 1 + 2^-32.
+    /// A number below `bound`, which is not 0. For bounds below 2^32 no number is more likely than
+    /// another by more than a factor of 1 + 2^-32.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }

@@ -17,8 +17,9 @@ impl From<SquaresError> for NotationError {
 /// The size of a board, if the text has it, and its queens.
 type Queens = (Option<u32>, Vec<Square>);
 
-/// The boards that a text has. An empty line ends a board, unless all of the text is one drawn board. In a paragraph each
-/// FEN, each permutation in a line or in brackets, and each line of squares beside a whole placement is a board, too.
+/// The boards that a text has. An empty line ends a board, unless all of the text is one drawn
+/// board. In a paragraph each FEN, each permutation in a line or in brackets, and each line of
+/// squares beside a whole placement is a board, too.
 #[must_use]
 pub fn boards(text: &str) -> Vec<&str> {
     let paragraphs = if is_drawn(text) { vec![text] } else { paragraphs(text) };
@@ -33,7 +34,8 @@ fn boards_of_paragraph(paragraph: &str) -> Vec<&str> {
     if is_drawn(paragraph) {
         return vec![paragraph];
     }
-    // Lines of squares are a list of placements if the first of them is one, or most are; otherwise they are one board.
+    // Lines of squares are a list of placements if the first of them is one, or most are; otherwise
+    // they are one board.
     let has_squares =
         |line: &&str| words(line).first().is_some_and(|word| parse_squares(word).is_ok());
     let listed = paragraph.lines().filter(has_squares).map(has_own_squares);
@@ -77,7 +79,8 @@ fn without_brackets(text: &str) -> Vec<&str> {
     if text.contains('#') { text.lines().collect() } else { text.split(']').collect() }
 }
 
-/// Whether a line has the squares of a whole placement: on each file and rank of the board one, and of more than one.
+/// Whether a line has the squares of a whole placement: on each file and rank of the board one, and
+/// of more than one.
 fn has_own_squares(line: &str) -> bool {
     let Ok(squares) = parse_squares(line) else { return false };
     let all = |of: fn(&Square) -> u32| {
@@ -109,11 +112,12 @@ fn plain(line: &str) -> &str {
     line.split('#').next().unwrap_or_default().trim()
 }
 
-/// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank first; `Q`, `q`, `*` or
-/// `#` is a queen and `.`, `-` or `_` an empty square, with or without spaces, commas, bars or brackets between them. A
-/// matrix has `1` for a queen and `0` for an empty square. What follows a `#` is a comment, unless the board makes sense
-/// only if it is a queen. The board may have coordinates, as [`draw::text`](crate::draw::text) writes them. A text that
-/// starts with anything else is read as a list of squares, which has no size.
+/// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank
+/// first; `Q`, `q`, `*` or `#` is a queen and `.`, `-` or `_` an empty square, with or without
+/// spaces, commas, bars or brackets between them. A matrix has `1` for a queen and `0` for an empty
+/// square. What follows a `#` is a comment, unless the board makes sense only if it is a queen. The
+/// board may have coordinates, as [`draw::text`](crate::draw::text) writes them. A text that starts
+/// with anything else is read as a list of squares, which has no size.
 fn parse_board(text: &str) -> Result<Queens, NotationError> {
     let bare = without_coordinates(text);
     let text = bare.as_deref().unwrap_or(text);
@@ -124,8 +128,8 @@ fn parse_board(text: &str) -> Result<Queens, NotationError> {
     parse_rows(text, str::trim).filter(Result::is_ok).unwrap_or(found)
 }
 
-/// The rows of a board that has its ranks at the left and its files below, without these, and with the signs of
-/// attacked squares as those of the others; `None` for any other text.
+/// The rows of a board that has its ranks at the left and its files below, without these, and with
+/// the signs of attacked squares as those of the others; `None` for any other text.
 fn without_coordinates(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(plain).filter(|line| !line.is_empty()).collect();
     let (files, ranks) = lines.split_last()?;
@@ -204,9 +208,9 @@ fn queens_of(rows: &[(&str, usize)]) -> Result<Queens, NotationError> {
     Ok((Some(n as u32), squares))
 }
 
-/// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and everything
-/// else is a drawn board or a list of squares. Returns the queens and, if the text has it, the size of the
-/// board. It does not check whether the queens attack each other.
+/// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and
+/// everything else is a drawn board or a list of squares. Returns the queens and, if the text has
+/// it, the size of the board. It does not check whether the queens attack each other.
 ///
 /// # Errors
 ///
@@ -250,8 +254,8 @@ fn words(text: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the size of the
-/// board and the queens, like [`read_queens`].
+/// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the
+/// size of the board and the queens, like [`read_queens`].
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Completion: a placement around queens that stand already and off blocked squares, or the proof that there is none.
+//! Completion: a placement around queens that stand already and off blocked squares, or the proof
+//! that there is none.
 
 pub(crate) mod exact;
 mod local;
@@ -12,8 +13,8 @@ use crate::Placement;
 use crate::check::{Rules, attack};
 use crate::random::SplitMix64;
 
-/// The conditions on a placement: given queens, none of which attacks another by the rules, and blocked squares that stay
-/// empty.
+/// The conditions on a placement: given queens, none of which attacks another by the rules, and
+/// blocked squares that stay empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     pub(crate) n: u32,
@@ -46,11 +47,13 @@ pub enum Completion {
 /// The work of a search for a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Effort {
-    /// Number of times that the local search put queens into all free rows and began to repair them.
+    /// Number of times that the local search put queens into all free rows and began to repair
+    /// them.
     pub attempts: u64,
     /// Number of pairs of queens that exchanged their columns, in all attempts.
     pub swaps: u64,
-    /// Number of collisions on diagonals when the last attempt began. A diagonal with k queens has k - 1.
+    /// Number of collisions on diagonals when the last attempt began. A diagonal with k queens has
+    /// k - 1.
     pub conflicts: u64,
     /// Number of queens placed by the exact search.
     pub nodes: u64,
@@ -130,8 +133,8 @@ impl Start {
         blocked.map_or(Ok(self), |queen| Err(SquaresError::Blocked(queen)))
     }
 
-    /// So many queens of a random placement, in random rows, or `None` for the boards of sizes 2 and 3. There is
-    /// always a completion. With more than `n` queens it is the whole placement.
+    /// So many queens of a random placement, in random rows, or `None` for the boards of sizes 2
+    /// and 3. There is always a completion. With more than `n` queens it is the whole placement.
     #[must_use]
     pub fn random(n: u32, queens: u32, seed: u64) -> Option<Start> {
         let placement = random_placement(n, seed)?;
@@ -154,8 +157,8 @@ impl Start {
         self.n
     }
 
-    /// Whether a placement on the same board has all these queens, none on a blocked square, and none that attacks
-    /// another by the rules.
+    /// Whether a placement on the same board has all these queens, none on a blocked square, and
+    /// none that attacks another by the rules.
     #[must_use]
     pub fn admits(&self, placement: &Placement) -> bool {
         let mut rows = self.columns.iter().zip(placement.columns());
@@ -207,15 +210,16 @@ pub fn complete(start: &Start) -> Option<Placement> {
 
 /// Completes a placement around the given queens.
 ///
-/// A local search and an exact search take turns, each for twice as long as before. The local one finds a
-/// placement on any large board that is not too full; the exact one can also prove that there is none. Equal
-/// seeds give equal results. `stop` is called about every millisecond, and the search ends if it returns
-/// true.
+/// A local search and an exact search take turns, each for twice as long as before. The local one
+/// finds a placement on any large board that is not too full; the exact one can also prove that
+/// there is none. Equal seeds give equal results. `stop` is called about every millisecond, and the
+/// search ends if it returns true.
 pub fn complete_until(start: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
     complete_within(start, Opening::Few, seed, stop).0
 }
 
-/// Completes like [`complete_until`]. The local search begins by `opening`, and the work is returned, too.
+/// Completes like [`complete_until`]. The local search begins by `opening`, and the work is
+/// returned, too.
 pub fn complete_within(
     given: &Start,
     opening: Opening,
@@ -225,7 +229,8 @@ pub fn complete_within(
     if given.is_hopeless() {
         return (Completion::Impossible, Effort::default());
     }
-    // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads to none.
+    // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads
+    // to none.
     let is_repaired = given.rules != Rules::Torus;
     let mut budget = 2_000_000 + 1_000 * u64::from(given.n);
     let mut work = Work::new(seed, budget, &mut stop);
@@ -242,8 +247,8 @@ pub fn complete_within(
     }
 }
 
-/// A random placement, or `None` for the boards of sizes 2 and 3, which have none. Every placement can come
-/// up, but not all are equally likely.
+/// A random placement, or `None` for the boards of sizes 2 and 3, which have none. Every placement
+/// can come up, but not all are equally likely.
 #[must_use]
 pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     if [2, 3].contains(&n) {

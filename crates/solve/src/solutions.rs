@@ -11,11 +11,11 @@ use crate::masks::{MASKS_MAX, Masks};
 use crate::unique::{Orbits, UNIQUE_MAX};
 use crate::{Placement, Start};
 
-/// The placements of a board, in lexicographic order of columns from row 0 on. The iterator searches only when
-/// the next one is asked for.
+/// The placements of a board, in lexicographic order of columns from row 0 on. The iterator
+/// searches only when the next one is asked for.
 ///
-/// `of` is a board's size, a [`Problem`], or a [`Start`] with given queens, blocked squares and rules. For
-/// [`Problem::Fundamental`], there is one placement of each orbit.
+/// `of` is a board's size, a [`Problem`], or a [`Start`] with given queens, blocked squares and
+/// rules. For [`Problem::Fundamental`], there is one placement of each orbit.
 ///
 /// ```
 /// use queens_solve::{Rules, Start, board::Problem, solutions};
@@ -34,14 +34,16 @@ pub fn solutions(of: impl Into<Solutions>) -> Solutions {
 
 /// The placements that [`solutions`] lists, as an iterator.
 ///
-/// It searches with masks up to N = 64, and beyond with bit sets of any length. Both are plain backtracking: the
-/// first placement of 30 queens takes about a second, and that of 100 for ever, unless many are given.
-/// To [count](Iterator::count) and to skip placements takes no memory for each.
+/// It searches with masks up to N = 64, and beyond with bit sets of any length. Both are plain
+/// backtracking: the first placement of 30 queens takes about a second, and that of 100 for ever,
+/// unless many are given. To [count](Iterator::count) and to skip placements takes no memory for
+/// each.
 #[derive(Clone, Debug)]
 #[must_use = "it searches only when it is asked for placements"]
 pub struct Solutions {
     search: Search,
-    /// The start whose placements are reduced to one of each orbit, if the search itself does not do so.
+    /// The start whose placements are reduced to one of each orbit, if the search itself does not
+    /// do so.
     one_of_each: Option<Box<Start>>,
 }
 
@@ -55,7 +57,8 @@ enum Search {
 }
 
 impl Solutions {
-    /// One placement of each orbit under the symmetries of the square: the first of those that `start` admits.
+    /// One placement of each orbit under the symmetries of the square: the first of those that
+    /// `start` admits.
     ///
     /// ```
     /// use queens_solve::Solutions;
@@ -148,7 +151,8 @@ impl Iterator for Solutions {
 
     /// # Panics
     ///
-    /// Panics where there are more placements than `usize` has numbers, as on systems of 32 bits from N = 19 on.
+    /// Panics where there are more placements than `usize` has numbers, as on systems of 32 bits
+    /// from N = 19 on.
     fn count(mut self) -> usize {
         let mut count = 0_usize;
         while self.advance() {
@@ -190,8 +194,9 @@ impl From<Problem> for Solutions {
     }
 }
 
-/// Calls `found` with numbers whose sum is that of the ways to place queens in the first `rows` rows that
-/// `start` admits, which on a board of fewer rows than columns are its placements. More rows than N have none.
+/// Calls `found` with numbers whose sum is that of the ways to place queens in the first `rows`
+/// rows that `start` admits, which on a board of fewer rows than columns are its placements. More
+/// rows than N have none.
 ///
 /// # Panics
 ///
@@ -211,8 +216,8 @@ pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
     }
 }
 
-/// The columns of each way to place queens in the first `rows` rows of a board of size `n`, in lexicographic
-/// order. `n` is at most 64; more rows than `n` count as `n`.
+/// The columns of each way to place queens in the first `rows` rows of a board of size `n`, in
+/// lexicographic order. `n` is at most 64; more rows than `n` count as `n`.
 ///
 /// # Panics
 ///

@@ -1,11 +1,11 @@
 //! How the eight symmetries of the square act on placements.
 //!
-//! Two placements are essentially the same if a symmetry takes one to the other. Placements that are
-//! essentially the same are an orbit. The size of an orbit times the number of symmetries that fix one of
-//! its placements is eight. A reflection fixes no placement of more than one queen, because it would take a
-//! queen to one that attacks it. There are therefore three classes of placements, which W. Ahrens
-//! (*Mathematische Unterhaltungen und Spiele*, 2nd edition, 1910) calls ordinary, symmetric and doubly
-//! symmetric.
+//! Two placements are essentially the same if a symmetry takes one to the other. Placements that
+//! are essentially the same are an orbit. The size of an orbit times the number of symmetries that
+//! fix one of its placements is eight. A reflection fixes no placement of more than one queen,
+//! because it would take a queen to one that attacks it. There are therefore three classes of
+//! placements, which W. Ahrens (*Mathematische Unterhaltungen und Spiele*, 2nd edition, 1910) calls
+//! ordinary, symmetric and doubly symmetric.
 
 pub use board::symmetry::Symmetry;
 
@@ -18,8 +18,8 @@ pub enum SymmetryClass {
     Asymmetric,
     /// The half turn fixes it, and the quarter turn does not. Its orbit has four placements.
     HalfTurn,
-    /// The quarter turn fixes it. Its orbit has two placements. The boards of sizes 0 and 1 belong here too,
-    /// although reflections fix them as well.
+    /// The quarter turn fixes it. Its orbit has two placements. The boards of sizes 0 and 1 belong
+    /// here too, although reflections fix them as well.
     QuarterTurn,
 }
 
@@ -48,7 +48,8 @@ impl Placement {
         Placement::trusted(columns)
     }
 
-    /// The placements that are essentially the same as this one, each once, in lexicographic order of columns.
+    /// The placements that are essentially the same as this one, each once, in lexicographic order
+    /// of columns.
     #[must_use]
     pub fn orbit(&self) -> Vec<Placement> {
         let mut orbit = Symmetry::all().map(|symmetry| self.image(symmetry)).to_vec();

@@ -1,11 +1,12 @@
-//! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage in
-//! Japanese", version 3.2, 2011). It visits the least placement of each orbit, by columns from row 0 on, in this order.
+//! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage
+//! in Japanese", version 3.2, 2011). It visits the least placement of each orbit, by columns from
+//! row 0 on, in this order.
 //!
-//! If a queen stands in a corner, the least placement has it in row 0 and column 0. Then only the reflection
-//! in the diagonal can give a lesser one, and row 1 and column 1 decide about it. If no queen stands in a
-//! corner, each side has a queen of its own, and that of row 0 must be as near to a corner as any other. If
-//! another side's queen is as near, a rotation takes it to the square of row 0's queen (the reflected square
-//! is attacked), and the whole boards are compared.
+//! If a queen stands in a corner, the least placement has it in row 0 and column 0. Then only the
+//! reflection in the diagonal can give a lesser one, and row 1 and column 1 decide about it. If no
+//! queen stands in a corner, each side has a queen of its own, and that of row 0 must be as near to
+//! a corner as any other. If another side's queen is as near, a rotation takes it to the square of
+//! row 0's queen (the reflected square is attacked), and the whole boards are compared.
 
 use std::cmp::Ordering;
 use std::task::{Poll, ready};
@@ -20,8 +21,8 @@ use crate::masks::Masks;
 /// The largest board.
 pub const UNIQUE_MAX: u32 = board::MAX_N;
 
-/// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N = 19
-/// on it takes more than minutes.
+/// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N
+/// = 19 on it takes more than minutes.
 ///
 /// # Panics
 ///
@@ -49,11 +50,11 @@ pub struct Job {
     pub second: u32,
 }
 
-/// The jobs of a board of size `n`, in the order of their queens. For N of 2 or more their totals add up to
-/// that of the board; smaller boards have no second row and no jobs.
+/// The jobs of a board of size `n`, in the order of their queens. For N of 2 or more their totals
+/// add up to that of the board; smaller boards have no second row and no jobs.
 ///
-/// The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a queen in
-/// the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
+/// The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a
+/// queen in the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
 ///
 /// # Panics
 ///
@@ -106,7 +107,8 @@ impl Orbits {
         Orbits { n, openings: openings.into_iter(), search: None }
     }
 
-    /// Goes to the next placement, and returns the size of its orbit: 8, 4 or 2, and 1 for N below 2.
+    /// Goes to the next placement, and returns the size of its orbit: 8, 4 or 2, and 1 for N below
+    /// 2.
     fn advance(&mut self) -> Option<u32> {
         match self.advance_within(&mut u64::MAX.clone()) {
             Poll::Ready(size) => size,
@@ -132,8 +134,8 @@ impl Orbits {
     }
 }
 
-/// The search of a board of size `n` with queens in these columns from row 0 on. Squares are blocked whose queens would
-/// make an image of the board less.
+/// The search of a board of size `n` with queens in these columns from row 0 on. Squares are
+/// blocked whose queens would make an image of the board less.
 fn below(n: u32, columns: &[u32]) -> Masks {
     let mut start = Start::from(n);
     (0..).zip(columns).for_each(|(row, &column)| start.put(Square { column, row }));

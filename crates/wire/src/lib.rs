@@ -31,7 +31,8 @@ pub fn rule_of_names() -> String {
     format!("a name has 1 to {MAX_TEXT} visible ASCII characters and no space")
 }
 
-/// Checks the name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty. The error names the `field`.
+/// Checks the name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty. The
+/// error names the `field`.
 pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
     if text.is_empty() || !is_text(&text) {
         return Err(WireError::text(field));

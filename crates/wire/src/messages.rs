@@ -1,4 +1,5 @@
-//! Turns messages into the farm's types, and the farm's types into messages. A malformed message is an error.
+//! Turns messages into the farm's types, and the farm's types into messages. A malformed message is
+//! an error.
 
 use board::{MethodChoice, Prefix, Task};
 use farm::{
@@ -181,8 +182,8 @@ fn recount(v1::Recount { unlike, by_reference }: v1::Recount) -> Result<Recount,
 }
 
 impl v1::AuditPolicy {
-    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it names one. It fails if the share
-    /// is more than 1, or the scope is unknown.
+    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it
+    /// names one. It fails if the share is more than 1, or the scope is unknown.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
         let v1::AuditPolicy { share_ppm, by_reference, across } = self;
         if share_ppm > AuditPolicy::ALL {
@@ -197,8 +198,8 @@ impl v1::AuditPolicy {
 }
 
 impl v1::Change {
-    /// The request to the farm. The seed and the `usual` scope are for an audit. It fails if there is no change, or if a field
-    /// of an audit is out of bounds.
+    /// The request to the farm. The seed and the `usual` scope are for an audit. It fails if there
+    /// is no change, or if a field of an audit is out of bounds.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {

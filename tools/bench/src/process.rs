@@ -80,7 +80,8 @@ impl Coordinator {
     }
 }
 
-/// The program that cargo has built beside this one, without the environment variables that could set its options.
+/// The program that cargo has built beside this one, without the environment variables that could
+/// set its options.
 fn queens() -> Result<Command> {
     let this = std::env::current_exe().context("this program has no path")?;
     let mut command = Command::new(this.with_file_name("queens"));

@@ -16,8 +16,8 @@
 //!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages          what a failure prints
 //! ```
 //!
-//! Random bytes are hardly ever a message: those that mean something, and such with some damage, come
-//! from the corpus, from libFuzzer, and from the tests of `wire`.
+//! Random bytes are hardly ever a message: those that mean something, and such with some damage,
+//! come from the corpus, from libFuzzer, and from the tests of `wire`.
 #![forbid(unsafe_code)]
 
 mod read;

@@ -12,7 +12,8 @@ use wire::{WireError, v1};
 pub struct Reader {
     /// The message's name, without its package.
     pub name: &'static str,
-    /// Reads bytes so, and panics where what was read is not what it is when written and read again.
+    /// Reads bytes so, and panics where what was read is not what it is when written and read
+    /// again.
     pub read: fn(&[u8]),
 }
 

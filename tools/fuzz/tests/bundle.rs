@@ -6,8 +6,8 @@ use std::fs;
 use evidence::{Sample, Seed, check};
 use tempfile::TempDir;
 
-/// The bytes of a sound bundle, a small job that is done: `queens count 8 --method colours --ledger l.db`, then
-/// `queens export 1 sound.bundle --ledger l.db`.
+/// The bytes of a sound bundle, a small job that is done: `queens count 8 --method colours --ledger
+/// l.db`, then `queens export 1 sound.bundle --ledger l.db`.
 const SOUND: &[u8] = include_bytes!("sound.bundle");
 
 #[test]

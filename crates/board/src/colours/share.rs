@@ -87,7 +87,8 @@ impl Class {
         Class((k as u64) << 32 | place as u64)
     }
 
-    /// Its number: k, then 16 bits of the odd lines and 16 bits of the even lines of the least split.
+    /// Its number: k, then 16 bits of the odd lines and 16 bits of the even lines of the least
+    /// split.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0
@@ -117,8 +118,8 @@ pub fn share(n: u32, class: Class, transposed: Split) -> u32 {
     times * (u32::from(own <= reversed) + u32::from(own < reversed))
 }
 
-/// The sets of odd columns of black queens with which boards of a task can have a share, within these
-/// bounds, for a board of size `n`. For odd N sets above their reverse have none, either.
+/// The sets of odd columns of black queens with which boards of a task can have a share, within
+/// these bounds, for a board of size `n`. For odd N sets above their reverse have none, either.
 ///
 /// Let a be the odd lines of the least split of the task's class, and ~a its complement. A board
 /// whose black queens take the odd columns c and the even columns d has a share by the class of S2

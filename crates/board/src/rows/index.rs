@@ -1,8 +1,8 @@
 //! A plan, as an index that says where the tasks below each prefix of a shallow row begin.
 //!
-//! The index holds all canonical prefixes of the deepest row that has at most [`MAX_ENTRIES`] of them, in
-//! order, each with the ordinal of the first task below it. A task is reached by binary search and a walk
-//! below one entry.
+//! The index holds all canonical prefixes of the deepest row that has at most [`MAX_ENTRIES`] of
+//! them, in order, each with the ordinal of the first task below it. A task is reached by binary
+//! search and a walk below one entry.
 
 use std::ops::Range;
 
@@ -14,7 +14,8 @@ const MAX_ENTRIES: u64 = 1 << 16;
 /// Which of two prefixes that are mirror images of each other are tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Images {
-    /// The one whose first queen off the centre column stands in the left half, which is the canonical one.
+    /// The one whose first queen off the centre column stands in the left half, which is the
+    /// canonical one.
     Left,
     Both,
 }
@@ -45,11 +46,12 @@ pub(crate) struct RowsPlan {
 }
 
 impl RowsPlan {
-    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both of two
-    /// mirror images, unless they hold more than `limit` prefixes; `None` soon after `stop` begins to return `true`.
+    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both
+    /// of two mirror images, unless they hold more than `limit` prefixes; `None` soon after `stop`
+    /// begins to return `true`.
     ///
-    /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
-    /// is refused before the search has gone deep.
+    /// The prefixes are counted two rows at a time from the top, so that a board with far too many
+    /// of them is refused before the search has gone deep.
     pub(crate) fn new_unless(
         n: u32,
         rows: u32,
@@ -60,7 +62,8 @@ impl RowsPlan {
         let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
         let mut depth = 0;
         let mut prefixes_above = 0;
-        // After two rows no prefix is its own mirror image, which the walk below an entry relies on.
+        // After two rows no prefix is its own mirror image, which the walk below an entry relies
+        // on.
         while depth < rows && (depth < 2 || children(n, &entries) <= MAX_ENTRIES) {
             prefixes_above += entries.len() as u64;
             entries = entries.iter().flat_map(|entry| extend(n, *entry, images)).collect();
@@ -112,8 +115,8 @@ impl RowsPlan {
     }
 }
 
-/// A walk below the entries of an index that skips `skip` tasks and then collects `take`. It skips a row at a time,
-/// by the number of free squares.
+/// A walk below the entries of an index that skips `skip` tasks and then collects `take`. It skips
+/// a row at a time, by the number of free squares.
 struct Walk<'a> {
     n: u32,
     skip: u64,
@@ -217,8 +220,8 @@ impl Tally {
     }
 }
 
-/// The number of ways to place two rows below `prefix`, without visiting each: all pairs of free squares of
-/// the two rows, less the pairs in one column or on one diagonal.
+/// The number of ways to place two rows below `prefix`, without visiting each: all pairs of free
+/// squares of the two rows, less the pairs in one column or on one diagonal.
 fn two_rows(n: u32, prefix: Prefix) -> u64 {
     let first = prefix.free(n);
     let second = prefix.place(n, 0).free(n);

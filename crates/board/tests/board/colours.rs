@@ -79,7 +79,8 @@ fn transposed_split_of(queens: &Queens) -> u32 {
     queens.iter().step_by(2).map(|column| 1 << column).sum()
 }
 
-/// How often the images of a board are counted by all tasks. `weight` is that of the task with a split, if there is one.
+/// How often the images of a board are counted by all tasks. `weight` is that of the task with a
+/// split, if there is one.
 fn times_counted(queens: &Queens, weight: impl Fn(u32) -> Option<u8>) -> u32 {
     let n = queens.len() as u32;
     let of_image = |image: Queens| {
@@ -148,8 +149,8 @@ fn every_split_has_one_image_in_the_plan_whose_weight_is_the_number_of_images() 
     }
 }
 
-/// The sort key of a task: the number of odd rows with a black queen, these rows, and the even ones. For even N the
-/// even rows are read from the other end.
+/// The sort key of a task: the number of odd rows with a black queen, these rows, and the even
+/// ones. For even N the even rows are read from the other end.
 fn place_in_order(n: u32, split: u32) -> (u32, u32, u32) {
     let Split { even, odd } = unpacked(n, split);
     (odd.count_ones(), odd, if n.is_multiple_of(2) { reversed(n / 2, even) } else { even })
@@ -237,7 +238,8 @@ fn classes(n: u32) -> u64 {
     if n % 2 == 1 {
         return (all + palindromes) / 2;
     }
-    // None is its own complement. One that is the complement of its reverse has one line of each pair.
+    // None is its own complement. One that is the complement of its reverse has one line of each
+    // pair.
     (all + palindromes + (1 << pairs)) / 4
 }
 

@@ -114,7 +114,8 @@ macro_rules! levels {
                 let mut search = Search::new(attacks, buffers, colour, roots, found);
                 let len = search.begin(colour, roots);
                 if let Some(level) = colour.len().checked_sub(1) {
-                    // SAFETY: `new` has found the instructions, so the processor has what is enabled.
+                    // SAFETY: `new` has found the instructions, so the processor has what is
+                    // enabled.
                     unsafe { LEVELS[level](&mut search, len, true) };
                 }
             }

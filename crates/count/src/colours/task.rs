@@ -4,10 +4,10 @@
 //! # What has a share
 //!
 //! Only sets of odd columns within certain [bounds](share_bounds) can have a share, and for even N
-//! only such sets of even columns, read from the other end. Inside the bounds every share is 2, or 4
-//! for odd N, and on them [`share`] is asked for each cell. Sets of odd columns outside the bounds
-//! are passed over. For even N the search may also drop placements whose even columns are outside,
-//! a quarter of all placements.
+//! only such sets of even columns, read from the other end. Inside the bounds every share is 2, or
+//! 4 for odd N, and on them [`share`] is asked for each cell. Sets of odd columns outside the
+//! bounds are passed over. For even N the search may also drop placements whose even columns are
+//! outside, a quarter of all placements.
 //!
 //! With given queens every share is 1, and there is no step 2. A set c is passed over if it lacks
 //! the odd column of a given black queen or has that of a given white queen.

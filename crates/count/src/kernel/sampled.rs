@@ -10,11 +10,11 @@ use crate::colours::Draws;
 impl Kernel {
     /// Estimates the result of [`count`](Kernel::count) for `tasks` from a part of the work.
     ///
-    /// By `colours`, the sets of odd columns that black queens may take are numbered. Those with the
-    /// number `first` modulo `every` are counted, and the result is their count times `every`. If
-    /// `first` is random, from 0 to `every - 1` with equal probability, the estimate has the true
-    /// count as its mean, and `every` times the time that it takes has the true time as its mean.
-    /// Tasks are counted as a whole by another method.
+    /// By `colours`, the sets of odd columns that black queens may take are numbered. Those with
+    /// the number `first` modulo `every` are counted, and the result is their count times `every`.
+    /// If `first` is random, from 0 to `every - 1` with equal probability, the estimate has the
+    /// true count as its mean, and `every` times the time that it takes has the true time as its
+    /// mean. Tasks are counted as a whole by another method.
     ///
     /// ```
     /// use std::num::NonZeroU32;

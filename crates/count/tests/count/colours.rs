@@ -28,7 +28,8 @@ struct Search {
 }
 
 impl Search {
-    /// Calls `found` for each placement below the rows that are done, with the columns of queens in even rows.
+    /// Calls `found` for each placement below the rows that are done, with the columns of queens in
+    /// even rows.
     fn run(&self, row: usize, above: Prefix, in_even_rows: u32, found: &mut impl FnMut(u32)) {
         let n = self.n;
         match self.columns.get(row) {
@@ -55,7 +56,8 @@ impl Search {
     }
 }
 
-/// The sum of the shares of all boards whose queens stand in even columns exactly in the rows of `record.down`.
+/// The sum of the shares of all boards whose queens stand in even columns exactly in the rows of
+/// `record.down`.
 fn by_search(n: u32, record: Prefix) -> u64 {
     let unpacked = |mask| {
         Split::unpack(n, Prefix { down: mask, ..Prefix::EMPTY }).expect("such a mask is a split")
@@ -93,7 +95,8 @@ fn a_task_counts_the_shares_of_the_boards_that_a_plain_search_finds() {
     }
 }
 
-/// Two random sets of lines, the rows and the columns of black queens, which have equally many even lines.
+/// Two random sets of lines, the rows and the columns of black queens, which have equally many even
+/// lines.
 fn black_lines(n: u32, random: &mut StdRng) -> [u32; 2] {
     let [mut even, mut odd] = [0, 1].map(|first| (first..n).step_by(2).collect::<Vec<u32>>());
     // As many even lines as there are in a quarter of the board, and one more or less.
@@ -196,7 +199,8 @@ fn boards_of_16_to_18_have_the_known_counts_by_every_backend() {
     }
 }
 
-/// Compares backends on single sets of odd columns of random tasks. Sets without a board are passed over.
+/// Compares backends on single sets of odd columns of random tasks. Sets without a board are passed
+/// over.
 fn single_sets_agree(n: u32, drawn: usize, backends: impl Iterator<Item = Backend>) {
     let mut random = StdRng::seed_from_u64(n.into());
     let index = plan_index(n);

@@ -144,7 +144,8 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
     }
 }
 
-/// Tasks from all over a plan, in no order (multiples of an odd number close to its golden section).
+/// Tasks from all over a plan, in no order (multiples of an odd number close to its golden
+/// section).
 fn scattered(n: u32, method: Method, count: u64) -> Vec<Task> {
     let index = plan_index(Problem::Total { n }, method);
     let stride = (index.len() as f64 * 0.618) as u64 | 1;

@@ -135,7 +135,8 @@ impl Forger {
         check(&self.write("bundle"), SAMPLE).map_err(|error| format!("{error:#}"))
     }
 
-    /// The numbers of ranges that nobody, another machine and another owner confirms, if the bundle holds.
+    /// The numbers of ranges that nobody, another machine and another owner confirms, if the bundle
+    /// holds.
     fn confirmed(&self) -> [u64; 3] {
         let confirmed = self.check().expect("it holds").content.confirmations;
         assert!(confirmed.by_owner.count <= confirmed.by_machine.count);

@@ -59,14 +59,15 @@ impl Counter {
         Counter { index, kernel, every, seed }
     }
 
-    /// The number of tasks in a run, if tasks are counted in full: in the middle of the plan they take long enough to be
-    /// measured.
+    /// The number of tasks in a run, if tasks are counted in full: in the middle of the plan they
+    /// take long enough to be measured.
     pub(super) fn run_length(effort: Effort, index: Arc<PlanIndex>) -> Result<u64, CountError> {
         let Effort { plan: Plan { tasks, .. }, time, threads, .. } = effort;
         let mut counter = Counter::new(effort, index, NonZeroU32::MIN);
         let at_least = (time / RUNS).clamp(LEAST_RUN, 10 * LEAST_RUN);
         let at_least = at_least.max(time.mul_f64(threads.get() as f64 / MOST_RUNS));
-        // The first run pays for memory that was never touched, which is nothing beside a long task.
+        // The first run pays for memory that was never touched, which is nothing beside a long
+        // task.
         if tasks == 0 || counter.count(middle(tasks, 1))?.spent > 10 * at_least {
             return Ok(1);
         }

@@ -1,17 +1,19 @@
 //! Estimates the total of a plan, and the time to count it, from a sample of its tasks.
 //!
-//! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over it.
-//! [`spread`] chooses the tasks and computes the estimates with their error bars. This module counts them, on all
-//! threads, until the time is over.
+//! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over
+//! it. [`spread`] chooses the tasks and computes the estimates with their error bars. This module
+//! counts them, on all threads, until the time is over.
 //!
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
-//! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
-//! tasks is random, and each chosen task is counted in full, because kernels do that fast. A run has as
-//! many neighbours as take long enough to be measured; a count in the middle of the plan shows how many. By
-//! `colours` the board alone decides how many they are, and how large a part of each task is counted ([`sets`]).
+//! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice
+//! of tasks is random, and each chosen task is counted in full, because kernels do that fast. A run
+//! has as many neighbours as take long enough to be measured; a count in the middle of the plan
+//! shows how many. By `colours` the board alone decides how many they are, and how large a part of
+//! each task is counted ([`sets`]).
 //!
-//! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that would pass the end
-//! if it took as long as the longest before, so that what is left out is seldom a run that takes long.
+//! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that
+//! would pass the end if it took as long as the longest before, so that what is left out is seldom
+//! a run that takes long.
 
 mod counter;
 mod sets;
@@ -36,9 +38,9 @@ const LEAST_DRAWS: usize = 3;
 
 /// How far the processor time of a count is from that of a sample of it, as a share of it, with 95%
 /// confidence. Other programs use the caches and the memory now and then, and tasks that are drawn
-/// from afar find other things in the caches than neighbours do. By `tools/bench/interval.py`, 35 of
-/// 36 plans of N = 17 to 20 were off by less, 0.16 in the root mean square, on two cores on which 10
-/// to 20 other threads ran.
+/// from afar find other things in the caches than neighbours do. By `tools/bench/interval.py`, 35
+/// of 36 plans of N = 17 to 20 were off by less, 0.16 in the root mean square, on two cores on
+/// which 10 to 20 other threads ran.
 const DRIFT: f64 = 0.25;
 
 /// What to estimate, with which resources, and for how long.
@@ -59,26 +61,28 @@ pub struct Effort {
 /// The estimates that follow from a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated {
-    /// The sum over all tasks: the number of placements, symmetric ones counted separately. `None` if there
-    /// was none in the tasks that were counted: that says nothing of the others.
+    /// The sum over all tasks: the number of placements, symmetric ones counted separately. `None`
+    /// if there was none in the tasks that were counted: that says nothing of the others.
     pub total: Option<Estimate>,
     /// Every task was counted in full: the total is no estimate.
     pub is_exact: bool,
     /// Seconds of processor time that one thread of this machine takes for all tasks. The error is
     /// that of the sample and that of the machine, whose speed drifts.
     pub core_seconds: Estimate,
-    /// Seconds that a task of the longest run took. Where tasks take long, a run is one task. Where parts of tasks were
-    /// counted, it is an estimate.
+    /// Seconds that a task of the longest run took. Where tasks take long, a run is one task. Where
+    /// parts of tasks were counted, it is an estimate.
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
-    /// Of so many parts of a task one was counted, which are sets of columns. 1 if tasks were counted in full.
+    /// Of so many parts of a task one was counted, which are sets of columns. 1 if tasks were
+    /// counted in full.
     pub parts_per_draw: NonZeroU32,
 }
 
 impl Effort {
-    /// Counts a sample of the plan whose tasks `index` enumerates, and takes no longer than it says. Returns `None` if
-    /// the time is over before there is anything to say: a single task may take days.
+    /// Counts a sample of the plan whose tasks `index` enumerates, and takes no longer than it
+    /// says. Returns `None` if the time is over before there is anything to say: a single task may
+    /// take days.
     pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
         let index = Arc::new(index);
@@ -127,8 +131,8 @@ impl Effort {
         }))
     }
 
-    /// Of how many parts of a task one is counted, and how many tasks are a run; `None` if the time is over before that is
-    /// known.
+    /// Of how many parts of a task one is counted, and how many tasks are a run; `None` if the time
+    /// is over before that is known.
     fn unit(
         self,
         index: &Arc<PlanIndex>,
@@ -148,8 +152,8 @@ impl Effort {
     }
 }
 
-/// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing of
-/// the others.
+/// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing
+/// of the others.
 fn says(sum: Estimate, is_exact: bool) -> Option<Estimate> {
     (sum.value > 0.0 || is_exact).then_some(sum)
 }
@@ -161,7 +165,8 @@ struct Draws {
     most_spent: Duration,
 }
 
-/// The next unit for a thread that has spent so much time on its last one; `None` if the time is over or all are drawn.
+/// The next unit for a thread that has spent so much time on its last one; `None` if the time is
+/// over or all are drawn.
 fn draw(draws: &Mutex<Draws>, spent: Duration, end: Instant) -> Option<(u64, Range<u64>)> {
     let mut draws = draws.lock().expect("no thread panics while holding it");
     draws.most_spent = draws.most_spent.max(spent);
@@ -215,9 +220,9 @@ mod tests {
         }
     }
 
-    /// About one sample of some hundred tasks in ten thousand is off by more than twice its error bar. The number of its
-    /// tasks depends on the machine, so a seed does not replay it; therefore up to three seeds are tried, and a busy machine
-    /// gets more time.
+    /// About one sample of some hundred tasks in ten thousand is off by more than twice its error
+    /// bar. The number of its tasks depends on the machine, so a seed does not replay it; therefore
+    /// up to three seeds are tried, and a busy machine gets more time.
     #[test]
     fn known_totals_are_near_their_estimates() {
         for choice in CHOICES {

@@ -1,5 +1,5 @@
-//! A sample of runs that are spread evenly over a plan, and the estimate of the whole that follows from it. This
-//! module does arithmetic only.
+//! A sample of runs that are spread evenly over a plan, and the estimate of the whole that follows
+//! from it. This module does arithmetic only.
 //!
 //! ```text
 //!   tasks    |0.....................................................T|   in plan order
@@ -7,20 +7,22 @@
 //!   draws              3           1        4           2           5    each a golden section beyond the last
 //! ```
 //!
-//! The first unit is random, and every unit is equally likely to be among the first n. Wherever the sample ends, what
-//! was drawn is spread evenly. Afterwards every four of them that are neighbours make a stratum: the units around them, as far
-//! as half of the way to the next stratum. Let y(h) be the mean and s²(h) the variance of the n(h) units drawn from stratum h,
-//! which has U(h) units. Then the whole is estimated as
+//! The first unit is random, and every unit is equally likely to be among the first n. Wherever the
+//! sample ends, what was drawn is spread evenly. Afterwards every four of them that are neighbours
+//! make a stratum: the units around them, as far as half of the way to the next stratum. Let y(h)
+//! be the mean and s²(h) the variance of the n(h) units drawn from stratum h, which has U(h) units.
+//! Then the whole is estimated as
 //!
 //! ```text
 //!   Y = Σ U(h) y(h)        variance of Y = Σ g(h) s²(h),   g(h) = U(h) (U(h) - n(h)) / n(h)
 //! ```
 //!
-//! So what grows along the plan makes no error. The error is t times the square root of the variance, where t is Student's
-//! quantile with (Σ g s²)² / Σ (g s²)²/(n - 1) degrees of freedom (W. G. Cochran, "Sampling Techniques", 3rd edition, 1977,
-//! sections 5.3, 5.4 and 5A.9). Once all units were counted in full, there is no error. Values of units that are counted
-//! in part are estimates without a bias: their errors are in s²(h) and stay when all units were drawn, so that U(h) stands
-//! for U(h) - n(h).
+//! So what grows along the plan makes no error. The error is t times the square root of the
+//! variance, where t is Student's quantile with (Σ g s²)² / Σ (g s²)²/(n - 1) degrees of freedom
+//! (W. G. Cochran, "Sampling Techniques", 3rd edition, 1977, sections 5.3, 5.4 and 5A.9). Once all
+//! units were counted in full, there is no error. Values of units that are counted in part are
+//! estimates without a bias: their errors are in s²(h) and stay when all units were drawn, so that
+//! U(h) stands for U(h) - n(h).
 
 use std::ops::Range;
 
@@ -44,8 +46,8 @@ const STRATUM: usize = 4;
 /// The units of a plan, in the order in which they are drawn.
 pub(super) struct Spread {
     tasks: u64,
-    /// Number of units. Their sizes differ by one task at most: a short last unit would be taken for a
-    /// cheap one.
+    /// Number of units. Their sizes differ by one task at most: a short last unit would be taken
+    /// for a cheap one.
     units: u64,
     first: u64,
     /// How far each unit is from the one that is drawn before it.
@@ -121,9 +123,10 @@ fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// The 97.5% quantile of Student's distribution with `freedom` degrees of freedom, within 0.001 of exact values. Up to 6 degrees of freedom
-/// it interpolates linearly between exact values; beyond, it takes the first terms of the expansion about
-/// the normal distribution (Abramowitz and Stegun 26.7.5).
+/// The 97.5% quantile of Student's distribution with `freedom` degrees of freedom, within 0.001 of
+/// exact values. Up to 6 degrees of freedom it interpolates linearly between exact values; beyond,
+/// it takes the first terms of the expansion about the normal distribution (Abramowitz and Stegun
+/// 26.7.5).
 fn student(freedom: f64) -> f64 {
     const FEW: [f64; 6] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469];
     const NORMAL: f64 = 1.959_964;
@@ -146,7 +149,8 @@ mod tests {
 
     const TASKS: u64 = 10_000;
 
-    /// One of many plans whose tasks grow fifty-fold along the ordinals, and in which neighbours differ.
+    /// One of many plans whose tasks grow fifty-fold along the ordinals, and in which neighbours
+    /// differ.
     fn count_of(plan: u64, ordinal: u64) -> u64 {
         let mut noise = (plan * TASKS + ordinal + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         noise = (noise ^ noise >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -132,8 +132,8 @@ impl Commands for OpenClQueue {
     ) -> Result<(), DeviceError> {
         let mut launch = ExecuteKernel::new(&self.kernel);
         for argument in arguments {
-            // SAFETY: the kernel has these parameters in this order (see `counter`). The driver copies
-            // the task before the call returns.
+            // SAFETY: the kernel has these parameters in this order (see `counter`). The driver
+            // copies the task before the call returns.
             unsafe {
                 match argument {
                     Argument::Buffer(buffer) => launch.set_arg(&self.buffers[buffer.0].get()),

@@ -77,8 +77,8 @@ pub struct Found {
     /// The number of placements.
     pub total: u128,
     /// Number of partial placements, if the algorithm counts them. It is the number of whole boards
-    /// for the first three, of queens placed for the classical searches and `forced`, and of distinct
-    /// states for `states`.
+    /// for the first three, of queens placed for the classical searches and `forced`, and of
+    /// distinct states for `states`.
     pub nodes: Option<u64>,
 }
 
@@ -103,8 +103,8 @@ pub enum Why {
 }
 
 impl Algorithm {
-    /// Counts a board. An algorithm that keeps states may take `memory` bytes. The inner result says why a board
-    /// was left out.
+    /// Counts a board. An algorithm that keeps states may take `memory` bytes. The inner result
+    /// says why a board was left out.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         let (total, nodes) = match self.how {
             Classical(count) => {

@@ -49,7 +49,8 @@ pub struct Contest<'a> {
 
 impl Contest<'_> {
     /// A contest in which an algorithm is left out for larger boards once it takes longer than
-    /// `seconds`. One that keeps states may take `memory` bytes. With `all`, boards of any size are counted.
+    /// `seconds`. One that keeps states may take `memory` bytes. With `all`, boards of any size are
+    /// counted.
     pub fn new(algorithms: &[Algorithm], seconds: f64, all: bool, memory: u64) -> Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
@@ -102,7 +103,8 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Meas
     }
 }
 
-/// The total that all algorithms found that counted a board; `None` if none did. It fails if two of them differ.
+/// The total that all algorithms found that counted a board; `None` if none did. It fails if two of
+/// them differ.
 pub fn agreed(lines: &[Line]) -> Result<Option<u128>, Disagreement> {
     let mut totals = lines.iter().filter_map(|line| {
         line.outcome.ok().map(|measured| (line.n, line.algorithm, measured.found.total))

@@ -1,7 +1,8 @@
 //! The section of the text about queens on black and on white squares, and their product.
 //!
-//! Its tables are those of a board of size 6, the largest whose tables fit on a page. They are made by a plain search
-//! for the placements of each colour, and are compared with the tasks and the counts of the method.
+//! Its tables are those of a board of size 6, the largest whose tables fit on a page. They are made
+//! by a plain search for the placements of each colour, and are compared with the tasks and the
+//! counts of the method.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,7 +26,8 @@ type Placements = BTreeMap<(u32, u32), Vec<Vec<Square>>>;
 /// The placements of both colours on boards whose splits have equally many black queens.
 struct Tables {
     splits: Vec<Split>,
-    /// B and W: for each split of rows, and in it for each split of columns, the number of placements.
+    /// B and W: for each split of rows, and in it for each split of columns, the number of
+    /// placements.
     black: Vec<Vec<usize>>,
     white: Vec<Vec<usize>>,
 }
@@ -103,7 +105,8 @@ pub(super) fn section(n: u32) -> anyhow::Result<String> {
     Ok(section)
 }
 
-/// What a task is, and how the kernel counts the task whose split is in the given row of the tables.
+/// What a task is, and how the kernel counts the task whose split is in the given row of the
+/// tables.
 fn task_text(tables: &Tables, row: usize, tasks: &CountedTasks) -> anyhow::Result<String> {
     let split = tables.splits[row];
     let record = split.pack(N);

@@ -1,7 +1,7 @@
 //! Explains each way of counting on one small board, with pictures.
 //!
-//! Every number of a small board is counted when the text is written, and every sum is compared with
-//! the total.
+//! Every number of a small board is counted when the text is written, and every sum is compared
+//! with the total.
 
 mod colours;
 
@@ -17,7 +17,8 @@ use crate::classical::masks;
 /// Tasks that two outer rings of N = 27 leave, by the Q27 project's own generator.
 const RINGS_OF_27: u64 = 2_024_110_796;
 
-/// The whole text about an even board of size `n`, from 6 to 10. It fails if two ways of counting differ.
+/// The whole text about an even board of size `n`, from 6 to 10. It fails if two ways of counting
+/// differ.
 pub fn page(n: u32) -> anyhow::Result<String> {
     let searched = masks::count(n);
     let total = searched.total;

@@ -65,7 +65,8 @@ pub(super) struct AccessArgs {
 
 /// The access to the coordinator, with its secrets.
 pub(super) struct Access {
-    /// The coordinator's own token and its file; `None` if anybody who can connect may do everything.
+    /// The coordinator's own token and its file; `None` if anybody who can connect may do
+    /// everything.
     own: Option<(Token, PathBuf)>,
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
@@ -74,8 +75,9 @@ pub(super) struct Access {
 }
 
 impl AccessArgs {
-    /// Checks that the options fit together and that no key is lost, and returns whether to serve TLS. Nothing is made. Plain
-    /// text without a token is only for addresses that are all on loopback.
+    /// Checks that the options fit together and that no key is lost, and returns whether to serve
+    /// TLS. Nothing is made. Plain text without a token is only for addresses that are all on
+    /// loopback.
     pub(super) fn check(
         &self,
         listen: &[SocketAddr],
@@ -108,8 +110,9 @@ impl AccessArgs {
         Ok(has_tls)
     }
 
-    /// Refuses options by which the coordinator would overwrite its ledger, a key, or what another option names. Only the
-    /// token and the join string may be in the folder of keys, where they are by default. Links are followed.
+    /// Refuses options by which the coordinator would overwrite its ledger, a key, or what another
+    /// option names. Only the token and the join string may be in the folder of keys, where they
+    /// are by default. Links are followed.
     fn check_outputs(&self, keys: &KeyFolder, ledger: &Path) -> Result<(), Failure> {
         let ledger = canonical(ledger);
         let of_ledger = ["", "-wal", "-shm", "-journal", "-lock"];
@@ -153,9 +156,10 @@ impl AccessArgs {
 }
 
 impl Access {
-    /// Writes the files with which others reach the coordinator, and logs how a worker joins. Returns all credentials;
-    /// those in the files, but for the coordinator's own token, are added to `ledger`. The files are written last, so that a
-    /// coordinator that does not start does not overwrite those of another one.
+    /// Writes the files with which others reach the coordinator, and logs how a worker joins.
+    /// Returns all credentials; those in the files, but for the coordinator's own token, are added
+    /// to `ledger`. The files are written last, so that a coordinator that does not start does not
+    /// overwrite those of another one.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,

@@ -19,11 +19,13 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use crate::failure::Failure;
 use crate::output;
 
-/// The headings of options that have a page of `queens help` each. No other help shows these options.
+/// The headings of options that have a page of `queens help` each. No other help shows these
+/// options.
 pub(super) const CONNECTION: &str = "Connection";
 pub(super) const LOGS: &str = "Logs";
 
-/// The groups of commands in the order of the help. Each has commands with a line, and commands that are only named.
+/// The groups of commands in the order of the help. Each has commands with a line, and commands
+/// that are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["check"]),
@@ -107,8 +109,8 @@ fn line(command: &Command, name: &str) -> String {
     format!("  {name:<12} {}\n", about.map(StyledStr::to_string).unwrap_or_default())
 }
 
-/// Removes the variables that do not apply beside what was typed from the options of the command and
-/// its subcommands, and hides options that their help does not show.
+/// Removes the variables that do not apply beside what was typed from the options of the command
+/// and its subcommands, and hides options that their help does not show.
 fn with_variables_that_apply(command: Command, typed: &Typed) -> Command {
     let outvoted = outvoted(&command, typed);
     let (help, is_short) = (help_flag(&command), typed.args.contains(SHORT_HELP));
@@ -162,7 +164,8 @@ fn says_no(value: OsString) -> bool {
     BoolishValueParser::new().parse(&Command::default(), None, value).is_ok_and(|says| !says)
 }
 
-/// Reads the arguments of the process. A request for help or the version is answered here and ends the process.
+/// Reads the arguments of the process. A request for help or the version is answered here and ends
+/// the process.
 pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let typed = Typed::read(command, &words);
@@ -203,8 +206,8 @@ fn named_as_here(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The environment variable that sets an option of the command that was typed, if the option was not
-/// typed. It is named as errors of clap name it.
+/// The environment variable that sets an option of the command that was typed, if the option was
+/// not typed. It is named as errors of clap name it.
 fn variable(command: &Command, typed: &Typed, option: &str) -> Option<String> {
     let mut subcommands = typed.commands[1..].iter();
     let command = subcommands.try_fold(command, |command, name| command.find_subcommand(name))?;
@@ -213,8 +216,9 @@ fn variable(command: &Command, typed: &Typed, option: &str) -> Option<String> {
     exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
 }
 
-/// The options of the command that was read, and of its subcommands, that environment variables have set, with the names of
-/// the variables. Options of how to reach a coordinator have no name of their own: any error may be about them.
+/// The options of the command that was read, and of its subcommands, that environment variables
+/// have set, with the names of the variables. Options of how to reach a coordinator have no name of
+/// their own: any error may be about them.
 pub(super) fn exported_options(
     command: &Command,
     matches: &ArgMatches,
@@ -252,7 +256,8 @@ pub(super) fn sentence(error: &clap::Error, variable: impl Fn(&str) -> Option<St
     let end = ["\n\nUsage: ", "\n\nFor more"].iter().filter_map(|end| text.find(end)).min();
     let text = text[..end.unwrap_or(text.len())].replace("\n\n  tip:", "; tip:");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // To write `--` before a negative number helps nowhere: where one has a meaning, it is read without.
+    // To write `--` before a negative number helps nowhere: where one has a meaning, it is read
+    // without.
     let text = text.split("; tip: to pass '").next().unwrap_or_default();
     let mut text = text.strip_prefix("error: ").unwrap_or(text).to_owned();
     for (of_rust, of_people) in NUMBERS {

@@ -15,7 +15,8 @@ use super::show::plural;
 use crate::failure::{Failure, usage};
 use crate::output;
 
-/// The number of polls for whether a worker may count the waiting ranges, and the pause between two polls.
+/// The number of polls for whether a worker may count the waiting ranges, and the pause between two
+/// polls.
 const MOST_LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
@@ -32,15 +33,15 @@ pub(super) struct AuditArgs {
     all: bool,
     /// Who counts again: another machine, or owner
     ///
-    /// A second count by another machine protects against broken hardware, one by another owner also
-    /// against lies [default: owner, if the job's audit before was, or as soon as two owners have a
-    /// worker's credential].
+    /// A second count by another machine protects against broken hardware, one by another owner
+    /// also against lies [default: owner, if the job's audit before was, or as soon as two owners
+    /// have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope())]
     across: Option<String>,
     /// With `reference`, count ranges of colours by the reference
     ///
-    /// It searches row by row for the queens of each colour, without the tables and vectors of other
-    /// loops, and takes hundreds of times as long [default: by another counting loop].
+    /// It searches row by row for the queens of each colour, without the tables and vectors of
+    /// other loops, and takes hundreds of times as long [default: by another counting loop].
     #[arg(long, value_name = "reference", value_parser = [Backend::Reference.name()])]
     backend: Option<String>,
     /// Count nothing again any more

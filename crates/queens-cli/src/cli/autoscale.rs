@@ -1,4 +1,5 @@
-//! `queens autoscale`: as many worker jobs in the queue of a batch system as the farm can keep busy.
+//! `queens autoscale`: as many worker jobs in the queue of a batch system as the farm can keep
+//! busy.
 //!
 //! ```text
 //!   coordinator ── leasable threads, workers ──┐
@@ -6,8 +7,9 @@
 //!   squeue ── jobs with this farm's comment ───┘
 //! ```
 //!
-//! Nothing is stored. Jobs that an earlier process submitted are recognised by their comments. Running jobs are never ended
-//! from here, because workers leave by themselves when they have nothing to do.
+//! Nothing is stored. Jobs that an earlier process submitted are recognised by their comments.
+//! Running jobs are never ended from here, because workers leave by themselves when they have
+//! nothing to do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -96,7 +98,8 @@ fn decide(demand: Demand, queued: Queued, max_nodes: u32, backlog: u32) -> Step 
     let there = queued.running.saturating_add(queued.pending);
     let more = nodes.saturating_sub(there).min(backlog.saturating_sub(queued.pending));
     match there.saturating_sub(nodes).min(queued.pending) {
-        // A node that idles beside leasable work cannot count it, and a further one could not either.
+        // A node that idles beside leasable work cannot count it, and a further one could not
+        // either.
         0 if more == 0 || demand.is_any_idle => Step::Nothing,
         0 => Step::Submit(more),
         surplus => Step::Withdraw(surplus),
@@ -111,8 +114,8 @@ struct History {
 }
 
 impl History {
-    /// Takes note of jobs that have ended. A failure counts once; none counts that ended before this process looked, or
-    /// that ran while no coordinator answered (`counts` is false).
+    /// Takes note of jobs that have ended. A failure counts once; none counts that ended before
+    /// this process looked, or that ran while no coordinator answered (`counts` is false).
     fn see(&mut self, jobs: &BTreeMap<u64, State>, counts: bool) {
         self.seen.retain(|job| jobs.contains_key(job));
         for (&job, &state) in jobs {
@@ -174,7 +177,8 @@ impl Slurm {
              --give-up-after 5m",
             args.idle
         );
-        // A whole node for each worker, which is asked to stop ahead of the job's end and does not come back.
+        // A whole node for each worker, which is asked to stop ahead of the job's end and does not
+        // come back.
         let whole = "--parsable --job-name=queens-worker --nodes=1 --ntasks=1 --exclusive --mem=0 --no-requeue \
                      --signal=TERM@60";
         let mut submission: Vec<OsString> = whole.split(' ').map(Into::into).collect();
@@ -262,8 +266,8 @@ async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Dema
     })
 }
 
-/// Looks at farm and queue until it is asked to stop. After the first look, only submissions or jobs that fail again and again
-/// end it.
+/// Looks at farm and queue until it is asked to stop. After the first look, only submissions or
+/// jobs that fail again and again end it.
 pub(super) async fn autoscale(args: AutoscaleArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let queue = Slurm::new(&args)?;
@@ -298,7 +302,8 @@ async fn look(
     let demand = match demand(client, &jobs).await {
         Ok(demand) => demand,
         Err(failure) => {
-            // Without a coordinator nothing is changed, and that its workers give up is no fault of theirs.
+            // Without a coordinator nothing is changed, and that its workers give up is no fault of
+            // theirs.
             history.see(&jobs, false);
             client.connect_again().await?;
             return Err(failure);

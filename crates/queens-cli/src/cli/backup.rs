@@ -1,4 +1,5 @@
-//! `queens backup`: copies of a ledger, from its file or from a running farm, and whether one is sound.
+//! `queens backup`: copies of a ledger, from its file or from a running farm, and whether one is
+//! sound.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

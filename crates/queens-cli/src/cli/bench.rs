@@ -24,7 +24,8 @@ pub(super) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 16,
           value_parser = clap::value_parser!(u32).range(8..=32))]
     n: u32,
-    /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
+    /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this
+    /// machine has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
     backend: Vec<BackendChoice>,
     /// How long each of five samples takes, at least; in milliseconds, or with a unit as in 5s
@@ -32,11 +33,13 @@ pub(super) struct BenchArgs {
     sample_ms: u64,
     /// Counting threads of a loop that are measured at a time; a rate is of one of them
     ///
-    /// Several numbers, as in 1,2,4, print a table of how the fastest loop, or the one that is named, scales.
+    /// Several numbers, as in 1,2,4, print a table of how the fastest loop, or the one that is
+    /// named, scales.
     #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS",
           value_delimiter = ',', value_parser = threads)]
     threads: Vec<NonZero<usize>>,
-    /// Only show the names of the counting loops that this processor has, slowest first, and of graphics processors
+    /// Only show the names of the counting loops that this processor has, slowest first, and of
+    /// graphics processors
     #[arg(long)]
     list: bool,
     /// Print one JSON object a line
@@ -280,7 +283,8 @@ fn board_time(seconds: f64) -> String {
 }
 
 impl Contender {
-    /// A second line for a graphics processor: what it searches, as far as a card's speed depends on it.
+    /// A second line for a graphics processor: what it searches, as far as a card's speed depends
+    /// on it.
     fn device_row(&self) -> Option<String> {
         let number = |field: &str| self.device.get(field)?.as_f64();
         let (placements, units) = (number("placements_per_second")?, number("multiprocessors")?);

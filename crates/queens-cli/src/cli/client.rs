@@ -21,8 +21,8 @@ use service::{Endpoint, JoinString, ServiceError, Token, TokenChannel};
 #[derive(Debug, Args)]
 #[command(next_help_heading = CONNECTION)]
 pub(super) struct CoordinatorArgs {
-    /// The address of a coordinator that serves plain text, as in HOST, HOST:PORT or http://HOST:PORT;
-    /// HOST alone has the port 7410
+    /// The address of a coordinator that serves plain text, as in HOST, HOST:PORT or
+    /// http://HOST:PORT; HOST alone has the port 7410
     #[arg(
         long,
         value_name = "URL",
@@ -30,22 +30,25 @@ pub(super) struct CoordinatorArgs {
         env = "QUEENS_COORDINATOR"
     )]
     coordinator: String,
-    /// The file with the secret of a credential, or with the coordinator's own token, if one is wanted
+    /// The file with the secret of a credential, or with the coordinator's own token, if one is
+    /// wanted
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// The coordinator's join string, which stands for all other options of where it is; other users of this machine
-    /// can read it in the list of processes
+    /// The coordinator's join string, which stands for all other options of where it is; other
+    /// users of this machine can read it in the list of processes
     #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
           conflicts_with_all = ["coordinator", "token_file", "join_file"])]
     join: Option<String>,
-    /// The file with the coordinator's join string. It is read again for every connection, and a worker waits for it
+    /// The file with the coordinator's join string. It is read again for every connection, and a
+    /// worker waits for it
     #[arg(long, value_name = "FILE", env = "QUEENS_JOIN_FILE",
           conflicts_with_all = ["coordinator", "token_file"])]
     join_file: Option<PathBuf>,
 }
 
 impl CoordinatorArgs {
-    /// Where the coordinator is. The join string is read here and not by clap, which would print it.
+    /// Where the coordinator is. The join string is read here and not by clap, which would print
+    /// it.
     pub(super) fn endpoint(&self) -> Result<Endpoint, Failure> {
         if let Some(join) = &self.join {
             let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));
@@ -57,8 +60,8 @@ impl CoordinatorArgs {
         })
     }
 
-    /// The environment variables that set the same options for a worker elsewhere. The join string in `join_file` has
-    /// precedence.
+    /// The environment variables that set the same options for a worker elsewhere. The join string
+    /// in `join_file` has precedence.
     pub(super) fn for_workers(
         &self,
         join_file: Option<&Path>,
@@ -116,10 +119,9 @@ impl Client {
         answer.map(Response::into_inner).map_err(|status| self.failure(status))
     }
 
-    /// Calls `see` with the job at every change until the job is over or suspended, over any number of lost
-    /// connections.
-    /// A coordinator that restarts with another ledger may have another plan under the same number; then
-    /// this fails with [`Failure::NoSuchJob`].
+    /// Calls `see` with the job at every change until the job is over or suspended, over any number
+    /// of lost connections. A coordinator that restarts with another ledger may have another plan
+    /// under the same number; then this fails with [`Failure::NoSuchJob`].
     pub(super) async fn watch(
         &mut self,
         number: JobId,
@@ -161,8 +163,8 @@ impl Client {
         }
     }
 
-    /// The first `most` jobs, and whether there are more: jobs that have not ended, the oldest first, or jobs that have
-    /// `ended`, the newest first.
+    /// The first `most` jobs, and whether there are more: jobs that have not ended, the oldest
+    /// first, or jobs that have `ended`, the newest first.
     pub(super) async fn list(
         &mut self,
         ended: bool,
@@ -199,7 +201,8 @@ impl Client {
         join(pieces.map(|piece| piece.map_err(|status| self.failure(status))), write).await
     }
 
-    /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
+    /// Waits a little and tries to connect. Files are read again, because they may have been
+    /// replaced.
     pub(super) async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
@@ -236,15 +239,16 @@ impl Client {
         }
     }
 
-    /// Whether a later attempt may succeed, because the connection broke or the coordinator is being restarted. A status
-    /// that the coordinator itself sent has no source.
+    /// Whether a later attempt may succeed, because the connection broke or the coordinator is
+    /// being restarted. A status that the coordinator itself sent has no source.
     fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             || std::error::Error::source(status).is_some()
     }
 }
 
-/// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last one.
+/// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last
+/// one.
 async fn join(
     mut pieces: impl Stream<Item = Result<v1::Piece, Failure>> + Unpin,
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,

@@ -146,7 +146,8 @@ fn page(mut bound: SocketAddr, has_tls: bool) -> String {
     format!("http{}://{bound}/", if has_tls { "s" } else { "" })
 }
 
-/// The address to listen on. A port alone is one of this machine, and a host alone has the port of coordinators.
+/// The address to listen on. A port alone is one of this machine, and a host alone has the port of
+/// coordinators.
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
     let fault = |reason: String| ServiceError::Listen { address: listen.into(), reason };
     let address = match listen.parse::<u16>() {

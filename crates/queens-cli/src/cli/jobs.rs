@@ -53,8 +53,8 @@ pub(super) struct SubmitArgs {
     certified: bool,
     /// Who counts twice: another machine, or owner
     ///
-    /// A second count by another machine protects against broken hardware, one by another owner also
-    /// against lies [default: owner, as soon as two owners have a worker's credential].
+    /// A second count by another machine protects against broken hardware, one by another owner
+    /// also against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope(), requires = "twice")]
     across: Option<String>,
     /// A name; one that is taken adds no job
@@ -143,7 +143,8 @@ pub(super) struct PriorityArgs {
 pub(super) struct WatchArgs {
     /// Numbers of jobs [default: the whole farm, on a terminal]
     ///
-    /// On a terminal, q ends it, and the jobs go on. With --json, an object is printed at every change.
+    /// On a terminal, q ends it, and the jobs go on. With --json, an object is printed at every
+    /// change.
     #[arg(value_name = "JOB", required_if_eq("json", "true"))]
     jobs: Vec<u64>,
     #[command(flatten)]
@@ -257,8 +258,8 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     if are_more { output::print("more have ended: `queens jobs --all`") } else { Ok(()) }
 }
 
-/// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
-/// standard error.
+/// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and
+/// earlier ones are printed on standard error.
 async fn for_each<T>(
     jobs: Vec<T>,
     mut act: impl AsyncFnMut(T) -> Result<(), Failure>,
@@ -350,9 +351,9 @@ fn state(job: &JobView) -> String {
     format!("job {} is {}", job.id, job.state)
 }
 
-/// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the total of one job, or
-/// the number and the total of each of several. With --json, an object is printed at the end of each, or with
-/// `each_change` at every change.
+/// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the
+/// total of one job, or the number and the total of each of several. With --json, an object is
+/// printed at the end of each, or with `each_change` at every change.
 async fn follow(
     client: &mut Client,
     jobs: Vec<(JobId, Plan)>,

@@ -26,7 +26,8 @@ pub(super) struct LogArgs {
     verbose: u8,
 }
 
-/// Reads a filter. A word alone is a level, so that a mistyped one is not taken for the name of a module.
+/// Reads a filter. A word alone is a level, so that a mistyped one is not taken for the name of a
+/// module.
 fn filter(text: &str) -> anyhow::Result<Targets> {
     for part in text.split(',') {
         let level = part.rsplit_once('=').map_or(part, |(_, level)| level);

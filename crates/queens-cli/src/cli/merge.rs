@@ -20,8 +20,8 @@ const NAMED: usize = 8;
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// Ledgers of the same plan, for example from `queens count --shard`; a folder stands for the files in it
-    /// whose names end in .db
+    /// Ledgers of the same plan, for example from `queens count --shard`; a folder stands for the
+    /// files in it whose names end in .db
     #[arg(required = true)]
     parts: Vec<PathBuf>,
     /// The ledger to write; if it exists already, it is the first of the parts

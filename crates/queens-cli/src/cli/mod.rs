@@ -201,9 +201,10 @@ fn run(
     result
 }
 
-/// Makes a panic on any thread end the whole process. After a broken invariant a count could become wrong,
-/// and everything accepted is in the ledger. A limit of the system is no fault of this program: the standard library and Tokio
-/// panic then with these words, and so do the executor and the ledger.
+/// Makes a panic on any thread end the whole process. After a broken invariant a count could become
+/// wrong, and everything accepted is in the ledger. A limit of the system is no fault of this
+/// program: the standard library and Tokio panic then with these words, and so do the executor and
+/// the ledger.
 fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -268,7 +269,8 @@ mod tests {
         }
     }
 
-    /// The commands in the fenced blocks of a page, without comments, redirections and what else a shell takes.
+    /// The commands in the fenced blocks of a page, without comments, redirections and what else a
+    /// shell takes.
     fn commands_of(page: &str) -> Vec<Vec<String>> {
         let blocks = page.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
         let lines = blocks.flat_map(str::lines).filter(|line| line.starts_with("queens "));

@@ -29,8 +29,8 @@ pub(super) struct MethodArgs {
     /// Count mirror images too, with rows or states
     ///
     /// Tasks of the method rows are then those of prefixes. With the method states, every state is
-    /// kept as it is, and neither made one with its mirror image nor rid of attacks that meet no free
-    /// square.
+    /// kept as it is, and neither made one with its mirror image nor rid of attacks that meet no
+    /// free square.
     #[arg(hide_short_help = true, long)]
     pub(super) no_mirror: bool,
 }
@@ -49,7 +49,8 @@ pub(super) enum MethodName {
     Forced,
     /// Look for dead and forced columns alone
     ForcedColumns,
-    /// Search for one placement of each orbit, for --problem fundamental; `queens count` and `plan` only, one thread
+    /// Search for one placement of each orbit, for --problem fundamental; `queens count` and `plan`
+    /// only, one thread
     Unique,
 }
 
@@ -161,8 +162,9 @@ impl CountingArgs {
         Ok(backend)
     }
 
-    /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all of
-    /// them if no backend was named and the largest board, `most`, is large enough.
+    /// The graphics processors that count, after they have passed their self-tests: those that were
+    /// asked for, or all of them if no backend was named and the largest board, `most`, is large
+    /// enough.
     pub(super) fn tested_devices(&self, most: u32) -> Result<Devices, Failure> {
         let (choice, are_required) = match self.backend {
             Some(BackendChoice::Processor(_)) => return Ok(Devices::default()),
@@ -245,7 +247,8 @@ pub(super) fn scope() -> impl TypedValueParser<Value = String> {
     ])
 }
 
-/// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00, 1-12:00:00 with days, or 50:00.
+/// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00,
+/// 1-12:00:00 with days, or 50:00.
 pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
     match of_clock(text) {
         Some(seconds) => Ok(Duration::from_secs(seconds)),
@@ -284,7 +287,8 @@ fn of_clock(text: &str) -> Option<u64> {
     minutes.checked_mul(60)?.checked_add(seconds)
 }
 
-/// Reads a duration in whole units of so many milliseconds, rounded down. A bare number counts units.
+/// Reads a duration in whole units of so many milliseconds, rounded down. A bare number counts
+/// units.
 pub(super) fn in_units(
     unit_ms: u64,
     range: RangeInclusive<u64>,

@@ -27,7 +27,8 @@ enum ProblemName {
     Total,
     /// Placements up to the symmetries of the square (A002562), and how many have which symmetry
     Fundamental,
-    /// Placements on a torus, where diagonals go on at the opposite edge (A007705); modular is another word for it
+    /// Placements on a torus, where diagonals go on at the opposite edge (A007705); modular is
+    /// another word for it
     #[value(alias = "modular")]
     Toroidal,
     /// Placements of queens that also move as knights (A051223)
@@ -37,8 +38,8 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
-    /// The plain search for a board of size `n`, if no method cuts the problem because of blocked squares, `ranks` or
-    /// given queens.
+    /// The plain search for a board of size `n`, if no method cuts the problem because of blocked
+    /// squares, `ranks` or given queens.
     pub(super) fn search(
         &self,
         n: u32,

@@ -14,7 +14,8 @@ use serde_json::Deserializer;
 
 use crate::failure::{Failure, usage};
 
-/// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve` prints, take 0.83 GiB.
+/// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve`
+/// prints, take 0.83 GiB.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The size of the board, if the text has it, and the queens on it.
@@ -153,8 +154,8 @@ struct PlacementJson {
     permutation: Option<Vec<u32>>,
 }
 
-/// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a board. A permutation is
-/// the rank on each file if it is read `by_file`. Errors name `source`.
+/// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a
+/// board. A permutation is the rank on each file if it is read `by_file`. Errors name `source`.
 pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Failure> {
     let queens = match begin_of_json(text) {
         Some(_) => match boards(text)[..] {
@@ -219,7 +220,8 @@ fn whole(input: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Decodes a text of any system's editor. Line ends become line feeds, and byte order marks are removed.
+/// Decodes a text of any system's editor. Line ends become line feeds, and byte order marks are
+/// removed.
 fn decoded(bytes: Vec<u8>) -> io::Result<String> {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units =

@@ -1,8 +1,8 @@
 //! The key `q`, which ends a watch on a terminal.
 
-/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the terminal passes
-/// keys on at once and does not show them. Nothing is read if standard input is not a terminal, or while it belongs to
-/// another process group.
+/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the
+/// terminal passes keys on at once and does not show them. Nothing is read if standard input is not
+/// a terminal, or while it belongs to another process group.
 #[cfg(unix)]
 pub(super) fn typed(is_wanted: bool) -> (Option<Mode>, impl Future<Output = ()>) {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -47,7 +47,8 @@ pub(super) fn typed(_is_wanted: bool) -> (Option<()>, impl Future<Output = ()>) 
     (None, std::future::pending())
 }
 
-/// Whether the terminal belongs to this process group: the system stops a process that reads or changes another one's.
+/// Whether the terminal belongs to this process group: the system stops a process that reads or
+/// changes another one's.
 #[cfg(unix)]
 fn is_in_front() -> bool {
     let group = rustix::termios::tcgetpgrp(std::io::stdin());

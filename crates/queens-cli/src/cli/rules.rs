@@ -1,4 +1,5 @@
-//! The options for the rules of attack and for blocked squares, for commands about whole placements.
+//! The options for the rules of attack and for blocked squares, for commands about whole
+//! placements.
 
 use anyhow::{Context, ensure};
 use board::squares::{Square, SquaresError};

@@ -1,4 +1,5 @@
-//! `--shard`: the part of a plan that this process counts, given by number or read from a cluster's scheduler.
+//! `--shard`: the part of a plan that this process counts, given by number or read from a cluster's
+//! scheduler.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -21,11 +22,12 @@ pub(super) enum Shard {
     Auto { parts: u32 },
 }
 
-/// How a scheduler reports the task of an array: the variable with its number, the value that says that there is no
-/// array, besides an empty one, and the number of the first part.
+/// How a scheduler reports the task of an array: the variable with its number, the value that says
+/// that there is no array, besides an empty one, and the number of the first part.
 ///
-/// Slurm's arrays may begin at 0, too. HyperQueue's are numbered as they are submitted; the documented ones begin at 1.
-/// HTCondor sets no variable by itself: the submit file sets this one from $(Process).
+/// Slurm's arrays may begin at 0, too. HyperQueue's are numbered as they are submitted; the
+/// documented ones begin at 1. HTCondor sets no variable by itself: the submit file sets this one
+/// from $(Process).
 const SCHEDULERS: [(&str, &str, u32); 8] = [
     (SLURM, "", 1),
     ("PBS_ARRAY_INDEX", "", 1),
@@ -58,7 +60,8 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// The part, where `variable` reads the environment. An array may be a piece of the one that has all parts.
+    /// The part, where `variable` reads the environment. An array may be a piece of the one that
+    /// has all parts.
     pub(super) fn slice(self, variable: impl Fn(&str) -> Option<String>) -> Result<Slice, Failure> {
         let parts = match self {
             Shard::Part(slice) => return Ok(slice),
@@ -97,7 +100,8 @@ impl Shard {
     }
 }
 
-/// The path with the part in place of `{shard}`, as `3-of-64`. It fails if the path wants a part and there is none.
+/// The path with the part in place of `{shard}`, as `3-of-64`. It fails if the path wants a part
+/// and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
     let mut pieces = split(path, PLACE).into_iter();
     let mut named = pieces.next().unwrap_or_default();

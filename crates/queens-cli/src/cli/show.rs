@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::progress::{bar, clock, si};
 use crate::table::{Column, Table, dash};
 
-/// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
-/// they may exceed 2^53.
+/// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are
+/// decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> Value {
     let JobSpec { origin, plan, slice, priority } = &job.spec;
     let is_part = !slice.is_all();
@@ -172,7 +172,8 @@ pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
     Table::new(jobs.iter().copied(), &columns)
 }
 
-/// A time in UTC, to the minute. Those before 1970 and after 9999 are the first and the last between.
+/// A time in UTC, to the minute. Those before 1970 and after 9999 are the first and the last
+/// between.
 pub(super) fn utc(unix_ms: i64) -> String {
     const LAST: u64 = 253_402_300_799_000;
     let text = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_ms).unwrap_or(0).min(LAST));

@@ -6,8 +6,8 @@ use tokio_stream::{Stream, StreamExt, iter};
 
 use crate::os::stop_signals;
 
-/// Completes at the first signal that asks to stop. Signals count from the call on, not only from the first
-/// await.
+/// Completes at the first signal that asks to stop. Signals count from the call on, not only from
+/// the first await.
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     let mut signals = stop_signals();
     async move {

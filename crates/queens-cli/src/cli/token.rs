@@ -15,7 +15,8 @@ use service::HostPort;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Make a credential, and print its join string, or its secret where the coordinator serves no TLS
+    /// Make a credential, and print its join string, or its secret where the coordinator serves no
+    /// TLS
     Create(CreateArgs),
     /// List all credentials
     List(ClientArgs),
@@ -40,8 +41,8 @@ pub(super) struct CreateArgs {
     /// How long it is valid, in whole days, also as in 13weeks or 1year [default: for ever]
     #[arg(long, value_name = "DAYS", value_parser = in_units(86_400_000, 1..=36_500))]
     days: Option<u64>,
-    /// Print a link to the coordinator's page instead, which logs a browser in; URL is where browsers reach the coordinator
-    /// [default: its own address]
+    /// Print a link to the coordinator's page instead, which logs a browser in; URL is where
+    /// browsers reach the coordinator [default: its own address]
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json", value_parser = page)]
     login: Option<Option<String>>,
     #[command(flatten)]

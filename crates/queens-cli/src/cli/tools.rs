@@ -41,7 +41,8 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<()
     output::print(String::from_utf8_lossy(&script).trim_end())
 }
 
-/// The command with options for names of files, and others without. The script for bash splits other names at spaces.
+/// The command with options for names of files, and others without. The script for bash splits
+/// other names at spaces.
 fn with_files(command: Command) -> Command {
     let for_files = |arg: Arg| match arg.get_value_hint() {
         ValueHint::AnyPath => arg.value_hint(ValueHint::FilePath),

@@ -66,8 +66,8 @@ async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure
     }
 }
 
-/// The text that fits the terminal: first the jobs that have not ended, then the workers. The columns of both are as wide as
-/// they were before, or wider.
+/// The text that fits the terminal: first the jobs that have not ended, then the workers. The
+/// columns of both are as wide as they were before, or wider.
 fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,

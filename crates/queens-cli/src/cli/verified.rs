@@ -1,5 +1,5 @@
-//! The output of `queens verify` for a bundle that holds. Texts of a bundle are escaped, because they may contain control
-//! characters for the terminal or names that look like others.
+//! The output of `queens verify` for a bundle that holds. Texts of a bundle are escaped, because
+//! they may contain control characters for the terminal or names that look like others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -42,8 +42,8 @@ pub(super) struct VerifyArgs {
     seed: Option<u64>,
     /// Decides what is drawn, as a public random value
     ///
-    /// The draws follow from this value and the bundle's name. The value should become known after the
-    /// name was published, so that nobody can choose it.
+    /// The draws follow from this value and the bundle's name. The value should become known after
+    /// the name was published, so that nobody can choose it.
     #[arg(long, value_name = "VALUE", conflicts_with = "seed", value_parser = NonEmptyStringValueParser::new())]
     beacon: Option<String>,
     /// Print JSON
@@ -53,8 +53,8 @@ pub(super) struct VerifyArgs {
     threads: ThreadsArgs,
     /// What counts [default: not what farms use first]
     ///
-    /// It is a loop of the processor: portable, neon, avx2, avx512, or reference, which is as simple as
-    /// the definition and takes hundreds of times as long.
+    /// It is a loop of the processor: portable, neon, avx2, avx512, or reference, which is as
+    /// simple as the definition and takes hundreds of times as long.
     #[arg(long, value_name = "NAME", value_parser = recounter)]
     backend: Option<Backend>,
 }

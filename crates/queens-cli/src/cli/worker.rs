@@ -23,8 +23,8 @@ pub(super) struct WorkerArgs {
     counting: CountingArgs,
     /// Its name in the evidence [default: by the host]
     ///
-    /// By default it is the host's name and a random part, and in a Slurm job the number of the job and the name of
-    /// the node, as in slurm-123-n4.
+    /// By default it is the host's name and a random part, and in a Slurm job the number of the job
+    /// and the name of the node, as in slurm-123-n4.
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
     /// The machine's name [default: by the system]
@@ -71,8 +71,8 @@ pub(super) struct WorkerArgs {
     coordinator: CoordinatorArgs,
 }
 
-/// How long after the first signal others belong to it: batch systems and shells send it to the whole group and
-/// to each process.
+/// How long after the first signal others belong to it: batch systems and shells send it to the
+/// whole group and to each process.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
 /// The name of a worker in a Slurm job: by the job and the node.
@@ -85,8 +85,8 @@ fn slurm_name() -> Option<String> {
 
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let mut endpoint = args.coordinator.endpoint()?;
-    // A file that cannot be used is an error at once; a coordinator, or the file with its address, may come
-    // later.
+    // A file that cannot be used is an error at once; a coordinator, or the file with its address,
+    // may come later.
     match endpoint.check() {
         Ok(()) | Err(ServiceError::Unreachable { .. }) => {}
         Err(error) => return Err(error.into()),

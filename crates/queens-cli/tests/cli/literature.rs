@@ -1,4 +1,5 @@
-//! Tests of `queens compare` and `queens reproduce`: the algorithms and the figures of the literature.
+//! Tests of `queens compare` and `queens reproduce`: the algorithms and the figures of the
+//! literature.
 
 use literature::compare::Algorithm;
 use literature::sources::figures;

@@ -37,7 +37,8 @@ fn large() -> [&'static str; 6] {
     ["count", "30", "--threads=64", "--time-limit=60s", "--backend", Backend::detect().name()]
 }
 
-/// The most memory that a count of a large board has had, in bytes. It must have counted until its time was over.
+/// The most memory that a count of a large board has had, in bytes. It must have counted until its
+/// time was over.
 fn peak_of(count: &mut Command) -> u64 {
     let mut child = count.stderr(Stdio::piped()).spawn().expect("it starts");
     let status = format!("/proc/{}/status", child.id());

@@ -1,5 +1,5 @@
-//! A test of the protocol's text: a worker in Python that was written from it alone, and shares no code with
-//! the program.
+//! A test of the protocol's text: a worker in Python that was written from it alone, and shares no
+//! code with the program.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! Tests of the progress that a count shows, mostly on a terminal. The program `script` provides the
-//! terminal.
+//! Tests of the progress that a count shows, mostly on a terminal. The program `script` provides
+//! the terminal.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};

@@ -32,7 +32,8 @@ pub(crate) fn queens(arguments: &[&str]) -> Command {
     without_settings(Command::new(program()), arguments)
 }
 
-/// The same program as at a terminal: it handles signals, even if the tests run under `nohup` or in the background.
+/// The same program as at a terminal: it handles signals, even if the tests run under `nohup` or in
+/// the background.
 pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
     if !cfg!(target_os = "linux") {
         return queens(arguments);

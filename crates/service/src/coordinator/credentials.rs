@@ -29,11 +29,12 @@ use super::metrics::Meters;
 use crate::error::CoordinatorGone;
 use crate::{JoinString, ServiceError, Token};
 
-/// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that its counts are no second
-/// opinion about each other.
+/// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that
+/// its counts are no second opinion about each other.
 pub(crate) const ADMIN_OWNER: &str = "admin";
 
-/// The number of the coordinator's own token among the credentials. It is no credential of the ledger.
+/// The number of the coordinator's own token among the credentials. It is no credential of the
+/// ledger.
 const OWN: u64 = 0;
 
 /// All credentials of a coordinator. Clones share them.
@@ -44,8 +45,8 @@ pub struct Credentials {
     known: Arc<RwLock<ByHash>>,
 }
 
-/// The credentials of the ledger, those that have ended included, and the coordinator's own token: by the hashes of their
-/// secrets.
+/// The credentials of the ledger, those that have ended included, and the coordinator's own token:
+/// by the hashes of their secrets.
 type ByHash = HashMap<[u8; 32], Credential>;
 
 /// The files with the operator's token, which allows everything.
@@ -97,7 +98,8 @@ pub(crate) fn new_credential<'a>(
 }
 
 impl Credentials {
-    /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody who can connect is an admin.
+    /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody
+    /// who can connect is an admin.
     pub fn new(own: Option<(Token, OwnFiles)>, mut known: Vec<Credential>) -> Credentials {
         let own = own.map(|(token, files)| {
             known.push(files.credential(&token));
@@ -107,7 +109,8 @@ impl Credentials {
         Credentials { own, known: Arc::new(RwLock::new(known)) }
     }
 
-    /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing about the secret.
+    /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing
+    /// about the secret.
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.known();
@@ -146,8 +149,9 @@ impl Credentials {
         Ok((token, credential))
     }
 
-    /// Revokes a credential, and ends the sessions that began with it. Returns it once that is durable;
-    /// `None` if there is no such credential. In the place of the coordinator's own token, its files have a new one.
+    /// Revokes a credential, and ends the sessions that began with it. Returns it once that is
+    /// durable; `None` if there is no such credential. In the place of the coordinator's own token,
+    /// its files have a new one.
     pub(super) async fn revoke(
         &self,
         farm: &FarmHandle,
@@ -197,7 +201,8 @@ impl Credentials {
         }
     }
 
-    /// Completes within a second after the identity's credential has expired or was revoked, with a status that says so.
+    /// Completes within a second after the identity's credential has expired or was revoked, with a
+    /// status that says so.
     pub(super) async fn ended(&self, identity: &Identity) -> Status {
         while self.still_allow(identity) {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -252,8 +257,8 @@ impl Gate {
         Gate { credentials, requests: requests(), meters, lines: Rates::new(1, 1) }
     }
 
-    /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are counted, and logged with
-    /// a line a second at most.
+    /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are
+    /// counted, and logged with a line a second at most.
     pub(super) fn identify(&self, secret: Option<&[u8]>, peer: IpAddr) -> Result<Identity, Status> {
         let known = self.credentials.identify(secret);
         if let (Some(_), Err(status)) = (secret, &known) {
@@ -265,8 +270,8 @@ impl Gate {
         known
     }
 
-    /// Admits a client's request and its connection, as soon as the rate of its owner's requests allows it. The handler finds
-    /// the identity in the request's extensions.
+    /// Admits a client's request and its connection, as soon as the rate of its owner's requests
+    /// allows it. The handler finds the identity in the request's extensions.
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
         let admission = admission(extensions);
         admission.grant();
@@ -285,8 +290,9 @@ pub(super) fn admission(extensions: &Extensions) -> &Admission {
     extensions.get().expect("every connection has one")
 }
 
-/// Admits gRPC requests that show a credential, or need none. A worker's session is one request for as long as it lasts, and no
-/// rate limits it, so that all workers of an owner may come back at once.
+/// Admits gRPC requests that show a credential, or need none. A worker's session is one request for
+/// as long as it lasts, and no rate limits it, so that all workers of an owner may come back at
+/// once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let peer = admission(request.extensions()).peer;
     match gate.identify(bearer(request.headers()), peer) {

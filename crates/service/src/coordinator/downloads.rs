@@ -7,9 +7,9 @@
 //!     pieces of the file    ◄──  once it is written: as slowly as the client takes them
 //! ```
 //!
-//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log grows as long as the
-//! ledger is read. So a bundle or a copy is written to a file before the client gets any of it, and one bundle and one
-//! copy are written at a time.
+//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log
+//! grows as long as the ledger is read. So a bundle or a copy is written to a file before the
+//! client gets any of it, and one bundle and one copy are written at a time.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -36,7 +36,8 @@ use crate::os::free_space;
 
 /// Bytes of a bundle's text after which the room on the disk is looked at again.
 const BLOCK: usize = 1 << 20;
-/// The most bundles that wait for their turn, are written or are sent at a time. Each may have a file.
+/// The most bundles that wait for their turn, are written or are sent at a time. Each may have a
+/// file.
 const PLACES: usize = 16;
 /// Bytes on the disk of the ledger that bundles leave free.
 const RESERVE: u64 = 256 << 20;
@@ -57,7 +58,8 @@ impl<T> Client<T> {
         sent.map_err(|_| Status::deadline_exceeded("nobody takes the answers"))
     }
 
-    /// Waits until the next answer has room, for as long as the client stays. A person may pause what reads the answers.
+    /// Waits until the next answer has room, for as long as the client stays. A person may pause
+    /// what reads the answers.
     pub(super) async fn send_patiently(&self, answer: T) -> Result<(), Status> {
         let sent = self.0.send(Ok(answer)).await;
         sent.map_err(|_| Status::cancelled("nobody takes the answers"))
@@ -126,7 +128,8 @@ impl Downloads {
         Downloads { ledger, bundles, bundle, copy, copied_at }
     }
 
-    /// Writes the bundle of a job when its turn has come, and sends it. It fails if too many bundles are on their way.
+    /// Writes the bundle of a job when its turn has come, and sends it. It fails if too many
+    /// bundles are on their way.
     pub(super) async fn bundle(self, job: JobId, client: Client<v1::Piece>) -> Result<(), Status> {
         let ledger = self.ledger;
         let _place = self.bundles.try_acquire_owned().map_err(|_| {
@@ -187,8 +190,9 @@ fn internal(error: impl std::error::Error) -> Status {
     Status::internal(error.to_string())
 }
 
-/// Writes the bundle of a job, as the ledger has it now and compressed, into a file without a name beside the ledger, unless
-/// nobody wants it any more. So many bytes stay free on the disk. The system removes the file when it is closed.
+/// Writes the bundle of a job, as the ledger has it now and compressed, into a file without a name
+/// beside the ledger, unless nobody wants it any more. So many bytes stay free on the disk. The
+/// system removes the file when it is closed.
 fn write(
     ledger: &Path,
     id: JobId,
@@ -254,8 +258,8 @@ mod tests {
         (0..256).map(|number| line(number).to_string()).collect()
     }
 
-    /// A ledger in a folder of its own, with a job whose bundle has several pieces: the reasons of decisions are in all
-    /// bundles.
+    /// A ledger in a folder of its own, with a job whose bundle has several pieces: the reasons of
+    /// decisions are in all bundles.
     fn ledger() -> (TempDir, PathBuf, Ledger) {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("farm.db");
@@ -309,7 +313,8 @@ mod tests {
         (2..6).for_each(|thousand| write_others(&ledger, 1_000 * thousand));
         assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
 
-        // And somebody else gets a bundle, whole, and then has the last place until it is taken to its end.
+        // And somebody else gets a bundle, whole, and then has the last place until it is taken to
+        // its end.
         let mut bundle = begin(&downloads);
         while !next_is_last(&mut bundle).await {}
         assert!(bundle.next().await.is_none());
@@ -362,7 +367,8 @@ mod tests {
         assert!(full.to_string().contains("stay free for the ledger"), "{full}");
     }
 
-    /// The maker's end of answers, and what a client with this credential gets of them. Only number 1 is valid.
+    /// The maker's end of answers, and what a client with this credential gets of them. Only number
+    /// 1 is valid.
     fn made(credential: u8) -> (mpsc::Receiver<Client<u32>>, Answers<u32>) {
         let (owner, role) = (String::from("ann"), Role::Viewer);
         let valid = Credential {

@@ -1,5 +1,5 @@
-//! The one owner of the farm, and the handle by which sessions and clients reach it. It puts events in order, and carries the
-//! effects out.
+//! The one owner of the farm, and the handle by which sessions and clients reach it. It puts events
+//! in order, and carries the effects out.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -118,8 +118,8 @@ impl EventLoop {
         (farm, handle)
     }
 
-    /// Runs until it is stopped, or until the ledger fails. It ends when what was taken in is written, and what was written is
-    /// acknowledged.
+    /// Runs until it is stopped, or until the ledger fails. It ends when what was taken in is
+    /// written, and what was written is acknowledged.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await;
         let mut looks = tokio::time::interval(LOOK);
@@ -217,7 +217,8 @@ impl EventLoop {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// A worker that holds a lease of a later epoch has worked with a later state of the ledger than this one.
+    /// A worker that holds a lease of a later epoch has worked with a later state of the ledger
+    /// than this one.
     fn warn_of_older_copy(&mut self, Hello { worker, holding, .. }: &Hello) {
         let latest = holding.iter().map(|holding| holding.lease.epoch()).max();
         if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_logged)
@@ -247,7 +248,8 @@ impl EventLoop {
         }
     }
 
-    /// Tells all workers how often to report, if that has changed. Returns the sessions that had to be dismissed.
+    /// Tells all workers how often to report, if that has changed. Returns the sessions that had to
+    /// be dismissed.
     fn send_pace(&mut self) -> Vec<SessionId> {
         let pace = self.farm.pace();
         if std::mem::replace(&mut self.pace, pace) == pace {
@@ -259,8 +261,8 @@ impl EventLoop {
         sessions.into_iter().filter_map(send).collect()
     }
 
-    /// Sends a worker an order. It never waits: a worker that does not take its orders is dismissed, by closing its outbox.
-    /// Returns the session if it was dismissed.
+    /// Sends a worker an order. It never waits: a worker that does not take its orders is
+    /// dismissed, by closing its outbox. Returns the session if it was dismissed.
     fn send(&mut self, session: SessionId, order: CoordinatorMessage) -> Option<SessionId> {
         let sent = self.outboxes.get(&session)?.try_send(Ok(order));
         if let Err(mpsc::error::TrySendError::Full(_)) = sent {
@@ -277,8 +279,9 @@ impl EventLoop {
         match effect {
             Effect::Ledger(asker, command) => {
                 log_dispute(&command);
-                // A closed queue means that the ledger failed, and its last event says why. After the end of the inputs, what
-                // follows from the last answers is left to the next start.
+                // A closed queue means that the ledger failed, and its last event says why. After
+                // the end of the inputs, what follows from the last answers is left to the next
+                // start.
                 if let Some(ledger) = &self.requests {
                     let _ = ledger.send(LedgerRequest::Farm(asker, command)).await;
                 }
@@ -347,8 +350,8 @@ pub struct FarmHandle {
 }
 
 impl FarmHandle {
-    /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone. Its session ends when the
-    /// orders do.
+    /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone.
+    /// Its session ends when the orders do.
     pub async fn join(
         &self,
         owner: String,
@@ -372,8 +375,8 @@ impl FarmHandle {
         self.tell(Input::Left(session)).await
     }
 
-    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is
-    /// durable.
+    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the
+    /// refusal, once that is durable.
     pub async fn ask(
         &self,
         by: &str,

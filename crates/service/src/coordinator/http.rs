@@ -6,7 +6,8 @@
 //!                                          or the cookie of a login
 //! ```
 //!
-//! A handler finds its [`Caller`](login::Caller) in the request's extensions, and asks it for any further right.
+//! A handler finds its [`Caller`](login::Caller) in the request's extensions, and asks it for any
+//! further right.
 
 mod acts;
 mod fields;
@@ -49,7 +50,8 @@ struct Web {
     attempts: Rates<IpAddr>,
 }
 
-/// All routes. Those of `readers` are only for callers that may see the farm. Must be called within a runtime.
+/// All routes. Those of `readers` are only for callers that may see the farm. Must be called within
+/// a runtime.
 pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
     let (show, logins) = (Arc::new(Show::of(jobs.farm.clone())), Logins::default());
     let web = Web { jobs, gate, show, logins, attempts: limits::logins() };
@@ -71,8 +73,8 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
         .with_state(web)
 }
 
-/// All metrics: as OpenMetrics if the request names that and wants it no less than plain text, which every reader
-/// understands.
+/// All metrics: as OpenMetrics if the request names that and wants it no less than plain text,
+/// which every reader understands.
 async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Fault> {
     let text = exposition(&web.jobs.farm).await.map_err(Status::from)?;
     let open = quality(&headers, ["*/*", "application/*", "application/openmetrics-text"]);
@@ -85,8 +87,8 @@ async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response,
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// How much a request wants a media type, from 0 to 1: what it says of the last of these ranges of types that it names, and
-/// the index of that range.
+/// How much a request wants a media type, from 0 to 1: what it says of the last of these ranges of
+/// types that it names, and the index of that range.
 fn quality(headers: &HeaderMap, ranges: [&str; 3]) -> (f32, usize) {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
     let qualities = values.flat_map(|value| value.split(',')).filter_map(|wanted| {
@@ -112,8 +114,8 @@ async fn nothing(request: Request) -> Response {
     }
 }
 
-/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over TLS, the browser is to use
-/// TLS for the next month. A refusal becomes a page.
+/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over
+/// TLS, the browser is to use TLS for the next month. A refusal becomes a page.
 async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (
@@ -164,8 +166,8 @@ fn bare_refusal(answer: &Response) -> Option<&'static str> {
     }
 }
 
-/// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do
-/// so over HTTP/2 without TLS nor claim that a form is gRPC.
+/// Refuses requests that are not gRPC. A page of another site can make a browser send a form over
+/// HTTP/1.1. It can neither do so over HTTP/2 without TLS nor claim that a form is gRPC.
 pub(super) async fn only_grpc(request: Request, next: Next) -> Response {
     if is_grpc(&request) {
         return next.run(request).await;
@@ -190,7 +192,8 @@ impl From<Status> for Fault {
     }
 }
 
-/// The answer is the sentence. It carries the fault, of which a layer that knows the address makes a page.
+/// The answer is the sentence. It carries the fault, of which a layer that knows the address makes
+/// a page.
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let status = status_code(&self.0);

@@ -4,10 +4,12 @@ use farm::JobView;
 use ledger::Role;
 use tonic::Status;
 
-/// The owner of all clients where no credential is needed, and of the worker of a count without a server.
+/// The owner of all clients where no credential is needed, and of the worker of a count without a
+/// server.
 pub(crate) const LOCAL_OWNER: &str = "local";
 
-/// The greatest priority that somebody who is no admin may give a job, and the least without its sign.
+/// The greatest priority that somebody who is no admin may give a job, and the least without its
+/// sign.
 const MOST_PRIORITY: i32 = 10;
 
 /// The sender of a request.

@@ -70,7 +70,8 @@ impl JobApi {
             let reason = format!("submit 1 to {MOST} jobs together, no two of one name");
             return Err(Status::invalid_argument(reason));
         }
-        // Plans are made side by side, because each may take many seconds of one thread. A turn is left for others.
+        // Plans are made side by side, because each may take many seconds of one thread. A turn is
+        // left for others.
         let submissions = jobs.into_iter().map(|job| self.submission(identity, job, seed));
         Ok(farm::Request::Submit(stream::iter(submissions).buffered(3).try_collect().await?))
     }

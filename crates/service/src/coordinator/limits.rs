@@ -7,8 +7,8 @@
 //! | a connection without a credential | time until one is shown; how many others come until then |
 //! | an owner | requests a second; what is beyond them waits |
 //!
-//! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
-//! (`queens token revoke`).
+//! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so
+//! all the same loses it (`queens token revoke`).
 
 mod listen;
 
@@ -42,8 +42,9 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of connections that one address may make at once, because all workers of a site may come
-    /// back at once and from one address. Each second makes up for some; further ones are closed.
+    /// Number of connections that one address may make at once, because all workers of a site may
+    /// come back at once and from one address. Each second makes up for some; further ones are
+    /// closed.
     pub visits: u32,
     /// A connection of which no request was admitted ends when so many others have come after it.
     pub strangers: usize,
@@ -81,12 +82,14 @@ pub(super) fn logins() -> Rates<IpAddr> {
     Rates::new(1, 20)
 }
 
-/// Requests of each owner or address. The many looks of one request that watches a job are not counted.
+/// Requests of each owner or address. The many looks of one request that watches a job are not
+/// counted.
 pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
 }
 
-/// A rate limit for each of many keys, by the token buckets of the crate `ratelimit`. Clones count together.
+/// A rate limit for each of many keys, by the token buckets of the crate `ratelimit`. Clones count
+/// together.
 #[derive(Clone, Debug)]
 pub(super) struct Rates<K> {
     buckets: Arc<Mutex<HashMap<K, Ratelimiter>>>,
@@ -136,7 +139,8 @@ impl<K: Clone + Eq + Hash> Rates<K> {
     }
 }
 
-/// The key of the machine with this address. For IPv6 it is the first half, because one machine has all of the rest.
+/// The key of the machine with this address. For IPv6 it is the first half, because one machine has
+/// all of the rest.
 pub(super) fn machine(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),

@@ -1,5 +1,5 @@
-//! The metrics that a coordinator serves to Prometheus: the state of the farm at the time of the request, and counters since
-//! the coordinator began.
+//! The metrics that a coordinator serves to Prometheus: the state of the farm at the time of the
+//! request, and counters since the coordinator began.
 //!
 //! ```text
 //!   GET /metrics ──► the farm, between two events ──┐
@@ -7,9 +7,10 @@
 //!                    this process, the ledger's disk┘
 //! ```
 //!
-//! A metric is here because an alert, the dashboard or an autoscaler asks for it, or because it accounts for hours. The labels
-//! have no more values than there are kernels, verdicts, reasons, owners and jobs that have not ended, so that the number of
-//! series grows neither with the workers nor with time. `docs/METRICS.md` lists them.
+//! A metric is here because an alert, the dashboard or an autoscaler asks for it, or because it
+//! accounts for hours. The labels have no more values than there are kernels, verdicts, reasons,
+//! owners and jobs that have not ended, so that the number of series grows neither with the workers
+//! nor with time. `docs/METRICS.md` lists them.
 
 use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
@@ -36,7 +37,8 @@ use crate::os::free_space;
 /// The most jobs, and owners, that have series of their own.
 const MOST: usize = 1_000;
 
-/// All metrics as OpenMetrics text. It asks the system about this process and the disk of the ledger.
+/// All metrics as OpenMetrics text. It asks the system about this process and the disk of the
+/// ledger.
 pub(super) async fn exposition(farm: &FarmHandle) -> Result<String, CoordinatorGone> {
     let [event_queue, ledger_queue] = farm.queues()?;
     let mut metrics = farm.look(of_farm).await?;
@@ -56,8 +58,8 @@ pub(super) async fn exposition(farm: &FarmHandle) -> Result<String, CoordinatorG
     text.await.map_err(|_| CoordinatorGone)
 }
 
-/// The same metrics in Prometheus' own text format, version 0.0.4. There the name of a counter ends in `_total` in its head,
-/// too, an info is a gauge, and there are neither units nor an end.
+/// The same metrics in Prometheus' own text format, version 0.0.4. There the name of a counter ends
+/// in `_total` in its head, too, an info is a gauge, and there are neither units nor an end.
 pub(super) fn plain_text(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len());
     let mut help = "";

@@ -1,8 +1,9 @@
 //! A cache of plan indexes, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few plans are
-//! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that
-//! they do not wait for submissions of other plans. All who want one plan wait for one index.
+//! Indexing takes from microseconds to many seconds of one thread, and the time is not known
+//! before. So a few plans are indexed at a time, and a submission whose plan is not there in time
+//! is refused. Sessions have turns of their own, so that they do not wait for submissions of other
+//! plans. All who want one plan wait for one index.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,8 +15,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tonic::Status;
 
-/// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
-/// answer.
+/// How long the plan of a submission may take, waiting included. It is less than a client may wait
+/// for an answer.
 const PLANNING_TIME: Duration = Duration::from_secs(50);
 /// Numbers of plans that are indexed at a time.
 const SUBMISSIONS: usize = 4;
@@ -46,8 +47,8 @@ impl Plans {
     /// The number of plan indexes that are kept; each takes a few mebibytes.
     const KEPT: usize = 32;
 
-    /// The plan for a problem, cut by the chosen method, made on this thread. It may take seconds, because it
-    /// counts the tasks.
+    /// The plan for a problem, cut by the chosen method, made on this thread. It may take seconds,
+    /// because it counts the tasks.
     pub(crate) fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, PlanError> {
         let method = choice.for_problem(problem);
         let index = PlanIndex::new(problem, method)?;
@@ -79,8 +80,8 @@ impl Plans {
         })
     }
 
-    /// The index of `plan`, which is made anew if it was not used recently. It fails if this version of the program cannot cut
-    /// the plan, or cuts it into another number of tasks.
+    /// The index of `plan`, which is made anew if it was not used recently. It fails if this
+    /// version of the program cannot cut the plan, or cuts it into another number of tasks.
     pub(super) async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, Status> {
         let index =
             self.cut_of(plan.problem, plan.method, &self.sessions).await.map_err(|status| {
@@ -97,8 +98,8 @@ impl Plans {
         )))
     }
 
-    /// The index of a plan, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and
-    /// one of them makes it if this call is given up.
+    /// The index of a plan, which is made in its turn unless it is there. Calls for the same one
+    /// wait for it meanwhile, and one of them makes it if this call is given up.
     async fn cut_of(
         &self,
         problem: Problem,
@@ -109,7 +110,8 @@ impl Plans {
         if let Some(made) = index.get() {
             return Ok(made.clone());
         }
-        // The turn comes first: a call that waits for its turn keeps nobody else from making the same one.
+        // The turn comes first: a call that waits for its turn keeps nobody else from making the
+        // same one.
         let _turn = turns.acquire().await.map_err(|error| Status::internal(error.to_string()))?;
         index.get_or_try_init(|| elsewhere(problem, method)).await.cloned()
     }

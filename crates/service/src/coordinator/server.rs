@@ -1,5 +1,5 @@
-//! What is served on the port, the service of workers, and the phases of a coordinator: its health, and what it answers
-//! meanwhile.
+//! What is served on the port, the service of workers, and the phases of a coordinator: its health,
+//! and what it answers meanwhile.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -37,16 +37,17 @@ use crate::error::{CoordinatorGone, ServiceError};
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
 
-/// The phases of a coordinator that is served: it reads its ledger, serves everything from [`Phases::open`] on, closes its
-/// ledger from [`Phases::drain`] on, and takes no more connections from [`Phases::stop`] on.
+/// The phases of a coordinator that is served: it reads its ledger, serves everything from
+/// [`Phases::open`] on, closes its ledger from [`Phases::drain`] on, and takes no more connections
+/// from [`Phases::stop`] on.
 pub struct Phases {
     reporter: HealthReporter,
     late: Late,
     stop: Arc<Notify>,
 }
 
-/// Serves health at once, and everything else as the phases say: over TLS as `tls` says, or in plain text. The future completes
-/// when the last phase has come and every stream has ended.
+/// Serves health at once, and everything else as the phases say: over TLS as `tls` says, or in
+/// plain text. The future completes when the last phase has come and every stream has ended.
 pub async fn serve(
     listener: Listener,
     tls: Option<TlsAcceptor>,
@@ -84,8 +85,8 @@ impl Phases {
         self.stop.notify_one();
     }
 
-    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services
-    /// have the same status.
+    /// Sets what the health service answers. The coordinator as a whole (without a name), its
+    /// readiness and its gRPC services have the same status.
     async fn report(&self, status: ServingStatus) {
         let services = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
         for name in ["", READINESS].into_iter().chain(services) {
@@ -159,8 +160,8 @@ type Late = Arc<OnceLock<Router>>;
 /// The answer before the ledger is read.
 const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
 
-/// Has the late routes answer a request. Until they are there, the answer is to try again: the gRPC status `UNAVAILABLE`, or
-/// the HTTP status 503.
+/// Has the late routes answer a request. Until they are there, the answer is to try again: the gRPC
+/// status `UNAVAILABLE`, or the HTTP status 503.
 async fn answer_late(State(late): State<Late>, request: axum::extract::Request) -> HttpResponse {
     match late.get() {
         Some(routes) => routes.clone().oneshot(request).await.into_response(),
@@ -185,8 +186,8 @@ mod tests {
     use crate::coordinator::Limits;
     use crate::tests::ledger;
 
-    /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a
-    /// client ends.
+    /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a
+    /// request of a client ends.
     async fn seen(channel: &Channel) -> ([bool; 3], Code) {
         let mut healthy = [false; 3];
         for (service, healthy) in ["", READINESS, LIVENESS].into_iter().zip(&mut healthy) {

@@ -1,5 +1,6 @@
-//! The coordinator's end of one worker's session: passes the worker's messages to the event loop, and makes a stream of
-//! messages of its orders. It enumerates the tasks of leases at the pace at which the worker reads them.
+//! The coordinator's end of one worker's session: passes the worker's messages to the event loop,
+//! and makes a stream of messages of its orders. It enumerates the tasks of leases at the pace at
+//! which the worker reads them.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -24,10 +25,11 @@ use super::{FarmHandle, Plans};
 
 /// How long a new session may take to send its Hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long messages of a worker that has hung up are still read. They may be on their way from the connection.
+/// How long messages of a worker that has hung up are still read. They may be on their way from the
+/// connection.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How long the network may take to accept a message. After that the session ends, because the worker does
-/// not read.
+/// How long the network may take to accept a message. After that the session ends, because the
+/// worker does not read.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The worker's end of a session, and who it belongs to.
@@ -41,8 +43,8 @@ pub(crate) struct Peer {
     pub(crate) ended: BoxFuture<'static, Status>,
 }
 
-/// Serves one worker until it leaves, or until it is dismissed with a status. The worker's messages come from `peer`, until
-/// that stream ends; the answers go to `out`.
+/// Serves one worker until it leaves, or until it is dismissed with a status. The worker's messages
+/// come from `peer`, until that stream ends; the answers go to `out`.
 pub(crate) async fn host(
     farm: FarmHandle,
     plans: Arc<Plans>,
@@ -162,8 +164,8 @@ fn dismissed(reason: Dismissal) -> Status {
 }
 
 /// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
-/// acknowledgements and revocations never wait for a long lease. It fails if the worker is dismissed, if it has reported a
-/// range that its plan does not have, or if a plan cannot be cut.
+/// acknowledgements and revocations never wait for a long lease. It fails if the worker is
+/// dismissed, if it has reported a range that its plan does not have, or if a plan cannot be cut.
 async fn send_messages(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<CoordinatorMessage>,
@@ -197,7 +199,8 @@ async fn send_messages(
         if out.send_timeout(message, PATIENCE).await.is_err() {
             return Ok(());
         }
-        // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
+        // To number its tasks may take a while after a restart, and meanwhile the worker is to know
+        // that it has work.
         if let Some(lease) = lease {
             let index = plans.index(lease.plan).await?;
             coming.push_back(Coming { lease, next: lease.range.start(), index });
@@ -212,7 +215,8 @@ struct Coming {
     index: Arc<PlanIndex>,
 }
 
-/// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to come.
+/// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to
+/// come.
 fn next_block(coming: &mut VecDeque<Coming>) -> Option<TasksBlock> {
     let Coming { lease: Lease { id: lease, range, .. }, next, index } = coming.front_mut()?;
     let (lease, start) = (*lease, *next);
@@ -254,7 +258,8 @@ mod tests {
         let welcome = CoordinatorMessage::Welcome { leases_in_ms: 0 };
         assert_eq!(hears.recv().await, Some(welcome));
 
-        // When it hangs up, is leased something all the same, and its last word comes a little later
+        // When it hangs up, is leased something all the same, and its last word comes a little
+        // later
         drop(hears);
         let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
         let plan = plan.expect("such a plan exists");

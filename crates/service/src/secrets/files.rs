@@ -1,8 +1,9 @@
-//! Files that are written whole: secrets, and others. Only their owner and their group may read a secret, and
-//! a reader never finds half of a file.
+//! Files that are written whole: secrets, and others. Only their owner and their group may read a
+//! secret, and a reader never finds half of a file.
 //!
-//! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the name is a link, the
-//! link stays, and what it names is replaced or made. A pipe or a device is written to.
+//! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the
+//! name is a link, the link stays, and what it names is replaced or made. A pipe or a device is
+//! written to.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -48,7 +49,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     }
 }
 
-/// What is said of a device or a folder, whose mode is not to be changed, and of a pipe where there must be a file.
+/// What is said of a device or a folder, whose mode is not to be changed, and of a pipe where there
+/// must be a file.
 const NO_FILE: &str = "it is no regular file";
 
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
@@ -67,8 +69,9 @@ fn contents(path: &Path) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file before can read it, if these
-/// were only its owner and group; otherwise, and if it is new, its owner alone.
+/// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file
+/// before can read it, if these were only its owner and group; otherwise, and if it is new, its
+/// owner alone.
 pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
     let replaced = if is_pipe_or_device(path) {
         os::open_to_write(path).and_then(|mut file| file.write_all(contents))
@@ -78,8 +81,9 @@ pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
     replaced.map_err(|error| ServiceError::secret_file(path, error))
 }
 
-/// Writes `contents` to the file at `path`, all of it or nothing, like a secret, but anybody may read it: a new file has the
-/// mode of any new file, and one that was there keeps its own. The error names no file.
+/// Writes `contents` to the file at `path`, all of it or nothing, like a secret, but anybody may
+/// read it: a new file has the mode of any new file, and one that was there keeps its own. The
+/// error names no file.
 pub fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_pipe_or_device(path) {
         return fs::write(path, contents);
@@ -97,8 +101,8 @@ pub(super) fn missing(path: &Path) -> ServiceError {
     ServiceError::secret_file(path, "No such file or directory")
 }
 
-/// A new, durable file with these contents to take the place of what `path` names, and where that is. It is removed with the
-/// value.
+/// A new, durable file with these contents to take the place of what `path` names, and where that
+/// is. It is removed with the value.
 fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTempFile, PathBuf)> {
     let place = behind_links(path)?;
     let mut builder = tempfile::Builder::new();

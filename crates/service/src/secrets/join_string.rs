@@ -8,8 +8,8 @@ use std::str::FromStr;
 use super::{Token, bare, files};
 use crate::{Pin, ServiceError};
 
-/// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and the secret that it wants.
-/// The text contains the secret. The debug output does not.
+/// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and
+/// the secret that it wants. The text contains the secret. The debug output does not.
 #[derive(Clone)]
 pub struct JoinString {
     /// The secret.
@@ -20,7 +20,8 @@ pub struct JoinString {
     pub pin: Pin,
 }
 
-/// A host, which is a name or an IP address, and a port that is not 0: an IPv6 address is in brackets.
+/// A host, which is a name or an IP address, and a port that is not 0: an IPv6 address is in
+/// brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort(String);
 
@@ -46,7 +47,8 @@ impl JoinString {
         Ok(Some(join))
     }
 
-    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new.
+    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or
+    /// the new.
     pub fn write(&self, path: &Path) -> Result<(), ServiceError> {
         files::replace(path, format!("{self}\n").as_bytes())
     }

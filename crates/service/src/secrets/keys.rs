@@ -1,5 +1,5 @@
-//! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers,
-//! and what it writes for a monitoring system.
+//! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own
+//! workers, and what it writes for a monitoring system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use crate::tls::Authority;
 /// The file of the key that signs leases.
 const LEASES: &str = "leases";
 
-/// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
-/// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
-/// other users cannot enter it.
+/// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to
+/// check a count, so that a ledger can be backed up and published without it. It belongs to the
+/// process's user or to root, and other users cannot enter it.
 #[derive(Clone, Debug)]
 pub struct KeyFolder(PathBuf);
 
@@ -50,9 +50,9 @@ impl KeyFolder {
     }
 }
 
-/// Refuses to make a new authority or a new token of its own for a ledger that was served with others: workers and clients
-/// would not recognise the coordinator any more, or be refused. Without TLS there is no authority, and a token only if
-/// `token_file` names one.
+/// Refuses to make a new authority or a new token of its own for a ledger that was served with
+/// others: workers and clients would not recognise the coordinator any more, or be refused. Without
+/// TLS there is no authority, and a token only if `token_file` names one.
 pub fn require_keys(
     ledger: &Path,
     keys: &KeyFolder,
@@ -84,8 +84,8 @@ pub fn require_keys(
     )))
 }
 
-/// Notes in a ledger the files of the folder of keys with which it is served, and whether it is served with a token of the
-/// coordinator, which may be in another file.
+/// Notes in a ledger the files of the folder of keys with which it is served, and whether it is
+/// served with a token of the coordinator, which may be in another file.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
     let [worker, viewer] = [Role::Worker, Role::Viewer].map(Role::name);
     let mut all = vec![Authority::FILE, KeyFolder::OWN_TOKEN, LEASES, worker, viewer];
@@ -116,9 +116,9 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
     Ok(farm::LeaseKey::new(bytes))
 }
 
-/// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system
-/// that reads `/metrics`. It is in the folder of secrets, and made when it is first needed, and anew after it was revoked. The
-/// ledger has its hash.
+/// A secret of the role `role` for the operator: a worker's for the operator's workers, or a
+/// viewer's for a monitoring system that reads `/metrics`. It is in the folder of secrets, and made
+/// when it is first needed, and anew after it was revoked. The ledger has its hash.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
@@ -153,8 +153,9 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
     Ok(token)
 }
 
-/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is none: the secret `token` of a
-/// viewer and, if the coordinator has an authority of its own, the certificate of that as PEM.
+/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is
+/// none: the secret `token` of a viewer and, if the coordinator has an authority of its own, the
+/// certificate of that as PEM.
 pub fn write_monitor_folder(
     folder: &Path,
     token: &Token,

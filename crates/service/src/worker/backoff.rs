@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The shortest and the longest pause between attempts to connect. Pauses double from the first to the
-/// second value. The actual pause is a random time between half and all of that, so that a thousand
-/// workers do not return at once.
+/// The shortest and the longest pause between attempts to connect. Pauses double from the first to
+/// the second value. The actual pause is a random time between half and all of that, so that a
+/// thousand workers do not return at once.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(4));
 /// How often a worker says that it still has no coordinator.
 const REMINDER: Duration = Duration::from_secs(60);
@@ -23,8 +23,9 @@ impl Backoff {
         Backoff { pause: BACKOFF.0, reported: None }
     }
 
-    /// A session ended that lasted for `lasted`. One that was longer than the pause before it ends the pauses.
-    /// One that was longer than any pause ends the outage: shorter ones are too short to be logged again at each.
+    /// A session ended that lasted for `lasted`. One that was longer than the pause before it ends
+    /// the pauses. One that was longer than any pause ends the outage: shorter ones are too short
+    /// to be logged again at each.
     pub(super) fn interrupted(&mut self, lasted: Duration) {
         if lasted > self.pause {
             self.pause = BACKOFF.0;
@@ -34,8 +35,8 @@ impl Backoff {
         }
     }
 
-    /// An attempt has failed, or a session was lost, for this reason. Returns how long to wait before the next
-    /// attempt. Warns at the first time, and then once a minute.
+    /// An attempt has failed, or a session was lost, for this reason. Returns how long to wait
+    /// before the next attempt. Warns at the first time, and then once a minute.
     pub(super) fn next_pause(&mut self, now: Instant, reason: &str) -> Duration {
         if self.reported.is_none_or(|reported| now.duration_since(reported) >= REMINDER) {
             self.reported = Some(now);

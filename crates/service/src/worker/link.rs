@@ -32,11 +32,12 @@ pub struct Link {
 pub enum LinkEnd {
     /// The connection was lost; another attempt may succeed.
     Lost(String),
-    /// The coordinator has not leased what the worker reported or holds: all of that is void, and another attempt
-    /// may succeed.
+    /// The coordinator has not leased what the worker reported or holds: all of that is void, and
+    /// another attempt may succeed.
     Disowned(String),
-    /// Nobody answers who can be recognised as the coordinator. Another attempt is useless, unless the worker has had a session
-    /// there: then a file is being replaced, or something else answers for a while.
+    /// Nobody answers who can be recognised as the coordinator. Another attempt is useless, unless
+    /// the worker has had a session there: then a file is being replaced, or something else answers
+    /// for a while.
     Unrecognised(ServiceError),
     /// The coordinator refuses this worker; another attempt is useless.
     Refused(ServiceError),

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long before its end a worker begins to hand back: it waits a few seconds for the tasks that are being
-/// counted, and needs some time for its last words.
+/// How long before its end a worker begins to hand back: it waits a few seconds for the tasks that
+/// are being counted, and needs some time for its last words.
 const MARGIN: Duration = Duration::from_secs(6);
 
 /// When a worker leaves without being asked to; by default never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveRules {
-    /// After so long without anything to do, while there is a coordinator that could lease something.
+    /// After so long without anything to do, while there is a coordinator that could lease
+    /// something.
     pub when_idle: Option<Duration>,
     /// After so long in all: by then it has left.
     pub time_limit: Option<Duration>,
@@ -47,7 +48,8 @@ impl Shutdown {
 
     /// A session began, in which something can be leased after this time.
     pub(super) fn welcomed(&mut self, now: Instant, leases_in: Duration) {
-        // A coordinator that names a time beyond all bounds leases nothing that this worker could wait for.
+        // A coordinator that names a time beyond all bounds leases nothing that this worker could
+        // wait for.
         let leases_at = now.checked_add(leases_in).unwrap_or(now);
         (self.leases_at, self.alone_since, self.idle_since) = (Some(leases_at), None, None);
     }
@@ -58,7 +60,8 @@ impl Shutdown {
         (self.leases_at, self.alone_since, self.idle_since) = (None, Some(since), None);
     }
 
-    /// Notes whether the worker has anything to do. It is not idle before the coordinator can lease.
+    /// Notes whether the worker has anything to do. It is not idle before the coordinator can
+    /// lease.
     pub(super) fn occupied(&mut self, now: Instant, is_busy: bool) {
         let from = self.leases_at.filter(|_| !is_busy);
         self.idle_since = from.map(|leases_at| self.idle_since.unwrap_or(now.max(leases_at)));

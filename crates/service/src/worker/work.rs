@@ -23,8 +23,8 @@ use crate::ServiceError;
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
-/// tasks that the agent agreed to hold.
+/// Finished parts, in any order. The channel has no bound of its own, but there are never more
+/// parts than tasks that the agent agreed to hold.
 pub type Parts = mpsc::UnboundedReceiver<Result<Report, gpu::Error>>;
 
 /// Starts an executor whose finished parts arrive at the receiver.
@@ -38,13 +38,13 @@ pub fn start_executor(
     (Executor::start(threads, backend, devices, deliver), parts)
 }
 
-/// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as everything
-/// counted is acknowledged, or after a few seconds.
+/// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as
+/// everything counted is acknowledged, or after a few seconds.
 ///
 /// # Errors
 ///
-/// [`ServiceError`], if the coordinator refuses this worker for good, if there was none for too long, or if
-/// counting fails.
+/// [`ServiceError`], if the coordinator refuses this worker for good, if there was none for too
+/// long, or if counting fails.
 pub async fn work(
     config: AgentConfig,
     rules: LeaveRules,
@@ -148,7 +148,8 @@ impl Worker {
         }
     }
 
-    /// Waits for `event`, for the time `wakeup`, or for what concerns the worker itself, which is done then.
+    /// Waits for `event`, for the time `wakeup`, or for what concerns the worker itself, which is
+    /// done then.
     async fn next<T>(
         &mut self,
         event: impl Future<Output = T>,
@@ -187,8 +188,8 @@ impl Worker {
             self.look_at_time();
             due.extend(self.agent.poll(self.now()));
             for message in due.drain(..) {
-                // What is due is sent before the worker may leave. While it waits for room it may be asked to stop, as
-                // everywhere.
+                // What is due is sent before the worker may leave. While it waits for room it may
+                // be asked to stop, as everywhere.
                 let room = match link.messages.try_reserve() {
                     Err(TrySendError::Full(())) => {
                         match self.until(link.messages.reserve()).await? {
@@ -203,8 +204,8 @@ impl Worker {
             }
             let wakeup = self.agent.next_wakeup();
             let wakeup = wakeup.map(|at| self.started + Duration::from_millis(at.0));
-            // A single lease may be larger than what the agent agreed to hold; then the rest of it waits on the coordinator's
-            // side.
+            // A single lease may be larger than what the agent agreed to hold; then the rest of it
+            // waits on the coordinator's side.
             let has_room = self.executor.waiting_tasks() <= self.most_tasks;
             let order = async {
                 if has_room { link.orders.next().await } else { std::future::pending().await }
@@ -263,8 +264,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Passes tasks of a lease to the executor. They must come in order. Tasks of a revoked lease may still
-    /// arrive, and are ignored.
+    /// Passes tasks of a lease to the executor. They must come in order. Tasks of a revoked lease
+    /// may still arrive, and are ignored.
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
         let TasksBlock { lease: id, start, tasks } = block;
         let Some((lease, next)) = self.leases.get_mut(&id) else { return Ok(()) };
@@ -291,8 +292,8 @@ impl Worker {
         self.failure.get_or_insert(failure);
     }
 
-    /// Gives up the leases whose tasks have not all arrived, because the rest will not come in another
-    /// session.
+    /// Gives up the leases whose tasks have not all arrived, because the rest will not come in
+    /// another session.
     fn drop_unfinished_leases(&mut self) {
         for (lease, _) in self.leases.drain() {
             self.agent.revoked(lease);
@@ -310,7 +311,8 @@ impl Worker {
         Ok(())
     }
 
-    /// The coordinator is not the one that leased what is here, or knows this worker as another owner.
+    /// The coordinator is not the one that leased what is here, or knows this worker as another
+    /// owner.
     fn disowned(&mut self, reason: String) -> String {
         tracing::warn!(reason, "everything that this worker holds is void: dropping it");
         self.agent.disowned();

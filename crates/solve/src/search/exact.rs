@@ -1,12 +1,13 @@
 //! Completion by exact search, which also proves that there is no placement.
 //!
-//! The search branches on the row or column with the fewest squares that no queen attacks. This is the rule
-//! of J. R. Bitner and E. M. Reingold ("Backtrack programming techniques", CACM 18(11), 1975), applied to
-//! rows and columns alike as in D. E. Knuth's exact covers ("Dancing links", 2000). A line without such a
-//! square ends the branch, and a line with a single one has no choice. No list of squares is kept: the
-//! squares of a line follow from three bit sets, word by word. On a torus a diagonal has two places in a set, so that
-//! each line finds it. Blocked squares are taken from their lines, and so are the squares a knight's move from the
-//! queens of the lines beside it, where queens move so.
+//! The search branches on the row or column with the fewest squares that no queen attacks. This is
+//! the rule of J. R. Bitner and E. M. Reingold ("Backtrack programming techniques", CACM 18(11),
+//! 1975), applied to rows and columns alike as in D. E. Knuth's exact covers ("Dancing links",
+//! 2000). A line without such a square ends the branch, and a line with a single one has no choice.
+//! No list of squares is kept: the squares of a line follow from three bit sets, word by word. On a
+//! torus a diagonal has two places in a set, so that each line finds it. Blocked squares are taken
+//! from their lines, and so are the squares a knight's move from the queens of the lines beside it,
+//! where queens move so.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,8 @@ use crate::check::Rules;
 use board::ones;
 use board::squares::Square;
 
-/// Searches the completions in a random order until one is found, all are excluded, or the budget is spent.
+/// Searches the completions in a random order until one is found, all are excluded, or the budget
+/// is spent.
 pub(super) fn search(given: &Start, work: &mut Work<'_>) -> Completion {
     let mut board = Board::new(given);
     let mut levels: Vec<Level> = Vec::new();
@@ -102,8 +104,8 @@ pub(crate) struct Board {
     n: usize,
     /// Number of words of a line.
     pub(crate) words: usize,
-    /// The columns without a queen, among which a row chooses, and the rows without one, among which a column
-    /// chooses.
+    /// The columns without a queen, among which a row chooses, and the rows without one, among
+    /// which a column chooses.
     open: [Bits; 2],
     /// Diagonals with a queen by row + column, which rows and columns see alike.
     sums: Bits,

@@ -1,11 +1,13 @@
-//! Completion by repair: pairs of queens exchange their columns while the number of collisions falls.
+//! Completion by repair: pairs of queens exchange their columns while the number of collisions
+//! falls.
 //!
-//! R. Sosič and J. Gu, "A polynomial time algorithm for the n-queens problem", SIGART Bulletin 1(3),
-//! 1990, and "Efficient local search with conflict minimization: a case study of the n-queens
-//! problem", IEEE Transactions on Knowledge and Data Engineering 6(5), 1994. The search starts with few
-//! collisions (their QS4), and has a counter for each diagonal, so that a swap is judged in constant time.
-//! Given queens never move. A placement with a queen on a blocked square, or with queens that attack as knights, is
-//! given up, and the search starts again: about every fiftieth placement has no such queens.
+//! R. Sosič and J. Gu, "A polynomial time algorithm for the n-queens problem", SIGART Bulletin
+//! 1(3), 1990, and "Efficient local search with conflict minimization: a case study of the n-queens
+//! problem", IEEE Transactions on Knowledge and Data Engineering 6(5), 1994. The search starts with
+//! few collisions (their QS4), and has a counter for each diagonal, so that a swap is judged in
+//! constant time. Given queens never move. A placement with a queen on a blocked square, or with
+//! queens that attack as knights, is given up, and the search starts again: about every fiftieth
+//! placement has no such queens.
 
 use super::{Effort, Opening, Start, Work};
 use crate::Placement;
@@ -62,7 +64,8 @@ impl Board {
         }
     }
 
-    /// Puts a queen in each free row. Returns the number of collisions, or `None` if the budget was not enough.
+    /// Puts a queen in each free row. Returns the number of collisions, or `None` if the budget was
+    /// not enough.
     fn start(&mut self, given: &Start, opening: Opening, work: &mut Work<'_>) -> Option<u64> {
         self.sums.fill(0);
         self.differences.fill(0);
@@ -90,8 +93,8 @@ impl Board {
         work.spend(SWAP * (len as u64 + 1)).then_some(collisions.unsigned_abs())
     }
 
-    /// Swaps columns until no queen is attacked, and returns true; or returns false when patience or budget
-    /// are at an end.
+    /// Swaps columns until no queen is attacked, and returns true; or returns false when patience
+    /// or budget are at an end.
     fn repair(&mut self, work: &mut Work<'_>) -> bool {
         let len = self.rows.len();
         let mut fruitless = 0;
@@ -124,8 +127,8 @@ impl Board {
         false
     }
 
-    /// Lets two queens exchange columns if that reduces the collisions, or, if `sideways`, does not increase
-    /// them. Returns by how many they fall, or would fall.
+    /// Lets two queens exchange columns if that reduces the collisions, or, if `sideways`, does not
+    /// increase them. Returns by how many they fall, or would fall.
     fn swap(&mut self, i: usize, j: usize, sideways: bool, effort: &mut Effort) -> i32 {
         if i == j {
             return 0;
@@ -152,8 +155,8 @@ impl Board {
         [&mut self.sums[column + row], &mut self.differences[column + self.n - row]]
     }
 
-    /// Puts a queen on the square, and returns the number of collisions that this makes: one for each of its
-    /// diagonals that has a queen.
+    /// Puts a queen on the square, and returns the number of collisions that this makes: one for
+    /// each of its diagonals that has a queen.
     fn put(&mut self, row: u32, column: u32) -> i32 {
         let added = self.diagonals(row, column).map(|count| {
             *count += 1;
@@ -171,7 +174,8 @@ impl Board {
         removed[0] + removed[1]
     }
 
-    /// The number of queens on the two diagonals of a square. A queen on the square itself counts twice.
+    /// The number of queens on the two diagonals of a square. A queen on the square itself counts
+    /// twice.
     fn queens_on_diagonals_of(&mut self, row: u32, column: u32) -> u32 {
         self.diagonals(row, column).map(|count| *count).into_iter().sum()
     }

@@ -115,7 +115,8 @@ fn by_the_rules(
     })
 }
 
-/// Compares lists and numbers with the rules. Returns the number, and `None` if the squares cannot stand so.
+/// Compares lists and numbers with the rules. Returns the number, and `None` if the squares cannot
+/// stand so.
 fn follow_the_rules(n: u32, given: &[Square], rules: Rules, blocked: &[Square]) -> Option<u64> {
     let start =
         Start::with_rules(n, rules, given).and_then(|start| start.blocking(blocked)).ok()?;

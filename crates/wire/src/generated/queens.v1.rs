@@ -5,24 +5,24 @@ pub struct Problem {
     /// Board size, 0 to 32; with completions to 64.
     #[prost(uint32, tag = "1")]
     pub n: u32,
-    /// One of these words:
-    /// `total`: all placements in which no queen attacks another (OEIS A000170).
-    /// `fundamental`: placements up to the symmetries of the square (A002562). A job of it counts all placements.
-    /// `toroidal`: on a torus, where diagonals go on at the opposite edge (A007705). Queens attack each other if the distance
-    /// of their columns is 0, or equals that of their rows, or adds up with it to n.
-    /// `superqueens`: queens that also move as knights (A051223), by one column and two rows, or by two columns and one row.
-    /// `completions`, a space, and the squares of given queens, such as `a1,c2`: these stay where they are, and none attacks
-    /// another.
+    /// One of these words: `total`: all placements in which no queen attacks another (OEIS A000170).
+    /// `fundamental`: placements up to the symmetries of the square (A002562). A job of it counts all
+    /// placements. `toroidal`: on a torus, where diagonals go on at the opposite edge (A007705).
+    /// Queens attack each other if the distance of their columns is 0, or equals that of their rows,
+    /// or adds up with it to n. `superqueens`: queens that also move as knights (A051223), by one
+    /// column and two rows, or by two columns and one row. `completions`, a space, and the squares of
+    /// given queens, such as `a1,c2`: these stay where they are, and none attacks another.
     #[prost(string, tag = "2")]
     pub text: ::prost::alloc::string::String,
 }
 /// How a problem is cut into tasks.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Method {
-    /// `rows`: a task is the state after the first rows or, of problems where such states do not tell enough, the columns of
-    /// the queens in the first rows that are open.
-    /// `prefixes`: the same prefixes as of `rows` with no symmetry removed. Mirror images are tasks too, each of weight 1.
-    /// `colours`: a task says for the queen of each row whether it stands on a black or a white square, as a chessboard has them.
+    /// `rows`: a task is the state after the first rows or, of problems where such states do not tell
+    /// enough, the columns of the queens in the first rows that are open. `prefixes`: the same
+    /// prefixes as of `rows` with no symmetry removed. Mirror images are tasks too, each of weight 1.
+    /// `colours`: a task says for the queen of each row whether it stands on a black or a white
+    /// square, as a chessboard has them.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Of `rows` and `prefixes` the number of rows M, 0 to n; absent of `colours`.
@@ -39,9 +39,9 @@ pub struct Plan {
     /// How many tasks there are; ordinals are 0 to tasks - 1.
     #[prost(uint64, tag = "3")]
     pub tasks: u64,
-    /// BLAKE3 over all of the above and the enumeration's version, 32 bytes. Whoever computes another one from
-    /// the same fields must not take part. A worker that counts the tasks that it is sent may take the
-    /// fingerprint as it comes: it needs it in Holding, Report and its digest.
+    /// BLAKE3 over all of the above and the enumeration's version, 32 bytes. Whoever computes another
+    /// one from the same fields must not take part. A worker that counts the tasks that it is sent may
+    /// take the fingerprint as it comes: it needs it in Holding, Report and its digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
 }
@@ -65,16 +65,17 @@ pub mod work_request {
         /// First, and only first.
         #[prost(message, tag = "1")]
         Hello(super::Hello),
-        /// The most tasks that the worker agrees to hold from now on; absolute, so that it may be repeated. With 0 it is
-        /// leased nothing.
+        /// The most tasks that the worker agrees to hold from now on; absolute, so that it may be
+        /// repeated. With 0 it is leased nothing.
         #[prost(uint64, tag = "2")]
         Credit(u64),
         #[prost(message, tag = "3")]
         Report(super::Report),
         #[prost(message, tag = "4")]
         Draining(super::Draining),
-        /// A part of this lease is counted that will be reported as a whole: the lease goes on, for 64 times its time at
-        /// most. A worker whose recount takes longer is asked again later, and has twice as long.
+        /// A part of this lease is counted that will be reported as a whole: the lease goes on, for 64
+        /// times its time at most. A worker whose recount takes longer is asked again later, and has
+        /// twice as long.
         #[prost(uint64, tag = "5")]
         Working(u64),
     }
@@ -100,27 +101,28 @@ pub mod work_response {
         /// Drop what is left of this lease.
         #[prost(uint64, tag = "5")]
         Revoke(u64),
-        /// The least time for which the worker gathers what it finishes of a lease before it reports it: milliseconds,
-        /// 600,000 at most. So a large farm reports about 200 times a second, and its leases are longer. It comes after
-        /// Welcome, and again when the number of workers has changed much. If nothing is left to count of a lease, what
-        /// is finished of it is reported at once all the same.
+        /// The least time for which the worker gathers what it finishes of a lease before it reports it:
+        /// milliseconds, 600,000 at most. So a large farm reports about 200 times a second, and its
+        /// leases are longer. It comes after Welcome, and again when the number of workers has changed
+        /// much. If nothing is left to count of a lease, what is finished of it is reported at once all
+        /// the same.
         #[prost(uint64, tag = "6")]
         Pace(u64),
     }
 }
-/// The worker introduces itself. Its texts are at most 128 visible ASCII characters (! to ~), without spaces;
-/// others are refused.
+/// The worker introduces itself. Its texts are at most 128 visible ASCII characters (! to ~),
+/// without spaces; others are refused.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
-    /// The version of this protocol that the worker speaks. FAILED_PRECONDITION refuses another one than the coordinator's,
-    /// and names both.
+    /// The version of this protocol that the worker speaks. FAILED_PRECONDITION refuses another one
+    /// than the coordinator's, and names both.
     #[prost(uint32, tag = "1")]
     pub protocol: u32,
     /// A name for people and for the evidence: host and a random part. Never empty.
     #[prost(string, tag = "2")]
     pub worker: ::prost::alloc::string::String,
-    /// A random number of this process: a second session of the same one, with a credential of the same owner,
-    /// replaces the first.
+    /// A random number of this process: a second session of the same one, with a credential of the
+    /// same owner, replaces the first.
     #[prost(fixed64, tag = "3")]
     pub instance: u64,
     #[prost(uint32, tag = "4")]
@@ -132,15 +134,17 @@ pub struct Hello {
     #[prost(message, repeated, tag = "6")]
     pub holding: ::prost::alloc::vec::Vec<Holding>,
     /// What counts, for people and for the evidence. It may be empty. Workers of this project say
-    /// version/commit/compiler/target/processor/microcode/memory, with `unknown` for what nobody tells them.
+    /// version/commit/compiler/target/processor/microcode/memory, with `unknown` for what nobody tells
+    /// them.
     #[prost(string, tag = "7")]
     pub build: ::prost::alloc::string::String,
     /// The counting loop in use, for people. It may be empty.
     #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
-    /// The name of the machine, at most 128 bytes. Counts of one machine do not confirm each other. Workers on one
-    /// machine should give the same name, in containers too: `boot-` and the first 12 digits of Linux's boot id unless it is
-    /// declared, and `unknown` if there is none. An unknown machine may be any but a declared one.
+    /// The name of the machine, at most 128 bytes. Counts of one machine do not confirm each other.
+    /// Workers on one machine should give the same name, in containers too: `boot-` and the first 12
+    /// digits of Linux's boot id unless it is declared, and `unknown` if there is none. An unknown
+    /// machine may be any but a declared one.
     #[prost(string, tag = "9")]
     pub machine: ::prost::alloc::string::String,
 }
@@ -154,17 +158,17 @@ pub struct Holding {
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, optional, tag = "4")]
     pub range: ::core::option::Option<OrdinalRange>,
-    /// The token of the lease. A Hello with a holding that was not leased to the worker's owner is refused with
-    /// ABORTED.
+    /// The token of the lease. A Hello with a holding that was not leased to the worker's owner is
+    /// refused with ABORTED.
     #[prost(bytes = "vec", tag = "5")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }
 /// The session has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Welcome {
-    /// Nothing new is leased before so many milliseconds have passed, because the coordinator was restarted and workers that
-    /// still hold ranges may come back first; 0 if it leases now. A worker that leaves when it has nothing to do counts from
-    /// then on.
+    /// Nothing new is leased before so many milliseconds have passed, because the coordinator was
+    /// restarted and workers that still hold ranges may come back first; 0 if it leases now. A worker
+    /// that leaves when it has nothing to do counts from then on.
     #[prost(uint64, tag = "1")]
     pub leases_in_ms: u64,
 }
@@ -183,66 +187,72 @@ pub struct Lease {
     pub plan: ::core::option::Option<Plan>,
     #[prost(message, optional, tag = "4")]
     pub range: ::core::option::Option<OrdinalRange>,
-    /// Present if the range was counted before, for an audit or a dispute. It must come back as one Report.
+    /// Present if the range was counted before, for an audit or a dispute. It must come back as one
+    /// Report.
     #[prost(message, optional, tag = "5")]
     pub recount: ::core::option::Option<Recount>,
-    /// 33 bytes by which the coordinator recognizes the lease. What they mean is its own business; the worker
-    /// repeats them in every Report and Holding of the lease.
+    /// 33 bytes by which the coordinator recognizes the lease. What they mean is its own business; the
+    /// worker repeats them in every Report and Holding of the lease.
     #[prost(bytes = "vec", tag = "6")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }
 /// How a range is to be counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Recount {
-    /// The name, as in a Report, of a kernel that must not be used. Empty if several kernels counted the range.
+    /// The name, as in a Report, of a kernel that must not be used. Empty if several kernels counted
+    /// the range.
     #[prost(string, tag = "1")]
     pub unlike: ::prost::alloc::string::String,
     /// Whether to count as `reference` does if the method is `colours`.
     #[prost(bool, tag = "2")]
     pub by_reference: bool,
 }
-/// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
-/// masks of a task are depends on the problem and the method of the lease's plan. The count of a task is the
-/// number of ways to complete it, except for the total and the fundamental solutions by `colours`, where it is
-/// a sum of shares; a partial count adds up weight x count.
+/// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the
+/// three masks of a task are depends on the problem and the method of the lease's plan. The count of
+/// a task is the number of ways to complete it, except for the total and the fundamental solutions
+/// by `colours`, where it is a sum of shares; a partial count adds up weight x count.
 ///
 /// Squares. Rows and columns are numbered from 0. Bit c of a mask, whose value is 2^c, is column c.
 ///
-/// TOTAL AND FUNDAMENTAL BY `rows` AND `prefixes`. Queens stand in rows 0 to M - 1, and the masks are what row M sees: down
-/// has the columns that hold a queen, left those that are attacked along diagonals which lead to the next
-/// higher column in the next row, and right along those which lead to the next lower one. A square of the row
-/// is free if it is in none of them. The masks of the row after it, with a queen in column c, are
+/// TOTAL AND FUNDAMENTAL BY `rows` AND `prefixes`. Queens stand in rows 0 to M - 1, and the masks
+/// are what row M sees: down has the columns that hold a queen, left those that are attacked along
+/// diagonals which lead to the next higher column in the next row, and right along those which lead
+/// to the next lower one. A square of the row is free if it is in none of them. The masks of the row
+/// after it, with a queen in column c, are
 ///
 /// left = ((left | 2^c) \<\< 1) & (2^n - 1)      down = down | 2^c      right = (right | 2^c) >> 1
 ///
-/// A completion is a way to place a queen on a free square of each of the rows M to n - 1. If M = n there is
-/// exactly one, which places nothing.
+/// A completion is a way to place a queen on a free square of each of the rows M to n - 1. If M = n
+/// there is exactly one, which places nothing.
 ///
-/// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in even columns: bit r
-/// is row r. The queens of all other rows stand in odd columns. A completion is a way to place one queen in
-/// each row, in such columns, so that no two queens attack each other. It does not count 1: it counts its share, because only some symmetries were removed
-/// from the tasks.
+/// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in
+/// even columns: bit r is row r. The queens of all other rows stand in odd columns. A completion is
+/// a way to place one queen in each row, in such columns, so that no two queens attack each other.
+/// It does not count 1: it counts its share, because only some symmetries were removed from the
+/// tasks.
 ///
-/// A split s is a mask of n bits, of which (n + 1)/2, rounded down, are set. Its images are s, the mask with the bits of s in reverse order (bit i becomes bit
-/// n - 1 - i) and, if n is even, the complements of both; some of them may be equal. Let E and O be the masks of all even
-/// and of all odd bits below n. Splits are compared by how many bits of E they have; if that is equal, by the bits of O
-/// that they lack, as a number; if that is equal, too, by the bits of E that they have, as a number. down is the least
-/// of its images. Let t be the split with bit c set if the queen of column c stands in an even row, and u the least of
-/// the images of t.
-/// The share is 0 if u is less than down, 1 if they are equal, and 2 if u is greater. If n is odd, this is multiplied
-/// by 0 if t is not u, and otherwise by the number of different images of t, 1 or 2.
+/// A split s is a mask of n bits, of which (n + 1)/2, rounded down, are set. Its images are s, the
+/// mask with the bits of s in reverse order (bit i becomes bit n - 1 - i) and, if n is even, the
+/// complements of both; some of them may be equal. Let E and O be the masks of all even and of all
+/// odd bits below n. Splits are compared by how many bits of E they have; if that is equal, by the
+/// bits of O that they lack, as a number; if that is equal, too, by the bits of E that they have,
+/// as a number. down is the least of its images. Let t be the split with bit c set if the queen of
+/// column c stands in an even row, and u the least of the images of t. The share is 0 if u is less
+/// than down, 1 if they are equal, and 2 if u is greater. If n is odd, this is multiplied by 0 if
+/// t is not u, and otherwise by the number of different images of t, 1 or 2.
 ///
-/// Queens on squares with an even sum of row and column share no diagonal with those on the other squares. So for each set
-/// of columns of the former, the completions are their placements times those of the others in the columns that are left.
+/// Queens on squares with an even sum of row and column share no diagonal with those on the other
+/// squares. So for each set of columns of the former, the completions are their placements times
+/// those of the others in the columns that are left.
 ///
-/// COMPLETIONS BY `colours`. The same masks, with weight 1: all masks with (n + 1)/2 bits, rounded down, in which the
-/// row of each given queen in an even column is set, and the row of each given queen in an odd column is not. They are in
-/// ascending order of down. A completion counts 1.
+/// COMPLETIONS BY `colours`. The same masks, with weight 1: all masks with (n + 1)/2 bits, rounded
+/// down, in which the row of each given queen in an even column is set, and the row of each given
+/// queen in an odd column is not. They are in ascending order of down. A completion counts 1.
 ///
-/// COMPLETIONS AND ALL OTHER PROBLEMS BY `rows`. left and right are 0. down has the columns of the queens in the first M rows
-/// without a given queen, six bits each, the first of these rows lowest; M is at most 5. A completion is a way
-/// to place queens in all other rows so that no two queens attack each other, the given ones included, by the
-/// rules of the problem (plan.proto).
+/// COMPLETIONS AND ALL OTHER PROBLEMS BY `rows`. left and right are 0. down has the columns of the
+/// queens in the first M rows without a given queen, six bits each, the first of these rows lowest;
+/// M is at most 5. A completion is a way to place queens in all other rows so that no two queens
+/// attack each other, the given ones included, by the rules of the problem (plan.proto).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Tasks {
     #[prost(uint64, tag = "1")]
@@ -256,8 +266,8 @@ pub struct Tasks {
     pub down: ::prost::alloc::vec::Vec<u32>,
     #[prost(fixed32, repeated, tag = "5")]
     pub right: ::prost::alloc::vec::Vec<u32>,
-    /// One byte a task: by how much its count is multiplied. Without shares, that is the number of boards for which one
-    /// completion stands.
+    /// One byte a task: by how much its count is multiplied. Without shares, that is the number of
+    /// boards for which one completion stands.
     #[prost(bytes = "vec", tag = "6")]
     pub weight: ::prost::alloc::vec::Vec<u8>,
 }
@@ -281,24 +291,24 @@ pub struct Report {
     /// The sum modulo 2^61 - 1, accumulated independently of `count`.
     #[prost(uint64, tag = "7")]
     pub residue: u64,
-    /// It says which task counts what, in 16 bytes: the sum modulo 2^128 of, for each task, the first 16 bytes of
-    /// BLAKE3(fingerprint, ordinal, weight x count). The fingerprint has 32 bytes, the two numbers 8 bytes each;
-    /// all numbers, those that are added up and the sum included, have their lowest byte first.
+    /// It says which task counts what, in 16 bytes: the sum modulo 2^128 of, for each task, the first
+    /// 16 bytes of BLAKE3(fingerprint, ordinal, weight x count). The fingerprint has 32 bytes, the two
+    /// numbers 8 bytes each; all numbers, those that are added up and the sum included, have their
+    /// lowest byte first.
     #[prost(bytes = "vec", tag = "8")]
     pub digest: ::prost::alloc::vec::Vec<u8>,
-    /// What counted it: `reference`, `portable`, `neon`, `avx2` or `avx512`, also followed by ` mirrored`;
-    /// or `gpu`, for graphics processors of every kind.
-    /// A report with another name ends the session. `reference` is right for a program that counts in its own
-    /// way.
+    /// What counted it: `reference`, `portable`, `neon`, `avx2` or `avx512`, also followed by `  mirrored`; or `gpu`, for graphics processors of every kind. A report with another name ends the
+    /// session. `reference` is right for a program that counts in its own way.
     #[prost(string, tag = "9")]
     pub kernel: ::prost::alloc::string::String,
-    /// The token of the lease, of which `range` is a part. A report that proves nothing ends the session with
-    /// ABORTED: then the coordinator has another key or ledger, or the worker another owner than before, and the
-    /// worker forgets all that it holds.
+    /// The token of the lease, of which `range` is a part. A report that proves nothing ends the
+    /// session with ABORTED: then the coordinator has another key or ledger, or the worker another
+    /// owner than before, and the worker forgets all that it holds.
     #[prost(bytes = "vec", tag = "10")]
     pub token: ::prost::alloc::vec::Vec<u8>,
-    /// For plans by `colours`: weight x count of each task of the range, in the order of their ordinals, at most
-    /// 4,096. Empty if they are not reported. A report whose counts are not those that `count` and `digest` add up ends the session.
+    /// For plans by `colours`: weight x count of each task of the range, in the order of their
+    /// ordinals, at most 4,096. Empty if they are not reported. A report whose counts are not those
+    /// that `count` and `digest` add up ends the session.
     #[prost(uint64, repeated, tag = "11")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
 }
@@ -311,15 +321,14 @@ pub struct Ack {
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, optional, tag = "3")]
     pub range: ::core::option::Option<OrdinalRange>,
-    /// What became of the report:
-    /// `accepted`: it is durable, and in the total.
-    /// `agreed`: its range was accepted before, with the same count.
-    /// `superseded`: it was partly accepted before: parts of the range may be reported by themselves. Or it contradicts an
-    /// accepted count, and this worker was not asked to count the range again: it decides nothing.
-    /// `disputed`: it is a recount that contradicts an accepted count, or settles such a case; durable as evidence.
-    /// `obsolete`: the job has ended or does not exist.
-    /// `foreign`: the job of that number has another plan here.
-    /// `invalid`: the range is no part of the plan, or its sum and residue disagree, or its tasks cannot count so much.
+    /// What became of the report: `accepted`: it is durable, and in the total. `agreed`: its range was
+    /// accepted before, with the same count. `superseded`: it was partly accepted before: parts of the
+    /// range may be reported by themselves. Or it contradicts an accepted count, and this worker was
+    /// not asked to count the range again: it decides nothing. `disputed`: it is a recount that
+    /// contradicts an accepted count, or settles such a case; durable as evidence. `obsolete`: the job
+    /// has ended or does not exist. `foreign`: the job of that number has another plan here.
+    /// `invalid`: the range is no part of the plan, or its sum and residue disagree, or its tasks
+    /// cannot count so much.
     #[prost(string, tag = "4")]
     pub verdict: ::prost::alloc::string::String,
 }
@@ -626,16 +635,17 @@ pub struct AskRequest {
 pub mod ask_request {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Request {
-        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order. A coordinator
-        /// that is killed before it answers may have kept the first of them.
+        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this
+        /// order. A coordinator that is killed before it answers may have kept the first of them.
         #[prost(message, tag = "1")]
         Submit(super::Submissions),
         /// The answer is the job.
         #[prost(message, tag = "2")]
         Change(super::Change),
-        /// Removes the job of this number, which is over, with all of its counts and evidence. No other job gets its
-        /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. For
-        /// the job's owner, and for admins. The answer is the job as it was.
+        /// Removes the job of this number, which is over, with all of its counts and evidence. No other
+        /// job gets its number. FAILED_PRECONDITION refuses it for a job that is not over, and for one
+        /// that proved somebody wrong. For the job's owner, and for admins. The answer is the job as it
+        /// was.
         #[prost(uint64, tag = "3")]
         Remove(u64),
         /// The answer is who is distrusted all the same.
@@ -649,8 +659,9 @@ pub struct AskResponse {
     /// In the order of the submissions.
     #[prost(message, repeated, tag = "1")]
     pub jobs: ::prost::alloc::vec::Vec<Job>,
-    /// After a reinstatement: the parties that are distrusted all the same and have machines in common with the reinstated
-    /// one. They are its owner as a whole, or machines that were distrusted one by one.
+    /// After a reinstatement: the parties that are distrusted all the same and have machines in common
+    /// with the reinstated one. They are its owner as a whole, or machines that were distrusted one by
+    /// one.
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
 }
@@ -665,8 +676,8 @@ pub struct JobRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
 }
-/// Adds a job. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot be numbered within 50 seconds, and jobs beyond the
-/// coordinator's bounds of jobs that have not ended, of one owner and of all.
+/// Adds a job. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot be numbered within 50 seconds,
+/// and jobs beyond the coordinator's bounds of jobs that have not ended, of one owner and of all.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Submit {
     #[prost(message, optional, tag = "1")]
@@ -682,13 +693,15 @@ pub struct Submit {
     /// What is to be counted twice as the job runs.
     #[prost(message, optional, tag = "6")]
     pub audit: ::core::option::Option<AuditPolicy>,
-    /// A name for the job: 1 to 128 visible ASCII characters. If the owner of the credential has a job of this name
-    /// already, that one is the answer, whatever its priority and its state. ALREADY_EXISTS refuses a submission of
-    /// another plan, or of a stronger audit, under its name. So a submission whose answer was lost can be repeated.
+    /// A name for the job: 1 to 128 visible ASCII characters. If the owner of the credential has a job
+    /// of this name already, that one is the answer, whatever its priority and its state.
+    /// ALREADY_EXISTS refuses a submission of another plan, or of a stronger audit, under its name. So
+    /// a submission whose answer was lost can be repeated.
     #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
+/// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody
+/// which.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
@@ -697,10 +710,11 @@ pub struct AuditPolicy {
     /// Whether to count ranges of plans by `colours` as the kernel `reference` does.
     #[prost(bool, tag = "2")]
     pub by_reference: bool,
-    /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of credentials, against owners that
-    /// lie, unless they collude. If it is absent: owners as soon as two of them have a worker's credential that is valid or if
-    /// the job's audit before was across owners, and machines otherwise. An audit that chooses nothing leaves it as it is.
-    /// Whatever it is, no owner alone decides a dispute about another one's count.
+    /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of
+    /// credentials, against owners that lie, unless they collude. If it is absent: owners as soon as
+    /// two of them have a worker's credential that is valid or if the job's audit before was across
+    /// owners, and machines otherwise. An audit that chooses nothing leaves it as it is. Whatever it
+    /// is, no owner alone decides a dispute about another one's count.
     #[prost(string, optional, tag = "3")]
     pub across: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -725,13 +739,14 @@ pub mod change {
         /// Leases its ranges again, and its failed tasks.
         #[prost(message, tag = "4")]
         Resume(super::Resume),
-        /// Has it served earlier or later than others from now on; as in Submit. What is leased already stays leased.
-        /// FAILED_PRECONDITION refuses it for a job that is over.
+        /// Has it served earlier or later than others from now on; as in Submit. What is leased already
+        /// stays leased. FAILED_PRECONDITION refuses it for a job that is over.
         #[prost(sint32, tag = "5")]
         Priority(i32),
-        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that is done stays so
-        /// meanwhile, unless a count contradicts; one that is suspended runs again. A policy of no range withdraws the audits before
-        /// it: nothing waits for a second count any more; it is refused with FAILED_PRECONDITION for a job that is suspended.
+        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that
+        /// is done stays so meanwhile, unless a count contradicts; one that is suspended runs again. A
+        /// policy of no range withdraws the audits before it: nothing waits for a second count any more;
+        /// it is refused with FAILED_PRECONDITION for a job that is suspended.
         #[prost(message, tag = "6")]
         Audit(super::AuditPolicy),
     }
@@ -742,8 +757,8 @@ pub struct Cancel {}
 pub struct Pause {}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Resume {}
-/// Distrusts a party, or trusts it again; for admins. Of a party that is distrusted, sessions end, and what nobody
-/// else has confirmed of its counts is counted again.
+/// Distrusts a party, or trusts it again; for admins. Of a party that is distrusted, sessions end,
+/// and what nobody else has confirmed of its counts is counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Trust {
     #[prost(message, optional, tag = "1")]
@@ -791,8 +806,9 @@ pub struct Job {
     pub plan: ::core::option::Option<Plan>,
     #[prost(sint32, tag = "3")]
     pub priority: i32,
-    /// Where it stands: `running`, `paused`, `cancelled`, `done`; or `suspended`: everything is counted, but the total
-    /// contradicts what is known of it, and nothing happens before a client audits or cancels the job.
+    /// Where it stands: `running`, `paused`, `cancelled`, `done`; or `suspended`: everything is
+    /// counted, but the total contradicts what is known of it, and nothing happens before a client
+    /// audits or cancels the job.
     #[prost(string, tag = "4")]
     pub state: ::prost::alloc::string::String,
     /// Tasks whose counts are durable.
@@ -821,14 +837,15 @@ pub struct Job {
     pub shard: u32,
     #[prost(uint32, tag = "16")]
     pub shards: u32,
-    /// Tasks that are not leased any more, because each was lost three times with the worker that counted it. The
-    /// job does not end before it is resumed and they are counted.
+    /// Tasks that are not leased any more, because each was lost three times with the worker that
+    /// counted it. The job does not end before it is resumed and they are counted.
     #[prost(uint64, tag = "17")]
     pub failed: u64,
     /// The first of these tasks, at most eight.
     #[prost(uint64, repeated, tag = "18")]
     pub failed_first: ::prost::alloc::vec::Vec<u64>,
-    /// Microseconds that the rest will take these workers if they go on as they do; absent until it can be estimated.
+    /// Microseconds that the rest will take these workers if they go on as they do; absent until it
+    /// can be estimated.
     #[prost(uint64, optional, tag = "19")]
     pub us_left: ::core::option::Option<u64>,
     /// Threads of these workers.
@@ -846,33 +863,38 @@ pub struct Job {
     /// The owner's name for it, if it has one.
     #[prost(string, optional, tag = "24")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    /// When it was submitted, and when it was done or cancelled: Unix milliseconds, by the coordinator's clock. Only
-    /// answers of List and Get tell them, and none of a coordinator whose ledger is no file.
+    /// When it was submitted, and when it was done or cancelled: Unix milliseconds, by the
+    /// coordinator's clock. Only answers of List and Get tell them, and none of a coordinator whose
+    /// ledger is no file.
     #[prost(int64, optional, tag = "26")]
     pub submitted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "27")]
     pub ended_at_ms: ::core::option::Option<i64>,
-    /// The first of the disputed ranges, who counted it and who is asked to settle it: a sentence for people.
+    /// The first of the disputed ranges, who counted it and who is asked to settle it: a sentence for
+    /// people.
     #[prost(string, optional, tag = "28")]
     pub disputed: ::core::option::Option<::prost::alloc::string::String>,
-    /// The answer to what the job asks, in decimal: how many placements there are or, for the problem `fundamental`, how many
-    /// up to symmetry. Absent until the job is done, and for a part of a plan.
+    /// The answer to what the job asks, in decimal: how many placements there are or, for the problem
+    /// `fundamental`, how many up to symmetry. Absent until the job is done, and for a part of a plan.
     #[prost(string, optional, tag = "29")]
     pub total: ::core::option::Option<::prost::alloc::string::String>,
-    /// Of the ranges that wait for their second count, so many that no connected worker may give one of; some hundreds at
-    /// most. Absent for a moment after an audit was ordered.
+    /// Of the ranges that wait for their second count, so many that no connected worker may give one
+    /// of; some hundreds at most. Absent for a moment after an audit was ordered.
     #[prost(uint64, optional, tag = "30")]
     pub audits_stranded: ::core::option::Option<u64>,
-    /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
+    /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told
+    /// where `ended_at_ms` is.
     #[prost(int64, optional, tag = "31")]
     pub begun_at_ms: ::core::option::Option<i64>,
-    /// Since when all its tasks are accepted; and since when it is paused, or counts of it were taken back in that pause.
+    /// Since when all its tasks are accepted; and since when it is paused, or counts of it were taken
+    /// back in that pause.
     #[prost(int64, optional, tag = "39")]
     pub counted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "41")]
     pub paused_at_ms: ::core::option::Option<i64>,
-    /// For how long it rested between `begun_at_ms` and `counted_at_ms`: it was paused, or had all its tasks until some were
-    /// taken back. It was counted from the one until the other, or until `ended_at_ms` if it ended before, less this time.
+    /// For how long it rested between `begun_at_ms` and `counted_at_ms`: it was paused, or had all its
+    /// tasks until some were taken back. It was counted from the one until the other, or until
+    /// `ended_at_ms` if it ended before, less this time.
     #[prost(int64, tag = "40")]
     pub paused_ms: i64,
     /// How fast its workers count it now, or how fast it was while it was counted; 0 if that cannot be
@@ -888,8 +910,8 @@ pub struct Job {
     pub processor_us: u64,
     #[prost(uint64, tag = "35")]
     pub gpu_us: u64,
-    /// What it waits for while no worker counts it, or while no connected worker may give the second counts that it wants:
-    /// the end of a sentence for people that begins with "waits for".
+    /// What it waits for while no worker counts it, or while no connected worker may give the second
+    /// counts that it wants: the end of a sentence for people that begins with "waits for".
     #[prost(string, optional, tag = "37")]
     pub waits_for: ::core::option::Option<::prost::alloc::string::String>,
     /// It waits for its turn alone: the workers count jobs that are served before it.
@@ -904,7 +926,8 @@ pub struct ListWorkersResponse {
     pub workers: ::prost::alloc::vec::Vec<Worker>,
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
-    /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs.
+    /// How many threads the farm could keep busy for the length of a lease with what is left of its
+    /// running jobs.
     #[prost(uint64, tag = "3")]
     pub leasable_threads: u64,
 }
@@ -927,7 +950,8 @@ pub struct Worker {
     /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
     #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
-    /// How fast it counts what it was leased; 0 while it holds nothing. Placements are those before symmetry.
+    /// How fast it counts what it was leased; 0 while it holds nothing. Placements are those before
+    /// symmetry.
     #[prost(double, tag = "9")]
     pub tasks_per_second: f64,
     #[prost(double, tag = "10")]
@@ -935,12 +959,13 @@ pub struct Worker {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateTokenRequest {
-    /// What the credential allows: `admin` everything; `submitter` to submit and change jobs, and to see them; `viewer` to see
-    /// jobs; `worker` to count; `trusted worker` to count, and to settle a dispute by one recount, whatever the other counts are.
+    /// What the credential allows: `admin` everything; `submitter` to submit and change jobs, and to
+    /// see them; `viewer` to see jobs; `worker` to count; `trusted worker` to count, and to settle a
+    /// dispute by one recount, whatever the other counts are.
     #[prost(string, tag = "1")]
     pub role: ::prost::alloc::string::String,
-    /// Who answers for what is done with it: 1 to 128 bytes of visible characters. Several credentials may have
-    /// one owner.
+    /// Who answers for what is done with it: 1 to 128 bytes of visible characters. Several credentials
+    /// may have one owner.
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,
     /// Seconds after which it is not valid any more; absent for ever.
@@ -1168,9 +1193,10 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in pieces. The first one may
-        /// take as long as it takes to read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says
-        /// that too many are being exported; try again later. For everybody who may see the job.
+        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in
+        /// pieces. The first one may take as long as it takes to read all rows of the job, and of those
+        /// that are exported first. RESOURCE_EXHAUSTED says that too many are being exported; try again
+        /// later. For everybody who may see the job.
         pub async fn export(
             &mut self,
             request: impl tonic::IntoRequest<super::JobRequest>,
@@ -1220,7 +1246,8 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListWorkers"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's credential.
+        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's
+        /// credential.
         pub async fn create_token(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateTokenRequest>,
@@ -1270,8 +1297,9 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListTokens"));
             self.inner.unary(req, path, codec).await
         }
-        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for number 0, the
-        /// coordinator's own token: each call replaces it by a new one, which the coordinator writes into its files.
+        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for
+        /// number 0, the coordinator's own token: each call replaces it by a new one, which the
+        /// coordinator writes into its files.
         pub async fn revoke_token(
             &mut self,
             request: impl tonic::IntoRequest<super::RevokeTokenRequest>,
@@ -1293,9 +1321,9 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "RevokeToken"));
             self.inner.unary(req, path, codec).await
         }
-        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the hashes of the
-        /// credentials' secrets, and nothing of the folder of keys beside the ledger. RESOURCE_EXHAUSTED refuses a second
-        /// copy at the same time.
+        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the
+        /// hashes of the credentials' secrets, and nothing of the folder of keys beside the ledger.
+        /// RESOURCE_EXHAUSTED refuses a second copy at the same time.
         pub async fn backup(
             &mut self,
             request: impl tonic::IntoRequest<super::BackupRequest>,
@@ -1368,9 +1396,10 @@ pub mod client_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in pieces. The first one may
-        /// take as long as it takes to read all rows of the job, and of those that are exported first. RESOURCE_EXHAUSTED says
-        /// that too many are being exported; try again later. For everybody who may see the job.
+        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in
+        /// pieces. The first one may take as long as it takes to read all rows of the job, and of those
+        /// that are exported first. RESOURCE_EXHAUSTED says that too many are being exported; try again
+        /// later. For everybody who may see the job.
         async fn export(
             &self,
             request: tonic::Request<super::JobRequest>,
@@ -1383,7 +1412,8 @@ pub mod client_service_server {
             tonic::Response<super::ListWorkersResponse>,
             tonic::Status,
         >;
-        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's credential.
+        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's
+        /// credential.
         async fn create_token(
             &self,
             request: tonic::Request<super::CreateTokenRequest>,
@@ -1399,8 +1429,9 @@ pub mod client_service_server {
             tonic::Response<super::ListTokensResponse>,
             tonic::Status,
         >;
-        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for number 0, the
-        /// coordinator's own token: each call replaces it by a new one, which the coordinator writes into its files.
+        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for
+        /// number 0, the coordinator's own token: each call replaces it by a new one, which the
+        /// coordinator writes into its files.
         async fn revoke_token(
             &self,
             request: tonic::Request<super::RevokeTokenRequest>,
@@ -1411,9 +1442,9 @@ pub mod client_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the hashes of the
-        /// credentials' secrets, and nothing of the folder of keys beside the ledger. RESOURCE_EXHAUSTED refuses a second
-        /// copy at the same time.
+        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the
+        /// hashes of the credentials' secrets, and nothing of the folder of keys beside the ledger.
+        /// RESOURCE_EXHAUSTED refuses a second copy at the same time.
         async fn backup(
             &self,
             request: tonic::Request<super::BackupRequest>,

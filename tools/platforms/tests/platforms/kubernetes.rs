@@ -1,5 +1,5 @@
-//! Tests the Kubernetes manifests without a cluster: against the schemas, for privileges, and that the
-//! program takes the arguments of each container.
+//! Tests the Kubernetes manifests without a cluster: against the schemas, for privileges, and that
+//! the program takes the arguments of each container.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! Tests the farm on each platform that `deploy` has files for, as its README page describes: real
 //! containers, kills, volumes, secrets and packages.
 //!
-//! Needs root, a Docker engine, the compose tool, the image's base image (deploy/offline/base-images) and
-//! Debian's packages, so a plain `cargo test` leaves these tests out:
+//! Needs root, a Docker engine, the compose tool, the image's base image
+//! (deploy/offline/base-images) and Debian's packages, so a plain `cargo test` leaves these tests
+//! out:
 //!
 //! ```text
 //! cargo build

@@ -1,5 +1,6 @@
-//! Tests Debian's Prometheus with the files of deploy/prometheus: that it reads the metrics of a farm of real processes, and
-//! when each alert fires. A minute of the rules takes a second at the farm.
+//! Tests Debian's Prometheus with the files of deploy/prometheus: that it reads the metrics of a
+//! farm of real processes, and when each alert fires. A minute of the rules takes a second at the
+//! farm.
 //!
 //! Needs Debian's package prometheus, so a plain `cargo test` leaves these tests out:
 //!

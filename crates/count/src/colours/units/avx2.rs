@@ -111,7 +111,8 @@ fn nonzero(a: Vector) -> Lanes {
 fn packed(to: &mut Field, at: usize, a: Vector, lanes: &Lanes) {
     let a = _mm256_shuffle_epi8(a, lanes.order);
     let to = &mut to.0[at..at + LANES];
-    // SAFETY: the slice is as long as both parts, and the upper part begins at most 8 lanes from its start.
+    // SAFETY: the slice is as long as both parts, and the upper part begins at most 8 lanes from
+    // its start.
     unsafe {
         _mm_storeu_si128(to.as_mut_ptr().cast(), _mm256_castsi256_si128(a));
         _mm_storeu_si128(to.as_mut_ptr().add(lanes.lower).cast(), _mm256_extracti128_si256::<1>(a));

@@ -15,7 +15,8 @@ use crate::cli::show;
 use crate::failure::{Failure, usage};
 use crate::progress::{Progress, Took};
 
-/// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
+/// Counts the placements by the column of the first row's queen, and prints a line of these
+/// numbers.
 pub(super) async fn count(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     let problem = args.asked(n)?;
     if !matches!(problem, Problem::Total { .. }) {

@@ -1,4 +1,5 @@
-//! `queens count` with the methods `states`, `forced` and `unique` of `literature` and `solve`, on one thread of this process.
+//! `queens count` with the methods `states`, `forced` and `unique` of `literature` and `solve`, on
+//! one thread of this process.
 
 use std::time::Instant;
 
@@ -51,7 +52,8 @@ pub(super) async fn count(args: &CountArgs, n: u32, method: MethodName) -> Resul
     counted.map_err(anyhow::Error::from)??.print(args, n)
 }
 
-/// Counts by a method that makes no tasks, in `memory` bytes. With `is_plain`, the method `states` keeps each state as it is.
+/// Counts by a method that makes no tasks, in `memory` bytes. With `is_plain`, the method `states`
+/// keeps each state as it is.
 fn run(
     method: MethodName,
     problem: Problem,

@@ -186,7 +186,8 @@ impl CountArgs {
         self.n.start() < self.n.end()
     }
 
-    /// Prints the result of the board of size `n` as JSON or as text, which names the board if there are several.
+    /// Prints the result of the board of size `n` as JSON or as text, which names the board if
+    /// there are several.
     fn print(&self, n: u32, text: String, json: impl Display) -> Result<(), Failure> {
         match (self.json, self.are_many()) {
             (true, _) => output::print(json),
@@ -204,7 +205,8 @@ impl CountArgs {
         }
     }
 
-    /// Warns that the count may never end, if the board is larger than any that has ever been counted.
+    /// Warns that the count may never end, if the board is larger than any that has ever been
+    /// counted.
     fn warn_of_no_end(&self, n: u32, free: usize) {
         const LARGEST_COUNTED: usize = 27;
         if n > MAX_N && free > LARGEST_COUNTED {

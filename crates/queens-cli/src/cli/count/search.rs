@@ -1,5 +1,6 @@
-//! `queens count` of boards that farms do not know: more columns than fit words of 64 bits, blocked squares, given queens of a
-//! torus or of superqueens, and boards of fewer ranks than files. With blocked squares colours can count them.
+//! `queens count` of boards that farms do not know: more columns than fit words of 64 bits, blocked
+//! squares, given queens of a torus or of superqueens, and boards of fewer ranks than files. With
+//! blocked squares colours can count them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +34,8 @@ pub(crate) struct Search {
 
 /// Counts what no farm knows, and prints the result.
 pub(super) async fn count(args: &CountArgs, search: Search) -> Result<Took, Failure> {
-    // Many blocked squares leave little to search, so that colours is not chosen unless it is asked for.
+    // Many blocked squares leave little to search, so that colours is not chosen unless it is asked
+    // for.
     let is_asked = matches!(args.method_args.choice(), Ok(Some(MethodChoice::Colours)));
     let colours = search.for_colours().filter(|_| is_asked);
     let foreign = [
@@ -62,7 +64,8 @@ pub(super) async fn count(args: &CountArgs, search: Search) -> Result<Took, Fail
 }
 
 impl Search {
-    /// The given queens, if the method colours counts the boards: by the usual rules, of all ranks, from N = 4 to 32.
+    /// The given queens, if the method colours counts the boards: by the usual rules, of all ranks,
+    /// from N = 4 to 32.
     pub(super) fn for_colours(&self) -> Option<Given> {
         let is_cut =
             self.problem == "completions" && self.ranks.is_none() && Method::Colours.suits(self.n);

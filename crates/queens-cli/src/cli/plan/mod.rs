@@ -147,7 +147,8 @@ impl PlanArgs {
         Ok(estimated.map_err(anyhow::Error::from)?)
     }
 
-    /// The time that each device takes for the plan by itself, from a sample. Empty if devices do not count this plan.
+    /// The time that each device takes for the plan by itself, from a sample. Empty if devices do
+    /// not count this plan.
     fn on_devices(&self, devices: &Devices, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
         let n = plan.problem.n();
         if self.seconds() == 0 || !devices.count(plan) {
@@ -203,8 +204,8 @@ fn json(effort: Effort, estimated: Option<&Estimated>, devices: &[DeviceJson]) -
     object
 }
 
-/// Estimates of the sum over all tasks and of the processor time of one thread, in decimal strings where they may exceed
-/// 2^53. Errors are for 95% confidence.
+/// Estimates of the sum over all tasks and of the processor time of one thread, in decimal strings
+/// where they may exceed 2^53. Errors are for 95% confidence.
 fn note_estimate(object: &mut Value, estimated: &Estimated, effort: Effort) {
     let Estimated { total, is_exact, core_seconds, .. } = *estimated;
     object["estimate"] = total.map(|total| format!("{:.0}", total.value)).into();

@@ -1,5 +1,5 @@
-//! What `queens plan` prints besides estimates: with `--tasks` the tasks of `rows` and `prefixes` as
-//! the masks that workers get, and with `--method unique` the jobs of the direct search for one
+//! What `queens plan` prints besides estimates: with `--tasks` the tasks of `rows` and `prefixes`
+//! as the masks that workers get, and with `--method unique` the jobs of the direct search for one
 //! placement of each orbit.
 
 use board::{MethodChoice, PlanIndex, Prefix, Problem, Task, TaskKind};
@@ -12,8 +12,8 @@ use crate::output::{self, Lines};
 /// How many tasks are made at a time.
 const BLOCK: u64 = 1 << 12;
 
-/// Prints left, down and right of each task of a board of size `n`, and for how many boards it stands,
-/// which is 2 where its mirror image is left out.
+/// Prints left, down and right of each task of a board of size `n`, and for how many boards it
+/// stands, which is 2 where its mirror image is left out.
 pub(super) fn print(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failure> {
     let problem = Problem::Total { n };
     let method = choice.for_problem(problem);
@@ -37,7 +37,8 @@ pub(super) fn print(n: u32, choice: MethodChoice, json: bool) -> Result<(), Fail
     lines.end()
 }
 
-/// The largest board whose jobs are all counted, to show that their totals add up to that of the board.
+/// The largest board whose jobs are all counted, to show that their totals add up to that of the
+/// board.
 const LARGEST_COUNTED: u32 = 12;
 
 /// Prints how many jobs a board of size `n` has, for each column of the first queen.

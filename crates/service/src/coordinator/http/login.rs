@@ -1,5 +1,5 @@
-//! Identifies the sender of an HTTP request, and admits those who may see the farm: by a bearer's secret, or by the cookie of a
-//! login. Logins are gone when the coordinator ends.
+//! Identifies the sender of an HTTP request, and admits those who may see the farm: by a bearer's
+//! secret, or by the cookie of a login. Logins are gone when the coordinator ends.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -96,7 +96,8 @@ impl Web {
     }
 }
 
-/// The name of the cookie of a login. Browsers let nobody set one of the first name but this farm, over TLS.
+/// The name of the cookie of a login. Browsers let nobody set one of the first name but this farm,
+/// over TLS.
 fn cookie_name(parts: &Parts) -> &'static str {
     if admission(&parts.extensions).is_encrypted { "__Host-queens" } else { "queens" }
 }
@@ -115,8 +116,9 @@ fn wants_a_page(parts: &Parts) -> bool {
     parts.method == Method::GET && accepted.is_some_and(|kinds| kinds.contains("text/html"))
 }
 
-/// Whether the request names the farm by an address, as localhost or by a name without a dot. Any other name may be
-/// that of a site that a browser shows, and which its owner has made to lead here.
+/// Whether the request names the farm by an address, as localhost or by a name without a dot. Any
+/// other name may be that of a site that a browser shows, and which its owner has made to lead
+/// here.
 fn is_own_name(parts: &Parts) -> bool {
     let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let named = named.and_then(|host| host.parse::<Authority>().ok());
@@ -163,8 +165,8 @@ pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) ->
     ([(header::SET_COOKIE, set)], Redirect::to("./")).into_response()
 }
 
-/// The secret in what a person has pasted: `queens token create` prints the secret alone, over TLS a join string, or with
-/// `--login` a link. Editors may put a byte order mark in front.
+/// The secret in what a person has pasted: `queens token create` prints the secret alone, over TLS
+/// a join string, or with `--login` a link. Editors may put a byte order mark in front.
 fn secret_of(pasted: &str) -> Result<String, JoinStringError> {
     let pasted = pasted.trim_start_matches('\u{feff}').trim();
     let pasted = pasted.split_once("/login#").map_or(pasted, |(_, secret)| secret);

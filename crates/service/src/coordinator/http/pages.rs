@@ -1,5 +1,5 @@
-//! The pages, and the streams of changes in them. They are made at most once a second, only for viewers, and shared among all
-//! of them.
+//! The pages, and the streams of changes in them. They are made at most once a second, only for
+//! viewers, and shared among all of them.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -45,7 +45,8 @@ pub(super) fn routes() -> Router<Web> {
 /// A page that somebody looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum View {
-    /// The farm, with the jobs that have not ended and the latest that have, or the latest before this job.
+    /// The farm, with the jobs that have not ended and the latest that have, or the latest before
+    /// this job.
     Jobs(Option<JobId>),
     Job(JobId),
     /// A page of the workers, from 0 on.
@@ -138,8 +139,8 @@ async fn follow(
 }
 
 impl Viewer {
-    /// After a while, the events of the parts that the browser does not have. They end when the coordinator stops or the
-    /// caller may not see the page any more.
+    /// After a while, the events of the parts that the browser does not have. They end when the
+    /// coordinator stops or the caller may not see the page any more.
     async fn changed(&mut self) -> Option<Vec<Result<Event, Infallible>>> {
         self.ticks.tick().await;
         if !self.web.still_admits(&self.caller) {
@@ -283,7 +284,8 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
 /// Values, and when they were made.
 type Fresh<K, V> = tokio::sync::Mutex<HashMap<K, (Instant, V)>>;
 
-/// A value, which is made anew if there is none that is fresh. Callers that come meanwhile wait for the same one.
+/// A value, which is made anew if there is none that is fresh. Callers that come meanwhile wait for
+/// the same one.
 async fn fresh<K: Eq + Hash, V: Clone, E>(
     values: &Fresh<K, V>,
     key: K,

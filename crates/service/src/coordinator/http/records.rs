@@ -1,8 +1,9 @@
-//! What the pages show from the ledger: who counted what of a job, what happened to it, and what an owner or a worker has
-//! counted.
+//! What the pages show from the ledger: who counted what of a job, what happened to it, and what an
+//! owner or a worker has counted.
 //!
-//! It is read beside the farm, by a connection of its own, one thing at a time: what is asked for meanwhile is read when it
-//! is asked for again, as the pages do every second. The longer a reading takes, the less often it is repeated.
+//! It is read beside the farm, by a connection of its own, one thing at a time: what is asked for
+//! meanwhile is read when it is asked for again, as the pages do every second. The longer a reading
+//! takes, the less often it is repeated.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -21,13 +22,15 @@ use tokio::time::Instant;
 const LEAST: Duration = Duration::from_secs(5);
 /// The rest after reading before the same is read again, as a multiple of the time that it took.
 const REST: u32 = 50;
-/// The rest before another record is read, as the same multiple. SQLite restarts its log only while nothing is read.
+/// The rest before another record is read, as the same multiple. SQLite restarts its log only while
+/// nothing is read.
 const REST_OF_ALL: u32 = 4;
 /// The longest that a job's rows are read.
 const LONGEST: Duration = Duration::from_secs(5);
 /// A record that was not requested for this time is forgotten.
 const KEPT: Duration = Duration::from_secs(600);
-/// The most records that are kept. They are those that were requested last. One takes some hundred KiB, 2 MiB at most.
+/// The most records that are kept. They are those that were requested last. One takes some hundred
+/// KiB, 2 MiB at most.
 const MOST: usize = 64;
 
 /// The records of a ledger by their keys. A ledger in memory has none.
@@ -54,8 +57,8 @@ where
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
-    /// The latest that was read of `key`. If that is some time ago and nothing else is being read, it is read again for the
-    /// next caller. Must be called within a runtime.
+    /// The latest that was read of `key`. If that is some time ago and nothing else is being read,
+    /// it is read again for the next caller. Must be called within a runtime.
     pub(super) fn of(
         &self,
         key: K,

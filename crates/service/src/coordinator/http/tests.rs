@@ -42,7 +42,8 @@ struct Served {
     farm: FarmHandle,
 }
 
-/// A coordinator with the credentials `viewer-secret-16`, `submitter-secret`, and so on, of owners of the same name.
+/// A coordinator with the credentials `viewer-secret-16`, `submitter-secret`, and so on, of owners
+/// of the same name.
 async fn serving(own: Option<Token>, authority: Option<Authority>) -> Served {
     serving_ledger(ledger(), own, authority).await
 }

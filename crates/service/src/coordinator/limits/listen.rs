@@ -1,8 +1,10 @@
-//! Accepts connections within limits: how many there may be, and how long each may take to be admitted.
+//! Accepts connections within limits: how many there may be, and how long each may take to be
+//! admitted.
 //!
-//! A stranger shares its address with others: everybody who comes through a tunnel has that of the tunnel. So nobody is
-//! refused for what others behind the address do. What makes room is the connection that has been without a credential for
-//! the longest time. A client with a credential shows it long before.
+//! A stranger shares its address with others: everybody who comes through a tunnel has that of the
+//! tunnel. So nobody is refused for what others behind the address do. What makes room is the
+//! connection that has been without a credential for the longest time. A client with a credential
+//! shows it long before.
 
 use std::collections::VecDeque;
 use std::io;
@@ -50,8 +52,8 @@ impl Listener {
         Ok(Listener { listeners: listeners.collect::<Result<_, _>>()?, limits })
     }
 
-    /// The addresses that it is bound to, in the order in which they were asked for, with the actual ports
-    /// where 0 was asked for.
+    /// The addresses that it is bound to, in the order in which they were asked for, with the
+    /// actual ports where 0 was asked for.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         self.listeners.iter().map(TcpListener::local_addr).collect()
     }
@@ -71,7 +73,8 @@ impl Listener {
                 let accepted = listeners.next().await.expect("listeners do not end");
                 match accepted.and_then(|it| it.peer_addr().map(|peer| (it, peer.ip()))) {
                     Ok((stream, peer)) => door.visit(stream, peer).await,
-                    // The process is out of descriptors, or the peer is gone already: wait a little.
+                    // The process is out of descriptors, or the peer is gone already: wait a
+                    // little.
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 }
             }
@@ -94,8 +97,8 @@ struct Door {
     permits: Arc<Semaphore>,
     /// New connections of each address.
     visits: Rates<IpAddr>,
-    /// Connections that may not have shown a credential, the oldest first. Such a one ends when what
-    /// stands here for it is dropped.
+    /// Connections that may not have shown a credential, the oldest first. Such a one ends when
+    /// what stands here for it is dropped.
     strangers: VecDeque<oneshot::Sender<()>>,
     opened: mpsc::Sender<io::Result<Connection>>,
 }
@@ -164,8 +167,8 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Opened>
     }
 }
 
-/// Number of connections that the system may hold until we accept them. If a thousand workers return at
-/// once and the queue is too short, some of their connections are reset.
+/// Number of connections that the system may hold until we accept them. If a thousand workers
+/// return at once and the queue is too short, some of their connections are reset.
 const BACKLOG: u32 = 16_384;
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -177,8 +180,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// A connection that ends if none of its requests is admitted in time. So strangers cannot occupy places, whatever they send.
-/// Once a request was admitted, HTTP/2 pings watch the connection.
+/// A connection that ends if none of its requests is admitted in time. So strangers cannot occupy
+/// places, whatever they send. Once a request was admitted, HTTP/2 pings watch the connection.
 pub(in crate::coordinator) struct Connection {
     stream: Opened,
     admission: Admission,
