@@ -56,7 +56,7 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
             revoked_at_ms: columns.get(6)?,
         })
     };
-    SqlStore(db).all(query, [], read)
+    SqlStore::of(db).all(query, [], read)
 }
 
 /// Adds a credential or, if it is there already, notes when it was revoked first.

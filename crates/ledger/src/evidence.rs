@@ -73,7 +73,7 @@ impl Evidence {
             Ok(EvidenceRecord::Policy { policy, at_ms })
         };
         each(db, policies, job, policy, &mut see)?;
-        let changes = SqlStore(db).trust_changes()?;
+        let changes = SqlStore::of(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
         let plan = self.jobs().iter().find(|known| known.id == job).map(|job| &job.spec.plan);
         let ranges = format!(
@@ -104,7 +104,7 @@ impl Evidence {
         let query = format!(
             "SELECT {COLUMNS}, noted_at FROM audits WHERE job = ? AND first = ? AND past = ?"
         );
-        let seconds = SqlStore(&self.0.db).all(&query, key(job, range), |columns| {
+        let seconds = SqlStore::of(&self.0.db).all(&query, key(job, range), |columns| {
             Ok((read_row(job, columns)?, columns.get(WIDTH)?))
         })?;
         match seconds.into_iter().next() {

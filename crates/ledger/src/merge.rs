@@ -105,7 +105,7 @@ impl Ledger {
 
     fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        SqlStore(&self.db).visit(job, Select::Overlapping(range), &mut |counted, _| {
+        SqlStore::of(&self.db).visit(job, Select::Overlapping(range), &mut |counted, _| {
             rows.push(counted.row);
             ControlFlow::Continue(())
         })?;
@@ -144,7 +144,7 @@ impl Ledger {
             if second.is_none() {
                 counted.check = Check::NotChosen;
             }
-            let mut store = SqlStore(&self.db);
+            let mut store = SqlStore::of(&self.db);
             rules::accept(&mut store, job, &counted, &task_counts)?;
             if let Some((row, at_ms)) = second {
                 store.add(&ADD_AUDIT, job, &row, at_ms, &[])?;
@@ -161,6 +161,6 @@ impl Ledger {
         if self.db.prepare_cached(known)?.exists(key)? {
             return Ok(());
         }
-        SqlStore(&self.db).add(&ADD_DISPUTE, job, row, at_ms, &[&(state as i64)])
+        SqlStore::of(&self.db).add(&ADD_DISPUTE, job, row, at_ms, &[&(state as i64)])
     }
 }

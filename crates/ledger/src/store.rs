@@ -21,11 +21,20 @@ pub(super) static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits"
 pub(super) static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["state"]));
 
 /// A ledger's tables. They are changed only within a transaction.
-pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
+pub(super) struct SqlStore<'a> {
+    pub(super) db: &'a Connection,
+    /// The time that is noted with what changes.
+    pub(super) now_ms: i64,
+}
 
 impl SqlStore<'_> {
+    /// The tables now.
+    pub(super) fn of(db: &Connection) -> SqlStore<'_> {
+        SqlStore { db, now_ms: unix_ms() }
+    }
+
     fn change(&self, query: &str, params: impl Params) -> Result<()> {
-        self.0.prepare_cached(query)?.execute(params)?;
+        self.db.prepare_cached(query)?.execute(params)?;
         Ok(())
     }
 
@@ -36,7 +45,7 @@ impl SqlStore<'_> {
         params: impl Params,
         read: impl FnMut(&rusqlite::Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let mut statement = self.0.prepare_cached(query)?;
+        let mut statement = self.db.prepare_cached(query)?;
         statement.query_and_then(params, read)?.collect()
     }
 
@@ -50,15 +59,15 @@ impl SqlStore<'_> {
         own: &[&dyn ToSql],
     ) -> Result<()> {
         let text = &row.provenance.build;
-        let mut find = self.0.prepare_cached("SELECT id FROM builds WHERE text = ?")?;
+        let mut find = self.db.prepare_cached("SELECT id FROM builds WHERE text = ?")?;
         let build = match find.query_row([text], |columns| columns.get(0)).optional()? {
             Some(id) => id,
             None => {
                 self.change("INSERT INTO builds (text) VALUES (?)", [text])?;
-                self.0.last_insert_rowid()
+                self.db.last_insert_rowid()
             }
         };
-        let mut insert = self.0.prepare_cached(insert)?;
+        let mut insert = self.db.prepare_cached(insert)?;
         Ok(entry::execute(&mut insert, job, row, build, at_ms, own)?)
     }
 
@@ -141,7 +150,7 @@ impl Store for SqlStore<'_> {
                 slice.of(),
                 priority,
                 JobState::Running.name(),
-                unix_ms(),
+                self.now_ms,
                 &origin.owner,
                 &origin.key,
             ),
@@ -149,7 +158,7 @@ impl Store for SqlStore<'_> {
     }
 
     fn change_job(&mut self, job: &StoredJob, change: Option<JobChange>, by: &str) -> Result<()> {
-        let (now, mut times) = (unix_ms(), job.times);
+        let (now, mut times) = (self.now_ms, job.times);
         if let Some(change) = change {
             times.note(change, now);
         }
@@ -190,7 +199,7 @@ impl Store for SqlStore<'_> {
         self.change(
             "INSERT INTO removed \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
-            (unix_ms(), job.0),
+            (self.now_ms, job.0),
         )?;
         for table in ["disputes", "audits", "ranges", "audit_policies", "changes"] {
             self.change(&format!("DELETE FROM {table} WHERE job = ?"), [job.0])?;
@@ -201,7 +210,7 @@ impl Store for SqlStore<'_> {
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
         let AuditPolicy { share_ppm, seed, by_reference, across } = policy;
         let query = "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?, ?)";
-        self.change(query, (job.0, share_ppm, seed, by_reference, across.name(), unix_ms(), by))
+        self.change(query, (job.0, share_ppm, seed, by_reference, across.name(), self.now_ms, by))
     }
 
     fn visit(
@@ -234,7 +243,7 @@ impl Store for SqlStore<'_> {
              CASE audit WHEN 2 THEN (SELECT machine {SECOND}) END \
              FROM ranges r {index} WHERE job = ?1 {condition} ORDER BY first"
         );
-        let mut statement = self.0.prepare_cached(&query)?;
+        let mut statement = self.db.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(columns) = rows.next()? {
             let (row, check) = (read_row(job, columns)?, read_one(&Check::ALL, columns, WIDTH)?);
@@ -251,7 +260,7 @@ impl Store for SqlStore<'_> {
         // A literal, so that SQLite counts those that wait by their index.
         let query =
             format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
-        Ok(self.0.prepare_cached(&query)?.query_row([job.0], |row| row.get(0))?)
+        Ok(self.db.prepare_cached(&query)?.query_row([job.0], |row| row.get(0))?)
     }
 
     fn insert(
@@ -266,7 +275,7 @@ impl Store for SqlStore<'_> {
             self.change("DELETE FROM ranges WHERE job = ? AND first = ?", key)?;
         }
         let own: &[&dyn ToSql] = &[&(counted.check as i64), &task_counts::bytes(task_counts)];
-        self.add(&ADD_RANGE, job, &counted.row, unix_ms(), own)
+        self.add(&ADD_RANGE, job, &counted.row, self.now_ms, own)
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
@@ -294,7 +303,7 @@ impl Store for SqlStore<'_> {
 
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
-        self.add(&ADD_AUDIT, job, second, unix_ms(), &[])
+        self.add(&ADD_AUDIT, job, second, self.now_ms, &[])
     }
 
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
@@ -322,7 +331,7 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_claim(&mut self, job: JobId, row: &Row) -> Result<()> {
-        self.add(&ADD_DISPUTE, job, row, unix_ms(), &[&(DisputeState::Open as i64)])
+        self.add(&ADD_DISPUTE, job, row, self.now_ms, &[&(DisputeState::Open as i64)])
     }
 
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {
@@ -339,7 +348,7 @@ impl Store for SqlStore<'_> {
         reason: &str,
     ) -> Result<()> {
         let (party, reason) = (party.clone(), reason.into());
-        self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: unix_ms() })
+        self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: self.now_ms })
     }
 
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>> {

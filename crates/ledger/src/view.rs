@@ -30,7 +30,7 @@ impl LedgerView {
 
     /// The files in the folder of keys beside it with which it was served.
     pub fn keys(&self) -> Result<Vec<String>> {
-        SqlStore(&self.db).keys()
+        SqlStore::of(&self.db).keys()
     }
 
     /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off: with the range, the name
@@ -58,7 +58,7 @@ impl LedgerView {
     /// What happened to a job, the latest first.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
         let incidents =
-            SqlStore(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
+            SqlStore::of(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
                 Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
             })?;
         if incidents.is_empty() {
@@ -93,7 +93,7 @@ impl LedgerView {
              GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
             Credit::MOST
         );
-        SqlStore(&self.db).all(&query, names, |row| {
+        SqlStore::of(&self.db).all(&query, names, |row| {
             Ok(Credit {
                 owner: row.get(0)?,
                 machine: row.get(1)?,

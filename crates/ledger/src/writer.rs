@@ -7,7 +7,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
-use super::store::SqlStore;
+use super::store::{SqlStore, unix_ms};
 use super::{Credential, Ledger, LedgerFault, Result, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
@@ -116,20 +116,25 @@ impl Ledger {
     /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does not fit its
     /// rows.
     pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>> {
-        let mut store = SqlStore(&self.db);
-        let mut serve = |request: &LedgerRequest| match request {
-            LedgerRequest::Farm(_, command) => rules::execute(&mut store, command),
+        let now_ms = unix_ms();
+        let serve = |request: &LedgerRequest| match request {
+            LedgerRequest::Farm(_, command) => self.execute(command, now_ms),
             LedgerRequest::Credential(credential, _) => {
                 credentials::write(&self.db, credential).map(|()| LedgerAnswer::Written)
             }
             LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };
         self.look()?;
-        let mut all = || batch.iter().map(&mut serve).collect();
+        let all = || batch.iter().map(serve).collect();
         if !batch.iter().any(LedgerRequest::writes) {
             return all();
         }
         self.in_one_go(all)
+    }
+
+    /// Does what a command asks for at this time, in Unix milliseconds, within a transaction of [`Ledger::in_one_go`].
+    pub fn execute(&self, command: &LedgerCommand, now_ms: i64) -> Result<LedgerAnswer> {
+        rules::execute(&mut SqlStore { db: &self.db, now_ms }, command)
     }
 
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
