@@ -6,8 +6,8 @@ use crate::{
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
-/// effect in the order in which they were given. [`crate::rules::execute`] says what each of them does to
-/// the rows.
+/// effect in the order in which they were given. The rules of crate `ledger` say what each
+/// of them does to the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LedgerCommand {
     /// A new job.
@@ -67,7 +67,7 @@ pub enum LedgerCommand {
     /// A count that contradicts an accepted one. Both are kept.
     Dispute(Report, Provenance),
     /// The end of a dispute: this count replaces all rows of its range. Those who were wrong are
-    /// distrusted; [`crate::rules`] says what becomes of their other counts.
+    /// distrusted; the rules say what becomes of their other counts.
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,

@@ -56,7 +56,7 @@ impl Dispute {
     const NAMED: usize = 8;
 
     /// About a row, which was counted with this kernel, with its count and all that contradict it.
-    pub(crate) fn new(kernel: KernelName, votes: Vec<Vote>) -> Dispute {
+    pub fn new(kernel: KernelName, votes: Vec<Vote>) -> Dispute {
         Dispute { kernel, votes, recount: None, settling: false, unwritten: 0 }
     }
 

@@ -55,7 +55,6 @@ mod range;
 mod report;
 mod request;
 mod rows;
-pub mod rules;
 mod scheduler;
 mod session;
 mod slice;
@@ -90,14 +89,13 @@ pub use pace::Pace;
 pub use plan::{Fingerprint, Plan};
 pub use policy::AuditPolicy;
 pub use principal::{
-    AuditScope, Distrusted, IdentifiedBy, Party, Principal, Provenance, TrustChange, program_of,
+    AuditScope, Distrusted, IdentifiedBy, Party, Principal, Provenance, TrustChange,
+    is_second_opinion, program_of,
 };
 pub use range::Range;
 pub use report::Report;
 pub use request::{Answer, Change, Request, Submission};
-pub use rows::{
-    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, tiled,
-};
+pub use rows::{Check, CountedRange, DisputeState, EvidenceRecord, Row, tiled};
 pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;

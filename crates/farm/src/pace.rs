@@ -8,7 +8,7 @@
 //!       120,000  10 min         20 min             11 h               30 min
 //! ```
 //!
-//! What is reported of one lease becomes one row of the ledger ([`rules`](crate::rules)), so a job
+//! What is reported of one lease becomes one row of the ledger (`rules/join.rs` in crate `ledger`), so a job
 //! that takes long has longer leases, and fewer rows: of each lease half is leased when the other
 //! half is done, which makes 32 reports a row.
 //!

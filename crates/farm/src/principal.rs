@@ -191,7 +191,7 @@ impl Distrusted {
 
 /// Whether a count by one principal and kernel says something new about one by another. Nobody can check itself,
 /// and a loop cannot check itself either.
-pub(crate) fn is_second_opinion(
+pub fn is_second_opinion(
     (principal, kernel): (&Principal, KernelName),
     (other_principal, other_kernel): (&Principal, KernelName),
     across: AuditScope,

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Provenance, Range, Report,
+    AuditPolicy, CheckedCount, CountResult, KernelName, LeaseId, Provenance, Range, Report,
     TaskCounts, TrustChange,
 };
 
@@ -115,15 +115,6 @@ pub enum EvidenceRecord {
     Trust(TrustChange),
 }
 
-/// The open claims about one range that contradict its rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenDispute {
-    /// The disputed range.
-    pub range: Range,
-    /// Each claim, the oldest first.
-    pub claims: Vec<Row>,
-}
-
 /// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if they do not, or if their sum
 /// passes 128 bits.
 pub fn tiled<'a>(rows: impl IntoIterator<Item = &'a Row>, range: Range) -> Option<CountResult> {
@@ -137,20 +128,4 @@ pub fn tiled<'a>(rows: impl IntoIterator<Item = &'a Row>, range: Range) -> Optio
         sum = Some(sum.map_or(Some(result), |sum| sum.join(result))?);
     }
     sum.filter(|_| next == range.end())
-}
-
-/// The rows of a job do not fit together, or the farm wants to do something to them that does not fit. Nobody can go on from
-/// that but a person.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("job {job} {what}")]
-pub struct Contradiction {
-    job: JobId,
-    what: String,
-}
-
-impl Contradiction {
-    /// `what` ends a sentence that begins with the job.
-    pub fn new(job: JobId, what: impl Into<String>) -> Contradiction {
-        Contradiction { job, what: what.into() }
-    }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::store::SqlStore;
+use super::store::Store;
 use super::{LedgerFault, Result};
 
 farm::named! {
@@ -56,7 +56,7 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
             revoked_at_ms: columns.get(6)?,
         })
     };
-    SqlStore::of(db).all(query, [], read)
+    Store::of(db).all(query, [], read)
 }
 
 /// Adds a credential or, if it is there already, notes when it was revoked first.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use farm::rules::Store;
 use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob,
     TaskCounts,
@@ -12,7 +11,7 @@ use rusqlite::{Connection, Row};
 use super::entry::{COLUMNS, WIDTH, read_one, read_row};
 use super::place::{self, Place};
 use super::restore::read_policy;
-use super::store::{SqlStore, key};
+use super::store::{Store, key};
 use super::{CheckedLedger, Ledger, LedgerFault, Result, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
@@ -59,23 +58,35 @@ impl Evidence {
         &self.0.restored.jobs
     }
 
-    /// Everything there is about a job, in the order of a bundle: policies, all changes of trust, each accepted range with its
-    /// second count behind it, and disputes.
+    /// Everything there is about one of its jobs, in the order of a bundle.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
+        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let known = self.jobs().iter().find(|known| known.id == job);
+        known.map_or(Ok(()), |known| self.0.for_each_record(job, &known.spec.plan, see))
+    }
+}
+
+impl Ledger {
+    /// Everything there is about a job of this plan, in the order of a bundle: policies, all changes of trust, each accepted
+    /// range with its second count behind it, and disputes.
+    pub fn for_each_record<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        plan: &Plan,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
-        let db = &self.0.db;
+        let db = &self.db;
         let policies = "SELECT * FROM audit_policies WHERE job = ? ORDER BY rowid";
         let policy = |row: &Row<'_>| {
             let (policy, at_ms) = (read_policy(row)?, row.get("asked_at")?);
             Ok(EvidenceRecord::Policy { policy, at_ms })
         };
         each(db, policies, job, policy, &mut see)?;
-        let changes = SqlStore::of(db).trust_changes()?;
+        let changes = Store::of(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let plan = self.jobs().iter().find(|known| known.id == job).map(|job| &job.spec.plan);
         let ranges = format!(
             "SELECT {COLUMNS}, noted_at, audit, task_counts FROM ranges WHERE job = ? ORDER BY first"
         );
@@ -104,7 +115,7 @@ impl Evidence {
         let query = format!(
             "SELECT {COLUMNS}, noted_at FROM audits WHERE job = ? AND first = ? AND past = ?"
         );
-        let seconds = SqlStore::of(&self.0.db).all(&query, key(job, range), |columns| {
+        let seconds = Store::of(&self.db).all(&query, key(job, range), |columns| {
             Ok((read_row(job, columns)?, columns.get(WIDTH)?))
         })?;
         match seconds.into_iter().next() {
@@ -137,15 +148,15 @@ fn each<T, E: From<LedgerFault>>(
 /// An accepted range, with the counts of its tasks if `plan` says that they are published, and its time.
 fn read_range(
     job: JobId,
-    plan: Option<&Plan>,
+    plan: &Plan,
     columns: &Row<'_>,
 ) -> Result<(CountedRange, TaskCounts, i64)> {
     let row = read_row(job, columns)?;
     let (range, sum) = (row.range, row.checked_count);
     let counts = task_counts::read(columns, WIDTH + 2, range)?;
-    let task_counts = match plan.filter(|plan| plan.reports_tasks()) {
-        Some(plan) => counts.filter(|counts| counts.add_up_to(plan.fingerprint(), range, sum)),
-        None => counts.map(|_| TaskCounts::default()),
+    let task_counts = match plan.reports_tasks() {
+        true => counts.filter(|counts| counts.add_up_to(plan.fingerprint(), range, sum)),
+        false => counts.map(|_| TaskCounts::default()),
     };
     let altered =
         || LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"));

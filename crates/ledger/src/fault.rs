@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use farm::{Contradiction, Range};
+use farm::Range;
 use rusqlite::ErrorCode;
 
 /// What reading or writing a ledger comes to.
@@ -66,12 +66,6 @@ pub struct LedgerError {
     pub path: PathBuf,
     /// The fault.
     pub fault: LedgerFault,
-}
-
-impl From<Contradiction> for LedgerFault {
-    fn from(contradiction: Contradiction) -> LedgerFault {
-        LedgerFault::Content(contradiction.to_string())
-    }
 }
 
 impl From<rusqlite::Error> for LedgerFault {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farm::rules::Store;
 use farm::{
     Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LedgerCommand, Origin, Plan,
     RestoredJob, Slice, TrustChange,
@@ -13,7 +12,7 @@ use farm::{
 
 use crate::backup::Unfinished;
 use crate::place;
-use crate::store::SqlStore;
+use crate::store::Store;
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, Result,
 };
@@ -116,7 +115,7 @@ fn open(path: &Path) -> Result<Part> {
         return Err(LedgerFault::Unsettled(open));
     }
     let job = job.clone();
-    let mut trust = SqlStore::of(&evidence.0.db).trust_changes()?;
+    let mut trust = Store::of(&evidence.0.db).trust_changes()?;
     for change in &mut trust {
         change.proof = change.proof.map(|(_, range)| (JOB, range));
     }
@@ -187,7 +186,7 @@ fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part]) -> Result<()>
     let reinstatements: BTreeSet<_> =
         verdicts.iter().filter(is_trusted).map(|it| &it.party).collect();
     ledger.in_one_go(|| {
-        let mut store = SqlStore::of(&ledger.db);
+        let store = Store::of(&ledger.db);
         verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;
         let why = "in all ledgers merged here";
         reinstatements.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))

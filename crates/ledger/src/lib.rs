@@ -5,8 +5,8 @@
 //! `synchronous=FULL`) before the farm hears of it. Whatever is read back is checked like input from
 //! outside: the file, the tables and every row.
 //!
-//! This crate knows SQLite, files and rows. It deliberately does not decide what is accepted or taken back
-//! (`farm` does), and knows nothing about sockets or options.
+//! This crate knows SQLite, files, rows, and the rules by which a command changes them. It deliberately does not decide which
+//! commands there are (`farm` does), and knows nothing about sockets or options.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ mod merge;
 mod open;
 mod place;
 mod restore;
+mod rules;
 mod store;
 mod task_counts;
 mod view;
@@ -37,7 +38,7 @@ pub use join::{Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::{behind_links, canonical, folder_of, with_suffix};
-pub use store::unix_ms;
+pub use store::{StoredJob, unix_ms};
 pub use view::LedgerView;
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 

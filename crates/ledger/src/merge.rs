@@ -6,16 +6,13 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
-use std::ops::ControlFlow;
-
-use farm::rules::{self, Select, Store};
 use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
 use super::entry::checksum;
-use super::store::{ADD_AUDIT, ADD_DISPUTE, SqlStore};
-use super::{Evidence, Ledger, LedgerFault, Result};
+use super::store::{ADD_AUDIT, ADD_DISPUTE, Store};
+use super::{Evidence, Ledger, LedgerFault, Result, rules};
 
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,17 +96,8 @@ impl Ledger {
 
     /// A range together with all rows here that overlap it.
     fn hull(&self, job: JobId, range: Range) -> Result<Range> {
-        let rows = self.overlapping(job, range)?;
-        Ok(rows.iter().fold(range, |hull, row| hull.hull(row.range)))
-    }
-
-    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        SqlStore::of(&self.db).visit(job, Select::Overlapping(range), &mut |counted, _| {
-            rows.push(counted.row);
-            ControlFlow::Continue(())
-        })?;
-        Ok(rows)
+        let rows = self.rows_in(job, range)?;
+        Ok(rows.iter().fold(range, |hull, here| hull.hull(here.row.range)))
     }
 
     fn settle_overlap(
@@ -120,23 +108,24 @@ impl Ledger {
         absorbed: &mut Absorbed,
     ) -> Result<()> {
         let Some(Overlap { rows, range }) = overlap else { return Ok(()) };
-        let here = self.overlapping(job, range)?;
+        let here = self.rows_in(job, range)?;
+        let here = here.iter().map(|ours| &ours.row);
         let there = rows.iter().map(|theirs| &theirs.counted.row);
-        let tiled = (farm::tiled(&here, range), farm::tiled(there.clone(), range));
+        let tiled = (farm::tiled(here.clone(), range), farm::tiled(there.clone(), range));
         if let (Some(ours), Some(theirs)) = tiled {
             if ours != theirs {
                 let (here, there) = (ours.count, theirs.count);
                 return Err(LedgerFault::Conflict { range, here, there });
             }
             // The same row of the same lease is a copy, and no second count.
-            absorbed.compared += u64::from(!here.iter().eq(there));
+            absorbed.compared += u64::from(!here.eq(there));
             return Ok(());
         }
         for Theirs { mut counted, task_counts, second } in rows {
             let range = counted.row.range;
-            let overlap = self.overlapping(job, range)?;
+            let overlap = self.rows_in(job, range)?;
             if !overlap.is_empty() {
-                let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
+                let parts = overlap.iter().filter_map(|here| here.row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
                 continue;
             }
@@ -144,8 +133,8 @@ impl Ledger {
             if second.is_none() {
                 counted.check = Check::NotChosen;
             }
-            let mut store = SqlStore::of(&self.db);
-            rules::accept(&mut store, job, &counted, &task_counts)?;
+            let store = Store::of(&self.db);
+            rules::accept(&store, job, &counted, &task_counts)?;
             if let Some((row, at_ms)) = second {
                 store.add(&ADD_AUDIT, job, &row, at_ms, &[])?;
             }
@@ -161,6 +150,6 @@ impl Ledger {
         if self.db.prepare_cached(known)?.exists(key)? {
             return Ok(());
         }
-        SqlStore::of(&self.db).add(&ADD_DISPUTE, job, row, at_ms, &[&(state as i64)])
+        Store::of(&self.db).add(&ADD_DISPUTE, job, row, at_ms, &[&(state as i64)])
     }
 }

@@ -7,16 +7,15 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use farm::rules::{self, Store};
-use farm::{Check, JobId, Principal, Restored, RestoredJob, Row};
+use farm::{Check, CountedRange, JobId, Principal, Range, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::credentials::{self, Credential};
 use super::format;
 use super::place::{self, Place};
-use super::store::{SqlStore, unix_ms};
-use super::{LedgerFault, Result};
+use super::store::{Store, StoredJob, unix_ms};
+use super::{LedgerFault, Result, rules};
 
 /// Bound of the epochs. The epoch is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -147,12 +146,22 @@ impl Ledger {
     pub fn read_back(&self) -> Result<Restored> {
         let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
         let last_job = self.db.query_row(query, [], |row| row.get(0))?;
-        Ok(Restored { last_job, ..rules::restore(&mut SqlStore::of(&self.db))? })
+        Ok(Restored { last_job, ..rules::restore(&Store::of(&self.db))? })
+    }
+
+    /// A job, without its rows.
+    pub fn job(&self, job: JobId) -> Result<StoredJob> {
+        rules::stored_job(&Store::of(&self.db), job)
+    }
+
+    /// The accepted ranges of a job that have ordinals of a range, in ascending order.
+    pub fn rows_in(&self, job: JobId, range: Range) -> Result<Vec<CountedRange>> {
+        rules::first_rows(&Store::of(&self.db), job, range, usize::MAX)
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
     pub fn for_each_row(&self, job: JobId, mut see: impl FnMut(Row)) -> Result<u128> {
-        rules::for_each_row(&mut SqlStore::of(&self.db), job, |counted| see(counted.row))
+        rules::for_each_row(&Store::of(&self.db), job, |counted| see(counted.row))
     }
 
     /// Closes the ledger so that it is one file, unless another program has it open. Returns the lock, if there is one. A
@@ -173,7 +182,7 @@ impl Ledger {
 
     /// The files in its folder of keys with which it was served. `token` may have been elsewhere.
     pub fn keys(&self) -> Result<Vec<String>> {
-        SqlStore::of(&self.db).keys()
+        Store::of(&self.db).keys()
     }
 
     /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
@@ -206,7 +215,7 @@ impl Ledger {
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<()> {
-        let waiting = SqlStore::of(&self.db).count(job.id, Check::Wanted)?;
+        let waiting = Store::of(&self.db).count(job.id, Check::Wanted)?;
         let query = "SELECT count(*) FROM audits WHERE job = ?";
         let seconds: u64 = self.db.query_row(query, [job.id.0], |row| row.get(0))?;
         if (waiting, seconds) == (job.audits_wanted, job.audits_agreed) {
@@ -247,7 +256,7 @@ impl Ledger {
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
                             AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
                         WHERE d.state = 1";
-        let returned = SqlStore::of(&self.db).all(returned, [], |row| {
+        let returned = Store::of(&self.db).all(returned, [], |row| {
             let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
             Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, principal))
         })?;

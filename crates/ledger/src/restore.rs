@@ -1,11 +1,11 @@
 //! Reads jobs, policies and changes of trust back. They are checked before they are used.
 
-use farm::rules::StoredJob;
 use farm::{
     AuditPolicy, AuditScope, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
     Slice, Times, TrustChange,
 };
 
+use super::store::StoredJob;
 use super::{LedgerFault, Result};
 
 /// All jobs, each with its newest policy.

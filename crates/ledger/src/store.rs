@@ -1,36 +1,35 @@
-//! The tables of a ledger as the store of the farm's rules.
+//! The tables of a ledger: what the rules read and change. It decides nothing.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use farm::rules::{Select, Store, StoredJob};
 use farm::{
     AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
-    OpenDispute, Party, Principal, Range, Row, TaskCounts, TrustChange,
+    Party, Principal, Range, Row, TaskCounts, Times, TrustChange,
 };
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 
 use super::entry::{self, COLUMNS, STORED, WIDTH, insert, read_one, read_row};
 use super::restore::{JOBS, read_job, read_trust};
-use super::{LedgerFault, Result, task_counts};
+use super::{Result, task_counts};
 
 static ADD_RANGE: LazyLock<String> = LazyLock::new(|| insert("ranges", &["audit", "task_counts"]));
 pub(super) static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits", &[]));
 pub(super) static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["state"]));
 
-/// A ledger's tables. They are changed only within a transaction.
-pub(super) struct SqlStore<'a> {
+/// The tables of a ledger. They are changed only within a transaction. Accepted ranges of a job never overlap.
+pub(crate) struct Store<'a> {
     pub(super) db: &'a Connection,
     /// The time that is noted with what changes.
     pub(super) now_ms: i64,
 }
 
-impl SqlStore<'_> {
+impl Store<'_> {
     /// The tables now.
-    pub(super) fn of(db: &Connection) -> SqlStore<'_> {
-        SqlStore { db, now_ms: unix_ms() }
+    pub(super) fn of(db: &Connection) -> Store<'_> {
+        Store { db, now_ms: unix_ms() }
     }
 
     fn change(&self, query: &str, params: impl Params) -> Result<()> {
@@ -122,17 +121,17 @@ pub(super) fn key(job: JobId, range: Range) -> (u64, u64, u64) {
     (job.0, range.start(), range.end())
 }
 
-impl Store for SqlStore<'_> {
-    type Fault = LedgerFault;
-
-    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>> {
+impl Store<'_> {
+    /// The job of this number, if it is there; without a number all jobs, the oldest first.
+    pub(crate) fn jobs(&self, only: Option<JobId>) -> Result<Vec<StoredJob>> {
         match only {
             Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [id.0], read_job),
             None => self.all(&format!("{JOBS} ORDER BY id"), [], read_job),
         }
     }
 
-    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<()> {
+    /// Adds a job that runs. No other one has its number, or its owner and its key.
+    pub(crate) fn add_job(&self, job: JobId, spec: &JobSpec) -> Result<()> {
         let JobSpec { origin, plan, slice, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
@@ -157,7 +156,14 @@ impl Store for SqlStore<'_> {
         )
     }
 
-    fn change_job(&mut self, job: &StoredJob, change: Option<JobChange>, by: &str) -> Result<()> {
+    /// Writes where a job stands now, and its priority. Notes for people what has changed of these, if anything has, and the
+    /// owner who asked for it; empty if nobody did.
+    pub(crate) fn change_job(
+        &self,
+        job: &StoredJob,
+        change: Option<JobChange>,
+        by: &str,
+    ) -> Result<()> {
         let (now, mut times) = (self.now_ms, job.times);
         if let Some(change) = change {
             times.note(change, now);
@@ -190,7 +196,8 @@ impl Store for SqlStore<'_> {
         self.change(query, (job.id.0, state, priority, by, now))
     }
 
-    fn remove_job(&mut self, job: JobId) -> Result<()> {
+    /// Removes a job with all that is known about it but its hours. Its number is not given again.
+    pub(crate) fn remove_job(&self, job: JobId) -> Result<()> {
         self.change(
             "INSERT INTO removed_hours SELECT job, owner, counted_by, day, processor_us, gpu_us FROM accounting \
              WHERE job = ?",
@@ -207,17 +214,20 @@ impl Store for SqlStore<'_> {
         self.change("DELETE FROM jobs WHERE id = ?", [job.0])
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
+    /// Adds an audit policy to a job, and the owner who asked for it.
+    pub(crate) fn add_policy(&self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
         let AuditPolicy { share_ppm, seed, by_reference, across } = policy;
         let query = "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?, ?)";
         self.change(query, (job.0, share_ppm, seed, by_reference, across.name(), self.now_ms, by))
     }
 
-    fn visit(
-        &mut self,
+    /// Shows accepted ranges in ascending order until the visitor breaks off, each with the principal of its second count if it
+    /// has one. A visitor must not change the store.
+    pub(crate) fn visit(
+        &self,
         job: JobId,
         which: Select<'_>,
-        see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
+        mut see: impl FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<()> {
         const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
         let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(job.0)];
@@ -256,15 +266,18 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn count(&mut self, job: JobId, check: Check) -> Result<u64> {
+    /// How many accepted ranges have this check.
+    pub(crate) fn count(&self, job: JobId, check: Check) -> Result<u64> {
         // A literal, so that SQLite counts those that wait by their index.
         let query =
             format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
         Ok(self.db.prepare_cached(&query)?.query_row([job.0], |row| row.get(0))?)
     }
 
-    fn insert(
-        &mut self,
+    /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes the place of accepted
+    /// ranges within it, none of which was counted twice.
+    pub(crate) fn insert(
+        &self,
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
@@ -278,7 +291,8 @@ impl Store for SqlStore<'_> {
         self.add(&ADD_RANGE, job, &counted.row, self.now_ms, own)
     }
 
-    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts> {
+    /// The counts of single tasks of an accepted range, if they were reported; none if the range is no row.
+    pub(crate) fn task_counts(&self, job: JobId, range: Range) -> Result<TaskCounts> {
         let query = "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?";
         let counts = self.all(query, key(job, range), |row| task_counts::read(row, 0, range))?;
         let counts = counts.into_iter().next().unwrap_or_else(|| Some(TaskCounts::default()));
@@ -291,27 +305,33 @@ impl Store for SqlStore<'_> {
         }))
     }
 
-    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<()> {
+    /// Forgets what each task of an accepted range counts.
+    pub(crate) fn forget_task_counts(&self, job: JobId, range: Range) -> Result<()> {
         let query = "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?";
         self.change(query, key(job, range))
     }
 
-    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<()> {
+    /// An accepted range waits for a second count from now on, or no longer. One that it has becomes evidence that was taken
+    /// back.
+    pub(crate) fn set_wanted(&self, job: JobId, range: Range, wanted: bool) -> Result<()> {
         self.move_to_disputes("audits", job, range, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
     }
 
-    fn confirm(&mut self, job: JobId, second: &Row) -> Result<()> {
+    /// Adds the second count of an accepted range, which agrees.
+    pub(crate) fn confirm(&self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
         self.add(&ADD_AUDIT, job, second, self.now_ms, &[])
     }
 
-    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
+    /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.
+    pub(crate) fn retire(&self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
         self.move_to_disputes("audits", job, range, why)?;
         self.move_to_disputes("ranges", job, range, why)
     }
 
-    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>> {
+    /// The open disputes of a job, in ascending order of their ranges.
+    pub(crate) fn open_disputes(&self, job: JobId) -> Result<Vec<OpenDispute>> {
         let claims = self.all(
             &format!(
                 "SELECT {COLUMNS} FROM disputes WHERE job = ? AND state = 0 \
@@ -330,18 +350,21 @@ impl Store for SqlStore<'_> {
         Ok(disputes)
     }
 
-    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<()> {
+    /// Adds a claim that contradicts accepted rows.
+    pub(crate) fn add_claim(&self, job: JobId, row: &Row) -> Result<()> {
         self.add(&ADD_DISPUTE, job, row, self.now_ms, &[&(DisputeState::Open as i64)])
     }
 
-    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<()> {
+    /// Settles all open claims about exactly this range.
+    pub(crate) fn close_dispute(&self, job: JobId, range: Range) -> Result<()> {
         let query =
             "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0";
         self.change(query, key(job, range))
     }
 
-    fn change_trust(
-        &mut self,
+    /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if by one.
+    pub(crate) fn change_trust(
+        &self,
         party: &Party,
         trusted: bool,
         proof: Option<(JobId, Range)>,
@@ -351,7 +374,8 @@ impl Store for SqlStore<'_> {
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: self.now_ms })
     }
 
-    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>> {
+    /// For each job that has or had counts, its owner and the thread time of all counts that are or were kept of it.
+    pub(crate) fn hours(&self) -> Result<BTreeMap<JobId, (String, Hours)>> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
         let all = self.all(query, [], |row| {
@@ -361,9 +385,50 @@ impl Store for SqlStore<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn trust_changes(&mut self) -> Result<Vec<TrustChange>> {
+    /// All changes of trust, the oldest first.
+    pub(crate) fn trust_changes(&self) -> Result<Vec<TrustChange>> {
         self.all("SELECT * FROM trust ORDER BY rowid", [], read_trust)
     }
+}
+
+/// The open claims about one range that contradict its rows.
+pub(crate) struct OpenDispute {
+    /// The disputed range.
+    pub(crate) range: Range,
+    /// Each claim, the oldest first.
+    pub(crate) claims: Vec<Row>,
+}
+
+/// Which accepted ranges of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Select<'a> {
+    /// All of them.
+    All,
+    /// Those that have ordinals of a range.
+    Overlapping(Range),
+    /// Those that wait for a second count.
+    Waiting,
+    /// Those that a party has counted, first or second.
+    By(&'a Party),
+}
+
+/// A job as it is stored, without its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredJob {
+    /// Its number.
+    pub id: JobId,
+    /// What was submitted, with its latest priority.
+    pub spec: JobSpec,
+    /// Where it stands.
+    pub state: JobState,
+    /// Why it is suspended, if it is.
+    pub reason: Option<String>,
+    /// When it was submitted and when it ended, as far as the store knows.
+    pub times: Times,
+    /// Its total, once it is done.
+    pub total: Option<u128>,
+    /// Its newest audit policy, if it has any.
+    pub policy: Option<AuditPolicy>,
 }
 
 /// The second count of the row of a range `r`, in SQL.

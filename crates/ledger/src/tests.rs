@@ -2,13 +2,14 @@
 
 mod crashes;
 mod files;
+mod joined_rows;
 mod rows;
+mod rules;
 
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use farm::rules::Store;
 use farm::{
     Asker, AuditPolicy, AuditScope, Change, CheckedCount, Config, Credit, CreditOf, Distrusted,
     Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, IntervalSet, JobChange, JobId,
@@ -17,8 +18,9 @@ use farm::{
     Request, RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
+use testkit::Random;
 
-use super::store::SqlStore;
+use super::store::Store;
 use super::{
     CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, LedgerView,
     check_file, spawn, with_suffix,

@@ -9,7 +9,7 @@ use std::path::Path;
 use farm::{Credit, CreditOf, Incident, JobId, Principal, Range};
 use rusqlite::Connection;
 
-use super::store::SqlStore;
+use super::store::Store;
 use super::{Result, format};
 
 /// A ledger that is only read. Every method fails with a
@@ -30,7 +30,7 @@ impl LedgerView {
 
     /// The files in the folder of keys beside it with which it was served.
     pub fn keys(&self) -> Result<Vec<String>> {
-        SqlStore::of(&self.db).keys()
+        Store::of(&self.db).keys()
     }
 
     /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off: with the range, the name
@@ -58,7 +58,7 @@ impl LedgerView {
     /// What happened to a job, the latest first.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>> {
         let incidents =
-            SqlStore::of(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
+            Store::of(&self.db).all(INCIDENTS, (job.0, LedgerView::INCIDENTS), |row| {
                 Ok(Incident { at_ms: row.get(0)?, text: row.get(1)? })
             })?;
         if incidents.is_empty() {
@@ -93,7 +93,7 @@ impl LedgerView {
              GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
             Credit::MOST
         );
-        SqlStore::of(&self.db).all(&query, names, |row| {
+        Store::of(&self.db).all(&query, names, |row| {
             Ok(Credit {
                 owner: row.get(0)?,
                 machine: row.get(1)?,

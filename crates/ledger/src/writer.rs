@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use farm::{Asker, LedgerAnswer, LedgerCommand, rules};
+use farm::{Asker, LedgerAnswer, LedgerCommand};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
-use super::store::{SqlStore, unix_ms};
-use super::{Credential, Ledger, LedgerFault, Result, credentials};
+use super::store::{Store, unix_ms};
+use super::{Credential, Ledger, LedgerFault, Result, credentials, rules};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 const QUEUE: usize = 65_536;
@@ -134,7 +134,7 @@ impl Ledger {
 
     /// Does what a command asks for at this time, in Unix milliseconds, within a transaction of [`Ledger::in_one_go`].
     pub fn execute(&self, command: &LedgerCommand, now_ms: i64) -> Result<LedgerAnswer> {
-        rules::execute(&mut SqlStore { db: &self.db, now_ms }, command)
+        rules::execute(&Store { db: &self.db, now_ms }, command)
     }
 
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.

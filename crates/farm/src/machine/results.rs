@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A range is compared with the rows as they are now, not as they were reported: neighbours may have become one
-//! (`rules/join.rs`). A range that ends inside a row does not align, so that a first count which contradicts a part of a
+//! (`rules/join.rs` in crate `ledger`). A range that ends inside a row does not align, so that a first count which contradicts a part of a
 //! joined row raises no doubt. A recount does align, because rows of which a second count was asked for are not joined.
 //!
 //! Only who was asked to count a range again can confirm or dispute it: a worker that could choose where it

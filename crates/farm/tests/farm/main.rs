@@ -11,7 +11,6 @@ mod ends;
 mod failed_tasks;
 mod fair;
 mod interval_set;
-mod joined_rows;
 mod leasing;
 mod liars;
 mod overview;

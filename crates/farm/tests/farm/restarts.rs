@@ -1,35 +1,32 @@
 //! Tests of restarts of the coordinator and of workers that reconnect.
 
-use farm::rules;
 use farm::{
     Change, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Party, Report, Request,
     RequestId, SessionId, WorkerMessage,
 };
-use testkit::MemoryStore;
+use ledger::Ledger;
 
 use crate::stage::{
-    OWNER, Stage, asked, change, hello, kernel, plan, proven, provenance, range, report, report_of,
-    spec, work,
+    OWNER, Stage, asked, change, empty_ledger, hello, kernel, plan, proven, provenance, range,
+    report, report_of, spec, work,
 };
 
 const JOB: JobId = JobId(1);
 
 /// A ledger with a job of 10 tasks. w1 has counted the first `accepted` ones, each as 1.
-fn half_done(accepted: u64) -> MemoryStore {
-    let mut store = MemoryStore::default();
+fn half_done(accepted: u64) -> Ledger {
+    let ledger = empty_ledger();
     let plan = plan(10);
     let job = LedgerCommand::CreateJob { job: JOB, spec: spec(plan), audit: None };
     let report = report(JOB, plan, range(0, accepted));
     let report = Report { kernel: kernel("avx2"), ..report };
     let accept = LedgerCommand::Accept { report, provenance: provenance("w1"), audit: false };
-    for command in [job, accept] {
-        rules::execute(&mut store, &command).expect("it fits");
-    }
-    store
+    ledger.apply(&[job, accept]).expect("it fits");
+    ledger
 }
 
-fn restored(store: MemoryStore) -> Stage {
-    Stage::over(store, 2)
+fn restored(ledger: Ledger) -> Stage {
+    Stage::over(ledger, 2)
 }
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
@@ -112,11 +109,11 @@ fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
 fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
     // Given: a ledger that was restored from a copy, and a worker that holds ranges of two jobs
     // under one number.
-    let mut store = half_done(5);
+    let ledger = half_done(5);
     let plan = plan(10);
     let other = LedgerCommand::CreateJob { job: JobId(2), spec: spec(plan), audit: None };
-    rules::execute(&mut store, &other).expect("it fits");
-    let mut stage = restored(store);
+    ledger.apply(&[other]).expect("it fits");
+    let mut stage = restored(ledger);
     let old = 1 << 40 | 17;
     let leased = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
     let twin = Holding::of_report(&proven(leased, OWNER));

@@ -1,7 +1,6 @@
 //! A farm for tests. Its ledger writes at once, or when a test flushes it, and its workers are mere
 //! sessions.
 
-use farm::rules;
 use farm::{
     Answer, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Effect,
     Event, Farm, Hello, Holding, Hours, JobId, JobSpec, JobState, KernelName, Known, Lease,
@@ -9,7 +8,7 @@ use farm::{
     Principal, Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored,
     SessionId, Slice, Submission, TaskCounts, Verdict, WorkerMessage,
 };
-use testkit::MemoryStore;
+use ledger::{CheckedLedger, Ledger};
 
 /// A farm with its ledger and the messages that it has sent.
 pub struct Stage {
@@ -23,7 +22,7 @@ pub struct Stage {
     /// Whether writes wait for [`flush`](Stage::flush).
     pub slow_disk: bool,
     waiting: Vec<Event>,
-    ledger: MemoryStore,
+    ledger: Ledger,
 }
 
 pub const CONFIG: Config = Config {
@@ -47,19 +46,22 @@ pub const OWNER: &str = "rack7";
 const KEY: [u8; 32] = [3; 32];
 
 /// The state from which a farm starts that opens the ledger for the `epoch`th time.
-fn restored(ledger: &mut MemoryStore, epoch: u64) -> Restored {
-    let restored = rules::restore(ledger).expect("the rows fit together");
-    Restored { epoch, last_job: ledger.last_job, ..restored }
+fn restored(ledger: &Ledger, epoch: u64) -> Restored {
+    Restored { epoch, ..ledger.read_back().expect("the rows fit together") }
+}
+
+pub fn empty_ledger() -> Ledger {
+    CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("SQLite needs nothing for it")
 }
 
 impl Stage {
     pub fn new() -> Stage {
-        Stage::over(MemoryStore::default(), 1)
+        Stage::over(empty_ledger(), 1)
     }
 
     /// A farm that starts from the state of a ledger, which is opened for the `epoch`th time.
-    pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
-        let restored = restored(&mut ledger, epoch);
+    pub fn over(ledger: Ledger, epoch: u64) -> Stage {
+        let restored = restored(&ledger, epoch);
         let key = LeaseKey::new(KEY);
         Stage {
             farm: Farm::restore(CONFIG, key, Millis(0), restored, |_, _| Known::nothing()),
@@ -80,13 +82,14 @@ impl Stage {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
                     Effect::Ledger(asker, command) => {
-                        let answer = rules::execute(&mut self.ledger, &command);
+                        let at_ms = i64::try_from(self.now).expect("tests are short");
+                        let execute = || self.ledger.execute(&command, at_ms);
+                        let answer = self.ledger.in_one_go(execute);
                         let answer = answer.expect("the farm asks for what fits the rows");
                         let is_look_up = command.is_look_up();
                         if !is_look_up {
                             self.commands.push(command.clone());
                         }
-                        let at_ms = i64::try_from(self.now).expect("tests are short");
                         let event = Event::Ledger { asker, command, answer, at_ms };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
@@ -121,7 +124,7 @@ impl Stage {
     /// Starts another coordinator, for which `known` holds for the counts of every job.
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
-        let restored = restored(&mut self.ledger, 2);
+        let restored = restored(&self.ledger, 2);
         // The ledger keeps nothing about an owner without hours.
         let hours = |farm: &Farm| -> Vec<_> {
             let owners = farm.owners().into_iter();

@@ -15,11 +15,11 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     drop(ledger);
     let ledger = open(&path).expect("whoever is trusted may have been right");
     let party = principal("worker").party(AuditScope::Machines);
-    SqlStore::of(&ledger.db).change_trust(&party, false, None, "it lies").expect("it can be written");
+    Store::of(&ledger.db).change_trust(&party, false, None, "it lies").expect("it can be written");
     drop(ledger);
     let ledger = open(&path).expect("it may have been right here, and wrong elsewhere");
     let proof = Some((JOB, interval(0, 10)));
-    SqlStore::of(&ledger.db).change_trust(&party, false, proof, "").expect("it can be written");
+    Store::of(&ledger.db).change_trust(&party, false, proof, "").expect("it can be written");
     drop(ledger);
     let fault = open(&path).expect_err("it was found wrong").to_string();
     assert!(fault.contains("found wrong, and is accepted again"), "{fault}");

@@ -6,9 +6,9 @@ use farm::{
     AuditPolicy, AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
     JobSpec, JobState, LeaseId, Principal, Provenance, Range, Row, Vote,
 };
-use testkit::MemoryJob;
 
 use crate::rows::Rows;
+use crate::snapshot::JobSnapshot;
 
 /// The model's state of a job.
 pub struct Book {
@@ -110,7 +110,7 @@ impl Book {
         }
     }
 
-    pub fn restored(stored: &MemoryJob) -> Book {
+    pub fn restored(stored: &JobSnapshot) -> Book {
         let mut book = Book::new(&stored.job.spec, stored.job.policy);
         book.state = stored.job.state;
         book.rows = Rows::of(&stored.rows);

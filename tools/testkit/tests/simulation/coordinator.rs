@@ -9,7 +9,6 @@ use farm::{
 
 use crate::agenda::Happening;
 use crate::ledger::Done;
-use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Submission};
 use crate::world::World;
 
@@ -131,7 +130,7 @@ impl World {
             return;
         }
         let batch = self.random.between(1, self.ledger.queue.len() as u64);
-        self.ledger.commit(batch as usize);
+        self.ledger.commit(batch as usize, self.agenda.now);
         if self.scenario.is_copied {
             self.ledger.keep_copy();
         }
@@ -161,7 +160,7 @@ impl World {
         self.coverage.crashes += 1;
         if self.random.per_mille(500) {
             let durable = self.random.below(self.ledger.queue.len() as u64 + 1);
-            self.ledger.commit(durable as usize);
+            self.ledger.commit(durable as usize, self.agenda.now);
         }
         self.die();
     }
@@ -172,7 +171,7 @@ impl World {
         self.coverage.omitted += self.ledger.answers.len() as u64;
         self.coverage.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator crashes, {} writes are lost", self.ledger.queue.len()));
-        self.ledger.real.iter_mut().for_each(RealLedger::die);
+        self.ledger.disk.die();
         let at = self.soon(1, self.scenario.faults.down_ms);
         self.agenda.plan(at, Happening::FarmStarts);
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);

@@ -112,6 +112,6 @@ coverage! {
     tried_again: "permanently failed tasks tried again",
     stuck_on_failed: "jobs of which only permanently failed tasks were left",
     slices: "jobs done that were a slice of a plan",
-    with_real_ledger: "worlds with the real ledger",
+    with_file: "worlds with their ledger in a file",
     restored: "coordinators that restarted from an older copy of the ledger",
 }

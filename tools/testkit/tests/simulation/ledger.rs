@@ -1,5 +1,4 @@
-//! The simulated ledger. Commands become durable in order, and the farm's own rules decide their
-//! effects.
+//! The real ledger behind a queue of commands, which become durable in order.
 //!
 //! ```text
 //!   command ──► queue ──commit (batches)──► durable, answer ──reported──► the farm
@@ -7,35 +6,37 @@
 //!                 └── lost in a crash            └── kept in a crash, reported or not
 //! ```
 //!
-//! It keeps its rows in memory. In some worlds the real ledger gets the same commands, and must
-//! give the same answers and restore the same state. In others a coordinator may restart from an
-//! older copy, as if the ledger was lost with its machine.
+//! In some worlds a coordinator may restart from an older copy, as if the ledger was lost with its
+//! machine.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use farm::rules;
 use farm::{
     Asker, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobChange,
     JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range,
-    Report, Restored, Row, Slice, Withdrawn,
+    Report, Restored, Row, Slice, Vote, Withdrawn,
 };
-use testkit::{MemoryJob, MemoryStore};
 
 use crate::coverage::Coverage;
-use crate::real::RealLedger;
+use crate::disk::{Copy, Disk};
 use crate::rows::vote;
+use crate::snapshot::{JobSnapshot, Snapshot};
 use crate::truth::{Truth, Truths, is_published};
 
-#[derive(Default)]
 pub struct Ledger {
     /// The durable state.
-    pub store: MemoryStore,
-    /// The real ledger, which must behave the same.
-    pub real: Option<RealLedger>,
+    pub disk: Disk,
     /// An older copy of the durable state, which lacks only counts.
-    copy: Option<MemoryStore>,
-    /// The constant facts about the jobs in the store.
+    copy: Option<Copy>,
+    /// Parties that are distrusted.
+    distrusted: Distrusted,
+    /// Where the durable jobs stand.
+    stand: BTreeMap<JobId, JobState>,
+    /// What was read of jobs since they were changed.
+    read: RefCell<BTreeMap<JobId, Rc<JobSnapshot>>>,
+    /// The constant facts about the durable jobs.
     pub jobs: BTreeMap<JobId, LedgerJob>,
     pub queue: VecDeque<(Asker, LedgerCommand)>,
     /// Commands that are durable but not yet reported to the farm.
@@ -61,7 +62,7 @@ pub struct Done {
     pub command: LedgerCommand,
     pub answer: LedgerAnswer,
     /// The durable state after it, if the command may have changed more rows than it names.
-    pub after: Option<Rc<MemoryStore>>,
+    pub after: Option<Rc<Snapshot>>,
     /// The row that an accepted range and its neighbours became.
     pub joined: Vec<CountedRange>,
 }
@@ -76,90 +77,134 @@ pub struct LedgerJob {
 }
 
 impl Ledger {
-    /// A new ledger. `real` gets the same commands.
-    pub fn beside(real: RealLedger) -> Ledger {
-        Ledger { real: Some(real), ..Ledger::default() }
+    /// A new ledger, which `lying` owners may lie to together.
+    pub fn new(disk: Disk, lying: u64) -> Ledger {
+        Ledger {
+            disk,
+            copy: None,
+            distrusted: Distrusted::default(),
+            stand: BTreeMap::new(),
+            read: RefCell::default(),
+            jobs: BTreeMap::new(),
+            queue: VecDeque::new(),
+            answers: VecDeque::new(),
+            accepted: BTreeSet::new(),
+            confirmed: BTreeSet::new(),
+            evidence: BTreeSet::new(),
+            states: BTreeMap::new(),
+            coverage: Coverage::default(),
+            lying,
+            epoch: 0,
+            truths: Truths::default(),
+        }
     }
 
-    pub fn stored(&self, job: JobId) -> &MemoryJob {
-        &self.store.jobs[&job]
+    /// Everything that is durable.
+    pub fn snapshot(&self) -> Snapshot {
+        let jobs = self.jobs.keys().map(|&id| (id, self.stored(id))).collect();
+        Snapshot { jobs, distrusted: self.distrusted.clone() }
+    }
+
+    pub fn stored(&self, job: JobId) -> Rc<JobSnapshot> {
+        let read = || Rc::new(JobSnapshot::of(self.disk.ledger(), job));
+        self.read.borrow_mut().entry(job).or_insert_with(read).clone()
     }
 
     pub fn state(&self, job: JobId) -> JobState {
-        self.stored(job).job.state
+        self.stand[&job]
     }
 
-    pub fn distrusted(&self) -> Distrusted {
-        Distrusted::after(&self.store.trust)
+    /// Notes which jobs a command may have changed.
+    fn note_changed(&mut self, command: &LedgerCommand) {
+        let changed: Vec<JobId> = match command {
+            command if command.is_look_up() => return,
+            LedgerCommand::Accept { report, .. } | LedgerCommand::Confirm(report, _) => {
+                self.read.get_mut().remove(&report.job);
+                return;
+            }
+            LedgerCommand::Settle { .. } => self.jobs.keys().copied().collect(),
+            command => command.job().into_iter().collect(),
+        };
+        for id in changed {
+            self.read.get_mut().remove(&id);
+            let job = self.disk.ledger().job(id).expect("it can be read");
+            self.stand.insert(id, job.state);
+        }
+        if let LedgerCommand::Settle { report, .. } = command {
+            self.distrusted = Distrusted::after(&self.stored(report.job).trust);
+        }
+    }
+
+    /// The accepted rows with ordinals of a range.
+    pub fn rows_in(&self, job: JobId, range: Range) -> Vec<CountedRange> {
+        self.disk.ledger().rows_in(job, range).expect("they can be read")
+    }
+
+    /// What the row of exactly this range says.
+    fn row_vote(&self, job: JobId, range: Range) -> Option<Vote> {
+        let rows = self.rows_in(job, range).into_iter();
+        vote(&rows.map(|counted| (counted.row.range.start(), counted)).collect(), range)
+    }
+
+    pub fn distrusted(&self) -> &Distrusted {
+        &self.distrusted
     }
 
     pub fn is_distrusted(&self, principal: &Principal) -> bool {
-        self.distrusted().includes(principal)
+        self.distrusted.includes(principal)
     }
 
     /// Makes the first `commands` commands of the queue durable.
-    pub fn commit(&mut self, commands: usize) {
+    pub fn commit(&mut self, commands: usize, now_ms: u64) {
         let batch: Vec<_> = self.queue.drain(..commands).collect();
-        let real = self.real.as_ref().map(|real| {
-            let commands: Vec<_> = batch.iter().map(|(_, command)| command.clone()).collect();
-            real.write(&commands)
-        });
         if batch.iter().any(|(_, command)| decides(command)) {
             self.copy = None;
         }
-        let first = self.answers.len();
         for (asker, command) in batch {
-            let done = self.execute(asker, command);
+            let done = self.execute(asker, command, now_ms);
             self.answers.push_back(done);
-        }
-        if let Some(real) = real {
-            let answers = self.answers.range(first..).map(|done| &done.answer);
-            assert!(answers.eq(&real), "the real ledger answers {real:?}");
         }
     }
 
     /// Keeps a copy of the durable state, unless there is one that lacks only counts.
     pub fn keep_copy(&mut self) {
-        self.copy.get_or_insert_with(|| self.store.clone());
+        self.copy.get_or_insert_with(|| self.disk.copy());
     }
 
     /// Replaces the ledger by its copy. Returns whether there is one.
     pub fn go_back(&mut self) -> bool {
         let copy = self.copy.take();
-        let is_there = copy.is_some();
-        self.store = copy.unwrap_or_else(|| std::mem::take(&mut self.store));
-        is_there
+        copy.iter().for_each(|copy| self.disk.replace(copy));
+        copy.is_some()
     }
 
     /// The state that the next coordinator gets.
     pub fn reopen(&mut self) -> Restored {
         self.epoch += 1;
-        let restored = rules::restore(&mut self.store);
-        let restored = Restored {
-            epoch: self.epoch,
-            last_job: self.store.last_job,
-            ..restored.expect("the rows fit together")
-        };
-        if let Some(real) = &mut self.real {
-            assert_eq!(real.open(), restored, "what the real ledger restores");
-            for (&id, job) in &self.store.jobs {
-                let rows = job.rows.values().map(|counted| &counted.row);
-                assert!(rows.eq(&real.rows(id)), "job {id} has other rows in the real ledger");
-            }
-        }
+        let restored = self.disk.open(self.epoch);
+        self.distrusted = restored.distrusted.clone();
+        self.stand = restored.jobs.iter().map(|job| (job.id, job.state)).collect();
+        self.read.get_mut().clear();
         self.queue.clear();
         self.answers.clear();
         restored
     }
 
-    fn execute(&mut self, asker: Asker, command: LedgerCommand) -> Done {
+    fn execute(&mut self, asker: Asker, command: LedgerCommand, now_ms: u64) -> Done {
         self.check(&command);
-        let before = self.before(&command);
-        let answer = rules::execute(&mut self.store, &command).expect("it fits the rows");
-        let after = before.is_some().then(|| Rc::new(self.store.clone()));
+        let before = is_broad(&command).then(|| self.snapshot());
+        let ledger = self.disk.ledger();
+        let execute = || ledger.execute(&command, now_ms as i64);
+        let answer = match command.is_look_up() {
+            true => execute(),
+            false => ledger.in_one_go(execute),
+        };
+        let answer = answer.expect("it fits the rows");
+        self.note_changed(&command);
+        let after = before.is_some().then(|| Rc::new(self.snapshot()));
         self.note(&command, &answer);
-        if let Some(before) = before {
-            self.note_change(&before, &command, &answer);
+        if let (Some(before), Some(after)) = (before, &after) {
+            self.note_change(&before, after, &command, &answer);
         }
         let joined = self.joined(&command);
         Done { asker, command, answer, after, joined }
@@ -168,9 +213,7 @@ impl Ledger {
     /// The row that an accepted range and its neighbours became.
     fn joined(&mut self, command: &LedgerCommand) -> Vec<CountedRange> {
         let LedgerCommand::Accept { report, .. } = command else { return Vec::new() };
-        let mut rows = self.stored(report.job).rows.range(..report.range.end());
-        let (_, counted) = rows.next_back().expect("it was accepted");
-        let counted = counted.clone();
+        let counted = self.rows_in(report.job, report.range).pop().expect("it was accepted");
         self.coverage.joined += u64::from(counted.row.range != report.range);
         vec![counted]
     }
@@ -225,11 +268,11 @@ impl Ledger {
             | LedgerCommand::Confirm(report, provenance) => self.check_report(report, provenance),
             LedgerCommand::Dispute(report, provenance) => {
                 self.check_report(report, provenance);
-                let stored = vote(&self.stored(report.job).rows, report.range);
+                let stored = self.row_vote(report.job, report.range);
                 let stored = stored.expect("only what rows tile is disputed");
-                let claims = self.claims(report.job, report.range);
+                let contradicts = stored.result != report.checked_count.result();
                 assert!(
-                    claims > 0 || stored.result != report.checked_count.result(),
+                    contradicts || self.claims(report.job, report.range) > 0,
                     "{provenance:?} does not contradict what is accepted: {report:?}"
                 );
             }
@@ -274,20 +317,12 @@ impl Ledger {
 
     /// Number of open claims about a range.
     pub fn claims(&self, job: JobId, range: Range) -> usize {
-        let evidence = self.stored(job).evidence.iter();
         let is_open = |state: DisputeState| state == DisputeState::Open;
-        evidence.filter(|(row, state)| row.range == range && is_open(*state)).count()
-    }
-
-    /// The durable state, if the command may change more rows than it names.
-    fn before(&self, command: &LedgerCommand) -> Option<MemoryStore> {
-        let is_broad = matches!(
-            command,
-            LedgerCommand::Settle { .. }
-                | LedgerCommand::RequestAudit { .. }
-                | LedgerCommand::Doubt(..)
-        );
-        is_broad.then(|| self.store.clone())
+        self.stored(job)
+            .evidence
+            .iter()
+            .filter(|(row, state)| row.range == range && is_open(*state))
+            .count()
     }
 
     fn note(&mut self, command: &LedgerCommand, answer: &LedgerAnswer) {
@@ -324,9 +359,8 @@ impl Ledger {
                 self.confirmed.insert((report.job, report.range));
             }
             LedgerCommand::Dispute(report, _) => {
-                let is_first = self.claims(report.job, report.range) == 1;
+                let is_first = self.evidence.insert((report.job, report.range));
                 self.coverage.disputes += u64::from(is_first);
-                self.evidence.insert((report.job, report.range));
             }
             LedgerCommand::Settle { report, wrong, .. } => {
                 self.coverage.settlements += 1;
@@ -349,7 +383,8 @@ impl Ledger {
 
     fn note_change(
         &mut self,
-        before: &MemoryStore,
+        before: &Snapshot,
+        after: &Snapshot,
         command: &LedgerCommand,
         answer: &LedgerAnswer,
     ) {
@@ -366,7 +401,7 @@ impl Ledger {
                 let stored = stored.expect("only what rows tile is disputed");
                 coverage.corrections += u64::from(stored.result != report.checked_count.result());
                 for Withdrawn { job, ranges, .. } in withdrawn {
-                    let (old, new) = (&before.jobs[job], &self.store.jobs[job]);
+                    let (old, new) = (&before.jobs[job], &after.jobs[job]);
                     let lost = old.rows.values().filter(|old| ranges.intersects(old.row.range));
                     coverage.withdrawn += lost.count() as u64;
                     let voided = |(start, old): (&u64, _)| -> bool {
@@ -383,6 +418,16 @@ impl Ledger {
             _ => panic!("{command:?} was answered with {answer:?}"),
         }
     }
+}
+
+/// Whether a command may change more rows than it names.
+fn is_broad(command: &LedgerCommand) -> bool {
+    matches!(
+        command,
+        LedgerCommand::Settle { .. }
+            | LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Doubt(..)
+    )
 }
 
 /// Whether a copy from before this command would lack more than counts, which can be repeated.

@@ -3,9 +3,9 @@
 use farm::{AuditPolicy, AuditScope, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
+use crate::bundles;
 use crate::coverage::Coverage;
 use crate::ledger::Ledger;
-use crate::real::RealLedger;
 use crate::rows::Rows;
 use crate::scenario::{ClientRequest, FaultRates, policy};
 use crate::truth::HUGE_N;
@@ -114,17 +114,17 @@ impl World {
             JobState::Suspended => self.scenario.audited,
             JobState::Paused | JobState::Cancelled | JobState::Done => false,
         };
-        let waits = |counted: &CountedRange| counted.check == Check::Wanted;
         self.quiet_since.is_some()
             && self.farm.is_some()
             && self.wishes_to_come == 0
             && self.ledger.queue.is_empty()
             && self.ledger.answers.is_empty()
-            && !self.ledger.store.jobs.values().any(|job| {
-                let is_audited = job.job.state == JobState::Done && job.rows.values().any(waits);
-                goes_on(job.job.state) || is_audited
-            })
             && self.workers.iter().all(|worker| worker.hung || worker.is_settled())
+            && !self.ledger.jobs.keys().any(|&id| {
+                let state = self.ledger.state(id);
+                let is_audited = || self.ledger.stored(id).waits();
+                goes_on(state) || state == JobState::Done && is_audited()
+            })
     }
 
     /// Checks the final state.
@@ -139,13 +139,16 @@ impl World {
         };
         let taken = hours(&self.farm);
         // The ledger alone must report the same.
-        self.ledger.real.iter_mut().for_each(RealLedger::close);
+        self.ledger.disk.close();
         self.farm_starts();
         self.step(Event::Tick);
         assert_eq!(hours(&self.farm), taken, "what jobs and owners have taken");
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");
         world.coverage += world.ledger.coverage;
+        if world.ledger.disk.is_file() {
+            bundles::check(&world.ledger.disk.evidence(), &world.ledger);
+        }
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
             let (state, rows) = (world.ledger.state(id), Rows::of(&world.ledger.stored(id).rows));

@@ -100,8 +100,8 @@ pub fn overlapping(rows: &BTreeMap<u64, CountedRange>, range: Range) -> impl Ite
 }
 
 /// Whether all of `range` has rows, wherever they begin and end.
-pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
-    let parts = overlapping(rows, range).filter_map(|row| row.range.intersect(range));
+pub fn cover(rows: &[CountedRange], range: Range) -> bool {
+    let parts = rows.iter().filter_map(|counted| counted.row.range.intersect(range));
     parts.map(Range::len).sum::<u64>() == range.len()
 }
 

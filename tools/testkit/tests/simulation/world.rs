@@ -8,16 +8,16 @@ use testkit::{Random, mix};
 use crate::agenda::{Agenda, Happening};
 use crate::coordinator::Clock;
 use crate::coverage::Coverage;
+use crate::disk::Disk;
 use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::network::{Network, Via};
-use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Scenario};
 use crate::truth::Truths;
 use crate::worker::Worker;
 
-/// One of this many worlds has the real ledger.
-const REAL: u64 = 10;
+/// One of this many worlds has its ledger in a file.
+const FILE: u64 = 10;
 
 /// One of this many worlds has long tasks. Of these worlds every second one is calm.
 const LONG: u64 = 8;
@@ -51,15 +51,22 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, traced: bool) -> World {
-        let real = (seed % REAL == REAL - 1).then(RealLedger::new);
-        let mut ledger = real.map(Ledger::beside).unwrap_or_default();
+        World::of(seed, traced, seed % FILE == FILE - 1)
+    }
+
+    /// A world whose ledger is in a file and is not replaced.
+    pub fn with_file(seed: u64) -> World {
+        World::of(seed, false, true)
+    }
+
+    fn of(seed: u64, traced: bool, keeps_file: bool) -> World {
         let mut random = Random::new(mix(seed));
         let mut scenario = Scenario::of(&mut random);
         if seed % LONG == LONG - 3 {
             scenario.lengthen(&mut random, seed % (2 * LONG) < LONG);
         }
-        scenario.is_copied &= ledger.real.is_none();
-        ledger.lying = scenario.league.owners;
+        scenario.is_copied &= !keeps_file;
+        let disk = if keeps_file || scenario.is_copied { Disk::file() } else { Disk::memory() };
         if traced {
             println!("{scenario:#?}");
         }
@@ -68,7 +75,7 @@ impl World {
             random,
             agenda: Agenda::default(),
             network: Network::default(),
-            ledger,
+            ledger: Ledger::new(disk, scenario.league.owners),
             model: Model::new(scenario.league.clone(), scenario.is_calm),
             truths: Truths::default(),
             coverage: Coverage::default(),
@@ -103,6 +110,16 @@ impl World {
     ///
     /// Panics if anything is wrong.
     pub fn live(mut self) -> Coverage {
+        self.run();
+        self.coverage
+    }
+
+    pub fn bundles(mut self) -> blake3::Hash {
+        self.run();
+        crate::bundles::hash(&self.ledger.disk.evidence())
+    }
+
+    fn run(&mut self) {
         let is_conspiracy = self.scenario.league.conspires();
         self.coverage.conspiracies += u64::from(is_conspiracy);
         self.coverage.leagues += u64::from(self.scenario.league.owners == 1);
@@ -119,8 +136,7 @@ impl World {
         if !is_conspiracy {
             self.judge();
         }
-        self.coverage.with_real_ledger += u64::from(self.ledger.real.is_some());
-        self.coverage
+        self.coverage.with_file += u64::from(self.ledger.disk.is_file());
     }
 
     fn happen(&mut self, happening: Happening) {

@@ -59,8 +59,7 @@ impl Model {
                         ..
                     } => {
                         assert_eq!(*result, report.checked_count.result(), "they differ: {what}");
-                        let rows = &ledger.stored(job).rows;
-                        assert!(cover(rows, range), "not durable: {what}");
+                        assert!(cover(&ledger.rows_in(job, range), range), "not durable: {what}");
                     }
                     Event::Ledger { command: LedgerCommand::Confirm(report, _), .. } => {
                         assert_eq!((report.job, report.range), (job, range), "{what}");

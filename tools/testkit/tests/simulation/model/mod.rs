@@ -75,12 +75,12 @@ impl Model {
     /// Restarts the model with the next coordinator, at the time `now`.
     pub fn restart(&mut self, now: u64, ledger: &Ledger) {
         self.seats.clear();
-        self.distrusted = ledger.distrusted();
+        self.distrusted = ledger.distrusted().clone();
         self.now = now;
         self.settling = false;
         self.requests.clear();
-        let jobs = ledger.store.jobs.iter();
-        self.books = jobs.map(|(&id, job)| (id, Book::restored(job))).collect();
+        let jobs = ledger.snapshot().jobs.into_iter();
+        self.books = jobs.map(|(id, job)| (id, Book::restored(&job))).collect();
     }
 
     pub fn asked(&mut self, request: RequestId, wanted: ClientRequest, job: Option<JobId>) {

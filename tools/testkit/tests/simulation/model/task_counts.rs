@@ -6,13 +6,13 @@ use farm::{
     AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
     LedgerCommand, Party, Row, Withdrawn,
 };
-use testkit::MemoryStore;
 
 use super::Model;
 use crate::books::Book;
 use crate::coverage::Coverage;
 use crate::ledger::Done;
 use crate::rows::Rows;
+use crate::snapshot::Snapshot;
 
 impl Model {
     /// Notes a command that the ledger reports to the farm.
@@ -40,10 +40,9 @@ impl Model {
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
                 let withdraws = policy.share_ppm == 0 && book.state != JobState::Suspended;
                 // What is left of a wrong worker waits on.
-                let distrusted = Distrusted::after(&after.trust);
                 let waits = |counted: &&CountedRange| {
                     let principal = &counted.row.provenance.principal;
-                    counted.check == Check::Wanted && !distrusted.includes(principal)
+                    counted.check == Check::Wanted && !after.distrusted.includes(principal)
                 };
                 let left = rows.values().find(waits).filter(|_| withdraws);
                 assert_eq!(left, None, "{policy:?} leaves what waited");
@@ -110,7 +109,7 @@ impl Model {
         &mut self,
         command: &LedgerCommand,
         withdrawn: &[Withdrawn],
-        after: &MemoryStore,
+        after: &Snapshot,
         coverage: &mut Coverage,
     ) {
         let LedgerCommand::Settle { report, wrong, .. } = command else {
@@ -156,8 +155,8 @@ impl Model {
 
     /// Checks that no vote of a worker that was wrong counts. The row in a dispute, which is its first vote, may be that
     /// of a worker who was proven wrong before: another had confirmed it, until an audit among owners doubted it again.
-    fn check_votes(&self, after: &MemoryStore, wrong: &[Party]) {
-        let distrusted = Distrusted::after(&after.trust);
+    fn check_votes(&self, after: &Snapshot, wrong: &[Party]) {
+        let distrusted = &after.distrusted;
         let now = Distrusted(wrong.iter().cloned().collect());
         let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
         for (id, book) in live {
@@ -180,7 +179,7 @@ impl Model {
 }
 
 /// Checks that reported counts of tasks belong to an accepted row and add up to it.
-fn check_task_counts(store: &MemoryStore, coverage: &mut Coverage) {
+fn check_task_counts(store: &Snapshot, coverage: &mut Coverage) {
     for (id, job) in &store.jobs {
         let plan = job.job.spec.plan.fingerprint();
         let rows = job.rows.values().map(|counted| &counted.row);
@@ -199,8 +198,8 @@ fn check_task_counts(store: &MemoryStore, coverage: &mut Coverage) {
 }
 
 /// Checks that unfinished jobs have no count that rests on a wrong worker alone.
-fn check_nothing_is_left(store: &MemoryStore) {
-    let distrusted = Distrusted::after(&store.trust);
+fn check_nothing_is_left(store: &Snapshot) {
+    let distrusted = &store.distrusted;
     let is_wrong = |row: &Row| distrusted.includes(&row.provenance.principal);
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {

@@ -1,7 +1,7 @@
-//! The rules of the ledger: what each command does to the rows, whatever stores them.
+//! The rules of the ledger: what each command does to the rows.
 //!
 //! ```text
-//!   Farm ──LedgerCommand──► execute ──reads and changes──► Store (SQLite, or memory)
+//!   Farm ──LedgerCommand──► execute ──reads and changes──► Store, the tables in SQLite
 //!        ◄──LedgerAnswer───
 //! ```
 //!
@@ -17,27 +17,25 @@
 //! - A job ends only if its rows themselves say so.
 //! - A job that proved somebody wrong is not removed.
 //!
-//! The functions are pure but for the store that they are handed: no clock and no randomness.
+//! The functions are pure but for the store that they are handed: no clock and no randomness. They fail as the store fails, and
+//! if rows, or a command and the rows, do not fit together.
 
 mod join;
 mod restore;
 mod settle;
-mod store;
 
 use std::ops::ControlFlow;
 
-pub use restore::restore;
-pub use store::{Select, Store, StoredJob};
-
-use crate::principal::is_second_opinion;
-use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
-use crate::{
-    AuditPolicy, AuditScope, Distrusted, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
-    Provenance, Range, Report, TaskCounts,
+use farm::{
+    AuditPolicy, AuditScope, Check, CountedRange, Distrusted, JobChange, JobId, JobState,
+    LedgerAnswer, LedgerCommand, Provenance, Range, Report, Row, TaskCounts, is_second_opinion,
+    tiled,
 };
 
-/// What a rule finds or changes in a store, or why the store cannot be read or written.
-type Done<S, T = ()> = Result<T, <S as Store>::Fault>;
+pub(crate) use restore::restore;
+
+use crate::store::{Select, Store, StoredJob};
+use crate::{LedgerFault, Result};
 
 /// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
 /// a whole: not all of them are read again each time.
@@ -46,9 +44,8 @@ const MOST_COMPARED: usize = 64;
 /// The author of a change that follows from what was counted.
 const NOBODY: &str = "";
 
-/// Does what a command asks for. It fails as the store fails, and with a [`Contradiction`] if the command and the rows do not
-/// fit together: then nothing of it may stay in the store.
-pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, LedgerAnswer> {
+/// Does what a command asks for. If it fails, nothing of it may stay in the store.
+pub(crate) fn execute(store: &Store<'_>, command: &LedgerCommand) -> Result<LedgerAnswer> {
     match command {
         LedgerCommand::CreateJob { job, spec, audit } => {
             store.add_job(*job, spec)?;
@@ -116,30 +113,30 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Done<S, Ledg
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range, with the counts of its single tasks if they are reported. It fails with a
-/// [`Contradiction`] if the range overlaps another one.
-pub fn accept<S: Store>(
-    store: &mut S,
+/// Adds an accepted range, with the counts of its single tasks if they are reported. It fails if the range overlaps another
+/// one.
+pub(crate) fn accept(
+    store: &Store<'_>,
     job: JobId,
     counted: &CountedRange,
     task_counts: &TaskCounts,
-) -> Done<S> {
+) -> Result<()> {
     beside(store, job, counted.row.range)?;
     store.insert(job, counted, task_counts, &[])
 }
 
 /// The rows on either side of a range that is about to be accepted. The farm does not let ranges overlap; this is the second
 /// pair of eyes.
-fn beside<S: Store>(store: &mut S, job: JobId, range: Range) -> Done<S, Vec<CountedRange>> {
+fn beside(store: &Store<'_>, job: JobId, range: Range) -> Result<Vec<CountedRange>> {
     let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
     let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
     if rows.iter().any(|other| other.row.range.intersect(range).is_some()) {
-        return Err(Contradiction::new(job, format!("was about to accept {range} twice")).into());
+        return Err(contradiction(job, format!("was about to accept {range} twice")));
     }
     Ok(rows)
 }
 
-fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
+fn confirm(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Result<()> {
     let (job, range, second) = (report.job, report.range, Row::new(report, provenance));
     let across = across(store, job)?;
     let first = first_rows(store, job, range, 1)?.pop();
@@ -156,7 +153,7 @@ fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) ->
     if !first.is_some_and(confirms) {
         let what =
             format!("was about to confirm {range}, which is no row that this count can confirm");
-        return Err(Contradiction::new(job, what).into());
+        return Err(contradiction(job, what));
     }
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
     let first = store.task_counts(job, range)?;
@@ -167,23 +164,23 @@ fn confirm<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) ->
 }
 
 /// Between whom a second opinion about a job lies.
-fn across<S: Store>(store: &mut S, job: JobId) -> Done<S, AuditScope> {
+fn across(store: &Store<'_>, job: JobId) -> Result<AuditScope> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
-fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Done<S, LedgerAnswer> {
+fn audit_noted(store: &Store<'_>, job: JobId) -> Result<LedgerAnswer> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
 }
 
 /// Notes a policy, and marks the accepted ranges that wait under it. A job that is done stays so.
-fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &str) -> Done<S> {
+fn request_audit(store: &Store<'_>, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
     store.add_policy(job, policy, by)?;
     let distrusted = distrusted(store)?;
     let mut changed = Vec::new();
-    store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
+    store.visit(job, Select::All, |CountedRange { row, check }, second| {
         let (range, first) = (row.range, &row.provenance.principal);
         let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range),
@@ -201,10 +198,10 @@ fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy, by: &
 }
 
 /// The first ranges that wait for an audit and are in no dispute.
-fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Done<S, Vec<Row>> {
+fn find_audits(store: &Store<'_>, job: JobId, most: usize) -> Result<Vec<Row>> {
     let disputes = store.open_disputes(job)?;
     let mut found = Vec::new();
-    store.visit(job, Select::Waiting, &mut |counted, _| {
+    store.visit(job, Select::Waiting, |counted, _| {
         if found.len() == most {
             return ControlFlow::Break(());
         }
@@ -218,7 +215,7 @@ fn find_audits<S: Store>(store: &mut S, job: JobId, most: usize) -> Done<S, Vec<
 }
 
 /// A job ends, or is suspended, only if its rows say so.
-fn check_complete<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) -> Done<S> {
+fn check_complete(store: &Store<'_>, job: JobId, tasks: u64, total: u128) -> Result<()> {
     let mut covered = 0;
     let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
@@ -228,47 +225,47 @@ fn check_complete<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) 
             "should end with {tasks} tasks and the total {total}, but its rows have {covered} and {sum}, and {open} of them \
              wait for another count"
         );
-        return Err(Contradiction::new(job, what).into());
+        return Err(contradiction(job, what));
     }
     Ok(())
 }
 
-/// Walks the accepted ranges of a job and returns the sum of their counts. It fails with a [`Contradiction`] if rows
-/// overlap, or if the sum passes 128 bits.
-pub fn for_each_row<S: Store>(
-    store: &mut S,
+/// Walks the accepted ranges of a job and returns the sum of their counts. It fails if rows overlap, or if the sum passes 128
+/// bits.
+pub(crate) fn for_each_row(
+    store: &Store<'_>,
     job: JobId,
     mut see: impl FnMut(CountedRange),
-) -> Done<S, u128> {
+) -> Result<u128> {
     let (mut sum, mut end, mut fault) = (0_u128, 0, None);
-    store.visit(job, Select::All, &mut |counted, _| {
+    store.visit(job, Select::All, |counted, _| {
         let row = &counted.row;
         if row.range.start() < end {
             let what = format!("has overlapping ranges at ordinal {}", row.range.start());
-            fault = Some(Contradiction::new(job, what));
+            fault = Some(contradiction(job, what));
             return ControlFlow::Break(());
         }
         end = row.range.end();
         let Some(more) = sum.checked_add(row.checked_count.count.into()) else {
-            fault = Some(Contradiction::new(job, "has counts that pass 128 bits"));
+            fault = Some(contradiction(job, "has counts that pass 128 bits"));
             return ControlFlow::Break(());
         };
         sum = more;
         see(counted);
         ControlFlow::Continue(())
     })?;
-    fault.map_or(Ok(sum), |fault| Err(fault.into()))
+    fault.map_or(Ok(sum), Err)
 }
 
 /// The first `most` rows that have ordinals of a range.
-fn first_rows<S: Store>(
-    store: &mut S,
+pub(crate) fn first_rows(
+    store: &Store<'_>,
     id: JobId,
     range: Range,
     most: usize,
-) -> Done<S, Vec<CountedRange>> {
+) -> Result<Vec<CountedRange>> {
     let mut rows = Vec::new();
-    store.visit(id, Select::Overlapping(range), &mut |counted, _| {
+    store.visit(id, Select::Overlapping(range), |counted, _| {
         rows.push(counted);
         if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
@@ -276,30 +273,30 @@ fn first_rows<S: Store>(
 }
 
 /// Removes a job that is over, unless it is evidence of who counts wrong.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Done<S> {
+fn remove(store: &Store<'_>, id: JobId) -> Result<()> {
     if !stored_job(store, id)?.state.is_over() {
-        return Err(Contradiction::new(id, "was about to be removed, which is not over").into());
+        return Err(contradiction(id, "was about to be removed, which is not over"));
     }
     let mut proofs = store.trust_changes()?.into_iter().filter_map(|change| change.proof);
     if proofs.any(|(job, _)| job == id) {
         let what = "was about to be removed, which proved somebody wrong";
-        return Err(Contradiction::new(id, what).into());
+        return Err(contradiction(id, what));
     }
     store.remove_job(id)
 }
 
-fn stored_job<S: Store>(store: &mut S, id: JobId) -> Done<S, StoredJob> {
-    store.jobs(Some(id))?.pop().ok_or_else(|| Contradiction::new(id, "is gone").into())
+pub(crate) fn stored_job(store: &Store<'_>, id: JobId) -> Result<StoredJob> {
+    store.jobs(Some(id))?.pop().ok_or_else(|| contradiction(id, "is gone"))
 }
 
 /// Changes a job, and then what follows from where it stands now. Notes for people only what is another thing than before.
-fn change_job<S: Store>(
-    store: &mut S,
+fn change_job(
+    store: &Store<'_>,
     id: JobId,
     change: JobChange,
     by: &str,
     then: impl FnOnce(&mut StoredJob),
-) -> Done<S> {
+) -> Result<()> {
     let mut job = stored_job(store, id)?;
     let is_news = match change {
         JobChange::State(state) => {
@@ -317,13 +314,19 @@ fn change_job<S: Store>(
 }
 
 /// A job that was done or suspended no longer is.
-fn reopen<S: Store>(store: &mut S, job: JobId) -> Done<S> {
+fn reopen(store: &Store<'_>, job: JobId) -> Result<()> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Suspended) {
         change_job(store, job, JobChange::State(JobState::Running), NOBODY, |_| ())?;
     }
     Ok(())
 }
 
-fn distrusted<S: Store>(store: &mut S) -> Done<S, Distrusted> {
+fn distrusted(store: &Store<'_>) -> Result<Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
+}
+
+/// The rows of a job do not fit together, or the farm wants to do something to them that does not fit. Nobody can go on from
+/// that but a person. `what` ends a sentence that begins with the job.
+fn contradiction(job: JobId, what: impl std::fmt::Display) -> LedgerFault {
+    LedgerFault::Content(format!("job {job} {what}"))
 }

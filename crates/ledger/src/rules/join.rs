@@ -11,19 +11,21 @@
 //! - The policy of the job does not choose their range: a bundle shows which ranges it chooses.
 //! - Their sum fits into 64 bits, and both have counts of single tasks or neither has.
 
-use super::{Done, Store, stored_job};
-use crate::rows::{Check, CountedRange, Row};
-use crate::{JobId, Range, TaskCounts};
+use farm::{Check, CountedRange, JobId, Range, Row, TaskCounts};
+
+use super::stored_job;
+use crate::Result;
+use crate::store::Store;
 
 /// Joins a row that is about to be accepted with those `beside` it. Returns the row, what its tasks count, and the accepted
 /// ranges whose place it takes.
-pub(super) fn join<S: Store>(
-    store: &mut S,
+pub(super) fn join(
+    store: &Store<'_>,
     id: JobId,
     mut joined: CountedRange,
     mut reported: TaskCounts,
     beside: Vec<CountedRange>,
-) -> Done<S, (CountedRange, TaskCounts, Vec<Range>)> {
+) -> Result<(CountedRange, TaskCounts, Vec<Range>)> {
     let mut parts = Vec::new();
     for other in beside {
         let is_before = other.row.range.start() < joined.row.range.start();
@@ -58,7 +60,7 @@ fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
 }
 
 /// Whether neither the policy of a job nor an open dispute is about this range.
-fn is_left_alone<S: Store>(store: &mut S, id: JobId, range: Range) -> Done<S, bool> {
+fn is_left_alone(store: &Store<'_>, id: JobId, range: Range) -> Result<bool> {
     let job = stored_job(store, id)?;
     let is_chosen =
         job.policy.is_some_and(|policy| policy.chooses(job.spec.plan.fingerprint(), range));

@@ -1,9 +1,5 @@
-//! The conformance suite of stores of rows: short histories with known answers and results.
-//!
-//! The rules are the farm's. Stores differ in how they find, change and keep rows. So every history
-//! reads back what it has written.
+//! The rules: short histories with known answers and results. Every history reads back what it has written.
 
-use farm::rules;
 use farm::{
     AuditPolicy, AuditScope, CheckedCount, Ground, IntervalSet, JobChange, JobId, JobSpec,
     JobState, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method,
@@ -11,35 +7,7 @@ use farm::{
     TaskCounts, Withdrawn,
 };
 
-use crate::MemoryStore;
-
-/// A store under the farm's rules.
-pub trait Subject {
-    /// Executes commands in order, all of them or none.
-    ///
-    /// # Errors
-    ///
-    /// The reason why a command does not fit the rows.
-    fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String>;
-    /// The state from which a farm restarts. The epoch is 0.
-    fn restored(&mut self) -> Restored;
-}
-
-impl Subject for MemoryStore {
-    fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String> {
-        let mut changed = self.clone();
-        let execute = |command| rules::execute(&mut changed, command);
-        let answers = commands.iter().map(execute).collect::<Result<_, _>>();
-        let answers = answers.map_err(|contradiction| contradiction.to_string())?;
-        *self = changed;
-        Ok(answers)
-    }
-
-    fn restored(&mut self) -> Restored {
-        let last_job = self.last_job;
-        Restored { last_job, ..rules::restore(self).expect("its rows fit together") }
-    }
-}
+use crate::{CheckedLedger, Ledger};
 
 const JOB: JobId = JobId(1);
 const OTHER: JobId = JobId(2);
@@ -50,25 +18,13 @@ const ALL: AuditPolicy = AuditPolicy {
     across: AuditScope::Machines,
 };
 
-/// Runs every history on a new store.
-///
-/// # Panics
-///
-/// Panics if a store breaks a rule.
-pub fn check<S: Subject>(new: impl Fn() -> S) {
-    what_is_written_is_read_back(&mut new());
-    a_batch_is_applied_whole_or_not_at_all(&mut new());
-    rows_are_compared_where_they_tile(&mut new());
-    audits_are_found_in_order_and_confirmed(&mut new());
-    an_audit_by_owners_voids_confirmations_within_an_owner(&mut new());
-    an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(&mut new());
-    a_suspended_job_keeps_its_reason_until_it_is_audited(&mut new());
-    a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(&mut new());
-    a_removed_job_leaves_nothing_but_its_number(&mut new());
-    rows_that_differ_in_nothing_are_joined(&mut new());
+fn empty() -> Ledger {
+    CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("SQLite needs nothing for it")
 }
 
-fn what_is_written_is_read_back(store: &mut impl Subject) {
+#[test]
+fn what_is_written_is_read_back() {
+    let store = &empty();
     let paused = LedgerCommand::Change {
         job: JOB,
         change: JobChange::State(JobState::Paused),
@@ -97,7 +53,9 @@ fn what_is_written_is_read_back(store: &mut impl Subject) {
     assert_eq!(self::restored(store, JOB).state, JobState::Running);
 }
 
-fn a_batch_is_applied_whole_or_not_at_all(store: &mut impl Subject) {
+#[test]
+fn a_batch_is_applied_whole_or_not_at_all() {
+    let store = &empty();
     write(store, &[job(JOB)]);
     for (start, end) in [(10, 20), (12, 15), (5, 11), (19, 30), (5, 30)] {
         let batch = [accept(JOB, "a", 10, 20, 7), accept(JOB, "a", start, end, 1)];
@@ -107,11 +65,13 @@ fn a_batch_is_applied_whole_or_not_at_all(store: &mut impl Subject) {
     write(store, &[accept(JOB, "a", 10, 20, 7), accept(JOB, "a", 20, 21, 1)]);
 }
 
-fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
+#[test]
+fn rows_are_compared_where_they_tile() {
+    let store = &empty();
     let rows = [("a", 0), ("a", 10), ("b", 20), ("b", 40)];
     write(store, &[job(JOB)]);
     write(store, &rows.map(|(worker, start)| accept(JOB, worker, start, start + 10, 1)));
-    let mut found = |start, end| {
+    let found = |start, end| {
         let compare = compare(start, end);
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
@@ -127,7 +87,9 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
     }
 }
 
-fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
+#[test]
+fn audits_are_found_in_order_and_confirmed() {
+    let store = &empty();
     write(store, &[job(JOB), accept(JOB, "a", 10, 20, 1), accept(JOB, "a", 0, 10, 2)]);
     let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
     let answers = store.apply(&[audit]).expect("the job is there");
@@ -149,7 +111,9 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
 }
 
-fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subject) {
+#[test]
+fn an_audit_by_owners_voids_confirmations_within_an_owner() {
+    let store = &empty();
     // Given: two ranges of one owner's machine. Its other machine confirmed one of them, and
     // another owner's machine the other.
     let by = |owner: &str| Provenance {
@@ -177,11 +141,13 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
 }
 
-fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Subject) {
+#[test]
+fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it() {
+    let store = &empty();
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3, reason: None }]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
-    let reported = |store: &mut _| {
+    let reported = |store: &Ledger| {
         let job = restored(store, JOB);
         (job.state, job.total, job.audits_wanted, job.audits_agreed)
     };
@@ -200,7 +166,9 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Sub
     assert_eq!(restored(store, JOB).state, JobState::Running);
 }
 
-fn a_suspended_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
+#[test]
+fn a_suspended_job_keeps_its_reason_until_it_is_audited() {
+    let store = &empty();
     write(store, &[job(JOB), accept(JOB, "a", 0, 40, 7), accept(JOB, "b", 40, 100, 900)]);
     let suspend = |total| {
         let reason = Some("the total is odd".to_string());
@@ -223,7 +191,9 @@ fn a_suspended_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject
     assert_eq!(found, (JobState::Running, None, Some(ALL)));
 }
 
-fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl Subject) {
+#[test]
+fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest() {
+    let store = &empty();
     // Given: a liar counted three ranges, one of which is confirmed. It also confirmed a range of
     // another worker, and counted all of another job.
     write(store, &[job(JOB), job(OTHER), accept(OTHER, "liar", 0, 100, 4)]);
@@ -251,16 +221,20 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
-    assert!(store.restored().distrusted.includes(&principal("liar")));
+    assert!(
+        store.read_back().expect("its rows fit together").distrusted.includes(&principal("liar"))
+    );
 }
 
 /// Whether rows of the job tile a range.
-fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
+fn tile(store: &Ledger, (start, end): (u64, u64)) -> bool {
     let found = store.apply(&[compare(start, end)]).expect("it reads only").remove(0);
     found != LedgerAnswer::Compared(None)
 }
 
-fn rows_that_differ_in_nothing_are_joined(store: &mut impl Subject) {
+#[test]
+fn rows_that_differ_in_nothing_are_joined() {
+    let store = &empty();
     // Given: rows of ten tasks. One is by another worker, one has another lease, and one is to be
     // counted twice.
     let leased = |lease, at, audit| LedgerCommand::Accept {
@@ -299,7 +273,9 @@ fn rows_that_differ_in_nothing_are_joined(store: &mut impl Subject) {
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
 
-fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
+#[test]
+fn a_removed_job_leaves_nothing_but_its_number() {
+    let store = &empty();
     write(store, &[job(JOB)]);
     let rows = ["a", "b", "c", "d", "e"].into_iter().zip((0..).step_by(20));
     let rows: Vec<_> = rows.map(|(by, at)| accept(OTHER, by, at, at + 20, 7)).collect();
@@ -321,11 +297,15 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
-    let hours = store.restored().hours;
+    let hours = store.read_back().expect("its rows fit together").hours;
     write(store, &[remove(OTHER)]);
     store.apply(&[remove(OTHER)]).expect_err("nothing of it is left");
-    assert_eq!(store.restored().hours, hours, "it has taken its time");
-    let Restored { jobs, last_job, .. } = store.restored();
+    assert_eq!(
+        store.read_back().expect("its rows fit together").hours,
+        hours,
+        "it has taken its time"
+    );
+    let Restored { jobs, last_job, .. } = store.read_back().expect("its rows fit together");
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));
 
     // A job that proved a principal wrong is not removed.
@@ -337,16 +317,19 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
         &[LedgerCommand::Settle { report, provenance, wrong, ground: Ground::OwnMachines }],
     );
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2, reason: None }]);
-    assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
+    assert_eq!(
+        store.read_back().expect("its rows fit together").proofs.into_iter().collect::<Vec<_>>(),
+        [JOB]
+    );
     store.apply(&[remove(JOB)]).expect_err("it is a proof");
 }
 
-fn write(store: &mut impl Subject, commands: &[LedgerCommand]) {
+fn write(store: &Ledger, commands: &[LedgerCommand]) {
     store.apply(commands).expect("it fits the rows");
 }
 
-fn restored(store: &mut impl Subject, job: JobId) -> RestoredJob {
-    let jobs = store.restored().jobs;
+fn restored(store: &Ledger, job: JobId) -> RestoredJob {
+    let jobs = store.read_back().expect("its rows fit together").jobs;
     jobs.into_iter().find(|restored| restored.id == job).expect("it is there")
 }
 

@@ -14,22 +14,24 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Done, Select, Store, accept, across, first_rows, reopen, stored_job};
-use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
-use crate::{
-    Distrusted, Ground, IntervalSet, JobChange, JobId, JobState, Party, Principal, Provenance,
-    Range, Report, Withdrawn,
+use farm::{
+    Check, CountedRange, DisputeState, Distrusted, Ground, IntervalSet, JobChange, JobId, JobState,
+    Party, Principal, Provenance, Range, Report, Row, Withdrawn,
 };
+
+use super::{accept, across, contradiction, first_rows, reopen, stored_job};
+use crate::Result;
+use crate::store::{OpenDispute, Select, Store};
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
 /// `wrong` parties have counted and nobody has confirmed.
-pub(super) fn settle<S: Store>(
-    store: &mut S,
+pub(super) fn settle(
+    store: &Store<'_>,
     report: &Report,
     provenance: &Provenance,
     wrong: &[Party],
     ground: Ground,
-) -> Done<S, Vec<Withdrawn>> {
+) -> Result<Vec<Withdrawn>> {
     for party in wrong {
         let proof = Some((report.job, report.range));
         store.change_trust(party, false, proof, ground.name())?;
@@ -41,11 +43,11 @@ pub(super) fn settle<S: Store>(
 
 /// Takes back what these parties have counted and nobody has confirmed. The answer names `changed`
 /// in any case.
-pub(super) fn take_back<S: Store>(
-    store: &mut S,
+pub(super) fn take_back(
+    store: &Store<'_>,
     wrong: &[Party],
     changed: Option<JobId>,
-) -> Done<S, Vec<Withdrawn>> {
+) -> Result<Vec<Withdrawn>> {
     let mut withdrawn = Vec::new();
     let distrusted = super::distrusted(store)?;
     for job in store.jobs(None)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
@@ -59,12 +61,12 @@ pub(super) fn take_back<S: Store>(
 }
 
 /// Exchanges the row of a range for the count that is right.
-fn replace<S: Store>(store: &mut S, report: &Report, provenance: &Provenance) -> Done<S> {
+fn replace(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Result<()> {
     let (job, range, right) = (report.job, report.range, Row::new(report, provenance));
     let mut rows = first_rows(store, job, range, 1)?;
     let Some(stored) = rows.pop().filter(|stored| stored.row.range == range) else {
         let what = format!("was about to settle {range}, which is no row");
-        return Err(Contradiction::new(job, what).into());
+        return Err(contradiction(job, what));
     };
     let (distrusted, across) = (super::distrusted(store)?, across(store, job)?);
     // There is no dispute if a worker that the operator trusts was the first to contradict.
@@ -122,12 +124,12 @@ fn fate(
 
 /// The rows of a job that do not stay as they are, with what they count. Closes the open disputes in which
 /// one of the parties has a part, and forgets what they have reported of single tasks.
-fn fates<S: Store>(
-    store: &mut S,
+fn fates(
+    store: &Store<'_>,
     job: JobId,
     wrong: &[Party],
     distrusted: &Distrusted,
-) -> Done<S, BTreeMap<Range, (Fate, u64)>> {
+) -> Result<BTreeMap<Range, (Fate, u64)>> {
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
         let rows = first_rows(store, job, range, usize::MAX)?;
@@ -143,7 +145,7 @@ fn fates<S: Store>(
     }
     let mut reported = Vec::new();
     for party in wrong {
-        store.visit(job, Select::By(party), &mut |counted, second| {
+        store.visit(job, Select::By(party), |counted, second| {
             let row = &counted.row;
             if let Some(fate) = fate(&counted, second.as_ref(), wrong, distrusted) {
                 fates.entry(row.range).or_insert((fate, row.checked_count.count));
@@ -160,11 +162,11 @@ fn fates<S: Store>(
     Ok(fates)
 }
 
-fn withdraw<S: Store>(
-    store: &mut S,
+fn withdraw(
+    store: &Store<'_>,
     job: JobId,
     fates: &BTreeMap<Range, (Fate, u64)>,
-) -> Done<S, Withdrawn> {
+) -> Result<Withdrawn> {
     let (mut ranges, mut total) = (IntervalSet::new(), 0_u128);
     for (&range, &(fate, count)) in fates {
         match fate {

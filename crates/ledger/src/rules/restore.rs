@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Done, Store, StoredJob, first_rows, for_each_row};
-use crate::dispute::Dispute;
-use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob, Spent, Vote};
+use farm::{
+    Check, CountedRange, Dispute, Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob,
+    Row, Spent, Vote,
+};
+
+use super::{contradiction, first_rows, for_each_row};
+use crate::Result;
+use crate::store::{OpenDispute, Store, StoredJob};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
-/// number of the last job are the opener's to set. A [`Contradiction`] if rows, totals and states do not fit together.
-pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
+/// number of the last job are the opener's to set. It fails if rows, totals and states do not fit together.
+pub(crate) fn restore(store: &Store<'_>) -> Result<Restored> {
     let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
     for (owner, taken) in all.values() {
         *hours.entry(owner.clone()).or_default() += *taken;
@@ -29,7 +33,7 @@ pub fn restore<S: Store>(store: &mut S) -> Done<S, Restored> {
     })
 }
 
-fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S, RestoredJob> {
+fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<RestoredJob> {
     let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
@@ -50,21 +54,21 @@ fn restore_job<S: Store>(store: &mut S, job: StoredJob, hours: Hours) -> Done<S,
         }
     })?;
     if !is_within {
-        return Err(Contradiction::new(id, "has ranges beyond its plan").into());
+        return Err(contradiction(id, "has ranges beyond its plan"));
     }
     if matches!(state, JobState::Done | JobState::Suspended) && accepted != wanted {
         let what = "is done or suspended, but not all of its ranges are there";
-        return Err(Contradiction::new(id, what).into());
+        return Err(contradiction(id, what));
     }
     if total.is_some_and(|total| total != sum) {
-        return Err(Contradiction::new(id, "has a total that is not the sum of its ranges").into());
+        return Err(contradiction(id, "has a total that is not the sum of its ranges"));
     }
     let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
         let stored = stored.filter(|stored| stored.range == range);
-        let stored = stored
-            .ok_or_else(|| Contradiction::new(id, format!("disputes {range}, which it lacks")))?;
+        let stored =
+            stored.ok_or_else(|| contradiction(id, format!("disputes {range}, which it lacks")))?;
         let kernel = stored.kernel;
         let vote = |row: Row| Vote {
             principal: row.provenance.principal,

@@ -1,17 +1,13 @@
 //! Properties of joined rows, compared with the rows before.
 
-use farm::rules::{self, Store};
-use farm::{
-    AuditPolicy, Check, CheckedCount, CountedRange, Digest, JobId, LeaseId, LedgerCommand, Plan,
-    Provenance, Report, Row, TaskCounts,
-};
+use farm::{Check, CountedRange, Digest, EvidenceRecord, Row};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use testkit::{MemoryStore, Random};
 
-use crate::stage::{AUDIT_ALL, plan, provenance, range, report, spec};
+use super::*;
 
-const JOB: JobId = JobId(1);
+/// A plan in which the counts of single tasks are kept.
+const PLAN: Plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 1_000 };
 
 /// A count that is accepted.
 #[derive(Clone)]
@@ -30,20 +26,21 @@ impl Part {
 
 /// A part for each length, worker, lease, kind, and whether its count is large. Kind 0 waits for a
 /// second count, kind 1 follows a gap, and kind 2 has the count of each task.
-fn parts(plan: Plan, of: &[(u64, u8, u64, u8, bool)]) -> Vec<Part> {
+fn parts(of: &[(u64, u8, u64, u8, bool)]) -> Vec<Part> {
     let mut at = 0;
     let part = |&(length, worker, lease, kind, is_large): &(u64, u8, u64, u8, bool)| {
         at += u64::from(kind == 1);
-        let range = range(at, at + length);
+        let range = interval(at, at + length);
         at += length;
         let mut counts = vec![0; length as usize];
         counts[0] = if is_large { u64::MAX - 7 } else { at };
-        let with = |sum: CheckedCount, (at, &count)| sum.with(plan.fingerprint(), at, count);
+        let with = |sum: CheckedCount, (at, &count)| sum.with(PLAN.fingerprint(), at, count);
         let checked_count = (range.start()..).zip(&counts).try_fold(CheckedCount::EMPTY, with);
         let checked_count = checked_count.expect("one task counts everything");
         let task_counts = if kind == 2 { TaskCounts::new(&counts) } else { TaskCounts::default() };
-        let (lease, of) = (LeaseId(lease), report(JOB, plan, range));
-        let report = Report { lease, checked_count, task_counts, busy_us: at, ..of };
+        let (fingerprint, lease) = (PLAN.fingerprint(), LeaseId(lease));
+        let of = report(range, 0);
+        let report = Report { fingerprint, lease, checked_count, task_counts, busy_us: at, ..of };
         let provenance = provenance(&format!("w{worker}"));
         Part { report, provenance, is_audited: kind == 0 }
     };
@@ -63,28 +60,31 @@ proptest! {
             vec((1..4u64, Just(0), Just(0), Just(2), Just(false)), 1..60),
         ],
         (seed, share_ppm) in
-            (any::<u64>(), prop_oneof![Just(0), 0..=AuditPolicy::ALL, 0..=AuditPolicy::ALL / 20]),
+            (0..1_u64 << 63, prop_oneof![Just(0), 0..=AuditPolicy::ALL, 0..=AuditPolicy::ALL / 20]),
         (order, disputed) in (any::<u64>(), prop::option::of(any::<prop::sample::Index>())),
     ) {
-        let (plan, policy) = (plan(1_000), AuditPolicy { share_ppm, seed, ..AUDIT_ALL });
-        let mut all = parts(plan, &rows_of);
+        let policy = AuditPolicy { share_ppm, ..everything(seed, false) };
+        let mut all = parts(&rows_of);
         for part in &mut all {
-            part.is_audited |= policy.chooses(plan.fingerprint(), part.report.range);
+            part.is_audited |= policy.chooses(PLAN.fingerprint(), part.report.range);
         }
-        let mut store = MemoryStore::default();
-        store.add_job(JOB, &spec(plan)).expect("it is the first");
-        store.add_policy(JOB, policy, "").expect("the job is there");
-        let disputed = disputed.map(|at| all[at.index(all.len())].row());
-        if let Some(row) = &disputed {
-            store.add_claim(JOB, &Row { lease: LeaseId(77), ..row.clone() }).expect("it is kept");
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let audit = LedgerCommand::RequestAudit { job: JOB, policy, by: OWNER.into() };
+        ledger.apply(&[job_of(PLAN), audit]).expect("it is the first");
+        let disputed = disputed.map(|at| all[at.index(all.len())].clone());
+        if let Some(Part { report, provenance, .. }) = disputed.clone() {
+            let claim = LedgerCommand::Dispute(Report { lease: LeaseId(77), ..report }, provenance);
+            ledger.apply(&[claim]).expect("it is kept");
         }
+        let disputed = disputed.map(|part| part.row());
 
         let mut parts = all.clone();
         Random::new(order).shuffle(&mut parts);
-        for Part { report, provenance, is_audited: audit } in parts {
-            let accept = LedgerCommand::Accept { report, provenance, audit };
-            rules::execute(&mut store, &accept).expect("nobody has counted it");
-        }
+        let accept = |Part { report, provenance, is_audited: audit }| {
+            LedgerCommand::Accept { report, provenance, audit }
+        };
+        let accepted: Vec<_> = parts.into_iter().map(accept).collect();
+        ledger.apply(&accepted).expect("nobody has counted it");
 
         let has_tasks = |part: &Part| !part.report.task_counts.are_omitted();
         let alike = |two: &[Part]| {
@@ -95,23 +95,35 @@ proptest! {
         let is_plain = |part: &Part| !part.is_audited && part.report.checked_count.count < 1_000;
         let are_alike = all.windows(2).all(alike) && all.iter().all(is_plain);
         if are_alike && share_ppm == 0 && disputed.is_none() {
-            prop_assert_eq!(store.jobs[&JOB].rows.len(), 1);
+            prop_assert_eq!(rows(&ledger).len(), 1);
         }
-        say_the_same(&all, &mut store, policy, disputed.as_ref())?;
+        say_the_same(&all, &ledger, policy, disputed.as_ref())?;
     }
 }
 
-/// Whether the rows of a store have the content of the parts, and the rows that must stay separate
+/// The rows of a ledger, with what each of their tasks counts.
+fn rows(ledger: &Ledger) -> Vec<(CountedRange, TaskCounts)> {
+    let mut rows = Vec::new();
+    let note = |record| {
+        if let EvidenceRecord::Range { counted, task_counts, .. } = record {
+            rows.push((counted, task_counts));
+        }
+        Ok::<(), LedgerFault>(())
+    };
+    ledger.for_each_record(JOB, &PLAN, note).expect("they are sound");
+    rows
+}
+
+/// Whether the rows of a ledger have the content of the parts, and the rows that must stay separate
 /// are there.
 fn say_the_same(
     before: &[Part],
-    store: &mut MemoryStore,
+    ledger: &Ledger,
     policy: AuditPolicy,
     disputed: Option<&Row>,
 ) -> Result<(), TestCaseError> {
     let mut rest = before;
-    let rows: Vec<CountedRange> = store.jobs[&JOB].rows.values().cloned().collect();
-    for CountedRange { row, check } in rows {
+    for (CountedRange { row, check }, reported) in rows(ledger) {
         let is_in = |part: &&Part| part.report.range.end() <= row.range.end();
         let parts;
         (parts, rest) = rest.split_at(rest.iter().take_while(is_in).count());
@@ -131,7 +143,6 @@ fn say_the_same(
         let digests = reports().map(|one| one.checked_count.digest);
         prop_assert_eq!(digests.reduce(Digest::join), Some(row.checked_count.digest));
         prop_assert!(row.checked_count.is_sound());
-        let reported = store.task_counts(JOB, row.range).expect("the job is there");
         let adds_up = reported.add_up_to(first.fingerprint, row.range, row.checked_count);
         prop_assert!(adds_up, "{:?}", reported);
         prop_assert_eq!(reported.are_omitted(), first.task_counts.are_omitted());

@@ -1,0 +1,124 @@
+//! The ledger as the coordinators of a history open and leave it.
+//!
+//! In most histories it is in memory, where opening it again is reading it back. In the others it is
+//! a file: a coordinator that crashes leaves it as a killed process does, the next one opens it, and
+//! it may be replaced by an older copy meanwhile.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use farm::{Restored, Times};
+use ledger::{CheckedLedger, Evidence, Ledger};
+use tempfile::TempDir;
+
+pub enum Disk {
+    Memory(Box<Ledger>),
+    File {
+        /// `None` while no coordinator has opened it.
+        ledger: Option<Box<Ledger>>,
+        path: PathBuf,
+        /// What the last one left.
+        left: Option<Box<Restored>>,
+        _folder: TempDir,
+    },
+}
+
+/// The files of a ledger, the second of which is its write-ahead log.
+pub type Copy = [Vec<u8>; 2];
+
+impl Disk {
+    pub fn memory() -> Disk {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+        Disk::Memory(Box::new(ledger.expect("SQLite needs nothing for it")))
+    }
+
+    /// A ledger in its own folder, in memory if the system has a file system there.
+    pub fn file() -> Disk {
+        let folder = match Path::new("/dev/shm") {
+            memory if memory.is_dir() => TempDir::new_in(memory),
+            _ => TempDir::new(),
+        };
+        let folder = folder.expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        Disk::File { ledger: None, path, left: None, _folder: folder }
+    }
+
+    /// Opens it for the coordinator of this epoch, and returns the state for it.
+    pub fn open(&mut self, epoch: u64) -> Restored {
+        let mut restored = match self {
+            Disk::Memory(ledger) => Restored { epoch, ..read_back(ledger) },
+            Disk::File { ledger, path, left, .. } => {
+                let opened = CheckedLedger::open(path).and_then(CheckedLedger::begin);
+                let mut opened = opened.expect("it is sound");
+                let restored = Restored { epoch, ..opened.take_restored() };
+                if let Some(left) = left.take() {
+                    assert_eq!(restored, Restored { epoch, ..*left }, "what was durable stays");
+                }
+                *ledger = Some(Box::new(opened));
+                restored
+            }
+        };
+        // The farm of a history knows no wall clock.
+        restored.jobs.iter_mut().for_each(|job| job.times = Times::default());
+        restored
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        match self {
+            Disk::Memory(ledger) => ledger,
+            Disk::File { ledger, .. } => ledger.as_deref().expect("it is open"),
+        }
+    }
+
+    pub fn is_file(&self) -> bool {
+        matches!(self, Disk::File { .. })
+    }
+
+    /// Closes it for a coordinator that was asked to stop.
+    pub fn close(&mut self) {
+        if let Some(ledger) = self.leave() {
+            ledger.close().expect("it can be closed");
+        }
+    }
+
+    /// Leaves it as a killed process does.
+    pub fn die(&mut self) {
+        self.leave();
+    }
+
+    fn leave(&mut self) -> Option<Ledger> {
+        let Disk::File { ledger, left, .. } = self else { return None };
+        let ledger = *ledger.take().expect("it is open");
+        *left = Some(Box::new(read_back(&ledger)));
+        Some(ledger)
+    }
+
+    /// A copy of its files between two transactions.
+    pub fn copy(&self) -> Copy {
+        self.files().map(|file| fs::read(file).expect("it is there"))
+    }
+
+    /// Replaces its files, while no coordinator has it open.
+    pub fn replace(&mut self, copy: &Copy) {
+        for (file, bytes) in self.files().iter().zip(copy) {
+            fs::write(file, bytes).expect("it can be written");
+        }
+        let Disk::File { left, .. } = self else { unreachable!("it has files") };
+        *left = None;
+    }
+
+    fn files(&self) -> [PathBuf; 2] {
+        let Disk::File { path, .. } = self else { unreachable!("only a file is copied") };
+        [path.clone(), ledger::with_suffix(path, "-wal")]
+    }
+
+    /// It as evidence, while no coordinator writes it.
+    pub fn evidence(&self) -> Evidence {
+        let Disk::File { path, .. } = self else { unreachable!("only a file is evidence") };
+        Evidence::open(path).expect("it is sound")
+    }
+}
+
+fn read_back(ledger: &Ledger) -> Restored {
+    ledger.read_back().expect("its rows fit together")
+}
