@@ -39,7 +39,7 @@ impl Row {
 }
 
 crate::named! {
-    /// Whether an accepted range was counted a second time. In ledgers the order stands for it, from 0 on.
+    /// Whether an accepted range was counted a second time.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Check {
@@ -62,7 +62,7 @@ pub struct CountedRange {
 }
 
 crate::named! {
-    /// Where a count stands that is kept as evidence. In ledgers the order stands for it, from 0 on.
+    /// Where a count stands that is kept as evidence.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum DisputeState {

@@ -177,7 +177,7 @@ mod tests {
         let (folder, path) = scratch();
         let copy = folder.path().join("copy.db");
         let ledger = ledger_in(&path);
-        ledger.db.execute("UPDATE ranges SET count = '77'", []).expect("it is SQL");
+        ledger.db.execute("UPDATE counts SET count = '77'", []).expect("it is SQL");
         let fault = copy_ledger(&path, &copy).expect_err("a row was altered").to_string();
         assert!(fault.contains("was altered"), "{fault}");
         assert!(!files(&folder).iter().any(|name| name.contains("copy")), "{:?}", files(&folder));

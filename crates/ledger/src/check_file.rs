@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
     use crate::CheckedLedger;
-    use crate::tests::{ledger_in, range, scratch, state};
+    use crate::tests::{copies, ledger_in, range, scratch, state};
 
     /// Reads a ledger of 30 ranges, after `harm` was done to it, and opens it.
     fn after(harm: &str) -> (Result<Contents>, Result<()>) {
@@ -74,27 +74,24 @@ mod tests {
         let expected = Contents { jobs: 1, ranges: 30, ..Contents::default() };
         assert_eq!(after("").0.expect("it is sound"), expected);
 
-        let columns =
-            "job, first, past, count, residue, digest, kernel, owner, machine, worker, build";
-        let second = format!(
-            "INSERT INTO audits SELECT {columns}, lease, busy_us, noted_at, checksum FROM ranges \
-             WHERE first = 32;"
-        );
-        let other = "UPDATE ranges SET audit = 2 WHERE first = 50;";
+        let second = copies(1, "second", "first = 32");
+        let other = "UPDATE counts SET standing = 'agreed' WHERE first = 50;";
+        let claim =
+            copies(2, "open", "first = 32") + "UPDATE counts SET lease = lease + 1 WHERE place = 2";
         for (harm, word, is_found_on_opening) in [
-            ("UPDATE ranges SET count = '2' WHERE first = 20", "ordinal 20 that was altered", true),
+            ("UPDATE counts SET count = '2' WHERE first = 20", "ordinal 20 that was altered", true),
             (
-                "UPDATE ranges SET audit = 2 WHERE first = 20",
+                "UPDATE counts SET standing = 'agreed' WHERE first = 20",
                 "1 ranges are said to be confirmed",
                 true,
             ),
             (
-                "UPDATE ranges SET kernel = 'abacus' WHERE first = 20",
+                "UPDATE counts SET kernel = 'abacus' WHERE first = 20",
                 "ordinal 20 by a kernel",
                 true,
             ),
             (
-                "UPDATE ranges SET task_counts = zeroblob(7) WHERE first = 20",
+                "UPDATE counts SET task_counts = zeroblob(7) WHERE first = 20",
                 "[20, 22) were altered",
                 false,
             ),
@@ -102,16 +99,9 @@ mod tests {
             ("UPDATE jobs SET total = '1'", "job 1", true),
             ("UPDATE jobs SET state = 'asleep'", "unknown state", true),
             ("DELETE FROM jobs", "rows of jobs", true),
-            (
-                &format!(
-                    "INSERT INTO disputes SELECT {columns}, lease + 1, busy_us, noted_at, checksum, 0 \
-                     FROM ranges WHERE first = 32"
-                ),
-                "ordinal 32 that was altered",
-                true,
-            ),
+            (&claim, "ordinal 32 that was altered", true),
             (&second, "0 ranges are said to be confirmed", true),
-            (&format!("{second}{other}"), "[50, 52) is said to be confirmed, and is not", false),
+            (&format!("{second}{other}"), "[32, 34) is said to be confirmed, and is not", false),
         ] {
             let (checked, opened) = after(harm);
             let damage = checked.expect_err(harm).to_string();

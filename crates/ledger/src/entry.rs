@@ -1,62 +1,70 @@
-//! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
+//! A [`Row`] in SQLite, and how it stands.
 
-use farm::{CheckedCount, Digest, JobId, KernelName, LeaseId, Principal, Provenance, Range, Row};
-use rusqlite::{Statement, ToSql, params};
+use farm::{
+    Check, CheckedCount, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Provenance,
+    Range, Row,
+};
 
 use super::{LedgerFault, Result};
 
-/// The columns of such a row as they are stored, in the order of [`execute`].
-pub(super) const STORED: &str = "job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, checksum";
-
-/// The columns that [`read_row`] wants to see first: with the text of the build instead of its id.
-pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
-    (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum";
-
-/// How many columns [`COLUMNS`] names: the first one after them has this number.
+/// How many columns [`read_row`] reads: the first one after them has this number.
 pub(super) const WIDTH: usize = 13;
 
-/// How a row is added to `table`: [`STORED`], the time, and the columns `own` of this table.
-pub(super) fn insert(table: &str, own: &[&str]) -> String {
-    let names = [&[STORED, "noted_at"], own].concat().join(", ");
-    let places = vec!["?"; names.split(", ").count()].join(", ");
-    format!("INSERT INTO {table} ({names}) VALUES ({places})")
+/// The place of an accepted count among those that begin with one ordinal.
+pub(super) const ACCEPTED: u64 = 0;
+/// The place of a second count.
+pub(super) const SECOND: u64 = 1;
+
+/// What a count is worth. Its name is in the column `standing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is in the total.
+    Accepted(Check),
+    /// It confirms an accepted one.
+    Second,
+    /// It is in no total.
+    Evidence(DisputeState),
 }
 
-/// Executes what [`insert`] made, for a row whose build has the id `build`, at this time, and with these values of its own columns.
-pub(super) fn execute(
-    insert: &mut Statement<'_>,
-    job: JobId,
-    row: &Row,
-    build: i64,
-    at_ms: i64,
-    own: &[&dyn ToSql],
-) -> Result<(), rusqlite::Error> {
-    let Row { range, checked_count, kernel, provenance, lease, busy_us } = row;
-    let stored = params![
-        job.0,
-        range.start(),
-        range.end(),
-        checked_count.count.to_string(),
-        checked_count.residue,
-        checked_count.digest.to_string(),
-        kernel.as_str(),
-        provenance.principal.owner,
-        provenance.principal.machine,
-        provenance.worker,
-        build,
-        lease.0,
-        i64::try_from(*busy_us).unwrap_or(i64::MAX),
-        checksum(job, row),
-        at_ms,
-    ];
-    for (column, value) in stored.iter().chain(own).enumerate() {
-        insert.raw_bind_parameter(column + 1, value)?;
+impl Standing {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Standing::Accepted(check) => check.name(),
+            Standing::Second => "second",
+            Standing::Evidence(state) => state.name(),
+        }
     }
-    insert.raw_execute()?;
-    Ok(())
+
+    /// The place of such a count among those that begin with one ordinal; `None` behind all of them.
+    pub(super) fn place(self) -> Option<u64> {
+        match self {
+            Standing::Accepted(_) => Some(ACCEPTED),
+            Standing::Second => Some(SECOND),
+            Standing::Evidence(_) => None,
+        }
+    }
+
+    /// The fault of a count that has this standing, and is not where such counts are.
+    pub(super) fn misplaced(self, job: JobId, range: Range) -> LedgerFault {
+        let text =
+            format!("job {job}: the standing of a count of {range} was altered to {}", self.name());
+        LedgerFault::Content(text)
+    }
+
+    /// The standing in a column.
+    pub(super) fn read(columns: &rusqlite::Row<'_>, at: usize) -> Result<Standing> {
+        let name: String = columns.get(at)?;
+        let accepted = Check::named(&name).map(Standing::Accepted);
+        let second = || (name == "second").then_some(Standing::Second);
+        let evidence = || DisputeState::named(&name).map(Standing::Evidence);
+        let standing = accepted.or_else(second).or_else(evidence);
+        standing.ok_or_else(|| {
+            LedgerFault::Content(format!("a count has the unknown standing {name:?}"))
+        })
+    }
 }
 
-/// A row of `job` from the columns [`COLUMNS`], if it still says what was written.
+/// A row of `job` from the first columns of a query of [`queries`](super::queries), if it still says what was written.
 pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row> {
     let (first, past): (u64, u64) = (columns.get(0)?, columns.get(1)?);
     let (count, digest): (String, String) = (columns.get(2)?, columns.get(4)?);
@@ -112,9 +120,51 @@ pub(super) fn checksum(job: JobId, row: &Row) -> i64 {
     i64::from_le_bytes(*first)
 }
 
-/// Reads the number that stands for one of these.
-pub(super) fn read_one<T: Copy>(all: &[T], columns: &rusqlite::Row<'_>, at: usize) -> Result<T> {
-    let number: u32 = columns.get(at)?;
-    let one = all.get(number as usize).copied();
-    one.ok_or_else(|| LedgerFault::Content(format!("the unknown check or state {number}")))
+#[cfg(test)]
+mod tests {
+    use farm::{AuditScope, Ground, JobState};
+
+    use super::*;
+    use crate::{CheckedLedger, Role};
+
+    /// Ledgers have these names. Whoever changes one changes the format.
+    #[test]
+    fn enums_are_stored_by_these_names() {
+        let checks = Check::ALL.map(|check| Standing::Accepted(check).name());
+        assert_eq!(checks, ["not_chosen", "wanted", "agreed"]);
+        assert_eq!(Standing::Second.name(), "second");
+        let evidence = DisputeState::ALL.map(|state| Standing::Evidence(state).name());
+        assert_eq!(evidence, ["open", "settled", "taken_back"]);
+        let states = JobState::ALL.map(JobState::name);
+        assert_eq!(states, ["running", "paused", "suspended", "done", "cancelled"]);
+        assert_eq!(AuditScope::ALL.map(AuditScope::name), ["machines", "owners"]);
+        let grounds = [
+            "two owners counted otherwise",
+            "a trusted worker counted otherwise",
+            "two machines of its owner counted otherwise",
+        ];
+        assert_eq!(Ground::ALL.map(Ground::name), grounds);
+        let roles = ["admin", "submitter", "viewer", "worker", "trusted worker"];
+        assert_eq!(Role::ALL.map(Role::name), roles);
+    }
+
+    #[test]
+    fn a_standing_is_read_as_it_is_written_and_has_its_place() {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let accepted = Check::ALL.map(Standing::Accepted);
+        let evidence = DisputeState::ALL.map(Standing::Evidence);
+        for standing in accepted.into_iter().chain([Standing::Second]).chain(evidence) {
+            let read = |row: &rusqlite::Row<'_>| Ok(Standing::read(row, 0));
+            let read = ledger.db.query_row("SELECT ?", [standing.name()], read).expect("it is SQL");
+            assert_eq!(read.expect("it is known"), standing);
+            let add = |place: u64| {
+                let add = "INSERT INTO counts SELECT 1, ?1, ?1 + 1, ?1, '1', 1, '', '', '', '', '', 1, 1, 1, 1, 1, ?2, NULL";
+                ledger.db.execute_batch("PRAGMA foreign_keys = false").expect("it is SQL");
+                ledger.db.execute(add, (place, standing.name())).is_ok()
+            };
+            let places: Vec<u64> = (0..4).filter(|&place| add(place)).collect();
+            assert_eq!(places, standing.place().map_or(vec![2, 3], |place| vec![place]));
+            ledger.db.execute_batch("DELETE FROM counts").expect("it is SQL");
+        }
+    }
 }

@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use farm::{
-    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Plan, RestoredJob,
-    TaskCounts,
+    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Range, RestoredJob, TaskCounts,
 };
 use rusqlite::{Connection, Row};
 
-use super::entry::{COLUMNS, WIDTH, read_one, read_row};
+use super::entry::{ACCEPTED, SECOND, Standing, WIDTH, read_row};
 use super::place::{self, Place};
 use super::restore::read_policy;
-use super::store::{Store, key};
-use super::{CheckedLedger, Ledger, LedgerFault, Result, format, task_counts};
+use super::store::Store;
+use super::{CheckedLedger, Ledger, LedgerFault, Result, format, queries, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
@@ -87,46 +86,20 @@ impl Ledger {
         each(db, policies, job, policy, &mut see)?;
         let changes = Store::of(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let ranges = format!(
-            "SELECT {COLUMNS}, noted_at, audit, task_counts FROM ranges WHERE job = ? ORDER BY first"
-        );
-        let range = |columns: &Row<'_>| read_range(job, plan, columns);
-        each(db, &ranges, job, range, |(counted, task_counts, at_ms)| {
-            let is_confirmed = counted.check == Check::Agreed;
-            let second = is_confirmed.then(|| self.second(job, &counted.row)).transpose()?;
-            see(EvidenceRecord::Range { counted, task_counts, at_ms })?;
-            second.map_or(Ok(()), &mut see)
-        })?;
-        let disputes = format!(
-            "SELECT {COLUMNS}, noted_at, state FROM disputes WHERE job = ? \
-             ORDER BY first, past, noted_at, rowid"
-        );
-        let dispute = |columns: &Row<'_>| {
-            let (row, state) =
-                (read_row(job, columns)?, read_one(&DisputeState::ALL, columns, WIDTH + 1)?);
-            Ok(EvidenceRecord::Dispute { row, state, at_ms: columns.get(WIDTH)? })
+        let mut confirmed = None;
+        let accepted = |columns: &Row<'_>| read_accepted(job, plan, columns, &mut confirmed);
+        each(db, queries::ACCEPTED_AND_SECOND, job, accepted, &mut see)?;
+        is_over(job, confirmed)?;
+        let evidence = |columns: &Row<'_>| {
+            let row = read_row(job, columns)?;
+            match Standing::read(columns, WIDTH)? {
+                Standing::Evidence(state) => {
+                    Ok(EvidenceRecord::Dispute { row, state, at_ms: columns.get(NOTED_AT)? })
+                }
+                other => Err(other.misplaced(job, row.range)),
+            }
         };
-        each(db, &disputes, job, dispute, see)
-    }
-
-    /// The second count of an accepted range that is said to be confirmed.
-    fn second(&self, job: JobId, first: &farm::Row) -> Result<EvidenceRecord> {
-        let range = first.range;
-        let query = format!(
-            "SELECT {COLUMNS}, noted_at FROM audits WHERE job = ? AND first = ? AND past = ?"
-        );
-        let seconds = Store::of(&self.db).all(&query, key(job, range), |columns| {
-            Ok((read_row(job, columns)?, columns.get(WIDTH)?))
-        })?;
-        match seconds.into_iter().next() {
-            Some((row, at_ms)) if row.checked_count == first.checked_count => {
-                Ok(EvidenceRecord::Audit { row, at_ms })
-            }
-            _ => {
-                let text = format!("job {job}: {range} is said to be confirmed, and is not");
-                Err(LedgerFault::Content(text))
-            }
-        }
+        each(db, queries::EVIDENCE, job, evidence, see)
     }
 }
 
@@ -138,28 +111,62 @@ fn each<T, E: From<LedgerFault>>(
     read: impl FnMut(&Row<'_>) -> Result<T>,
     mut see: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut statement = db.prepare(query).map_err(LedgerFault::from)?;
+    let mut statement = db.prepare_cached(query).map_err(LedgerFault::from)?;
     for read in statement.query_and_then([job.0], read).map_err(LedgerFault::from)? {
         see(read?)?;
     }
     Ok(())
 }
 
-/// An accepted range, with the counts of its tasks if `plan` says that they are published, and its time.
-fn read_range(
+/// The columns after the standing.
+const NOTED_AT: usize = WIDTH + 1;
+const TASK_COUNTS: usize = WIDTH + 2;
+const PLACE: usize = WIDTH + 3;
+
+/// A row of [`queries::ACCEPTED_AND_SECOND`]. `confirmed` is the accepted one before it if that has to have a second count, and
+/// is what the next row has to confirm if this one does.
+fn read_accepted(
     job: JobId,
     plan: &Plan,
     columns: &Row<'_>,
-) -> Result<(CountedRange, TaskCounts, i64)> {
-    let row = read_row(job, columns)?;
-    let (range, sum) = (row.range, row.checked_count);
-    let counts = task_counts::read(columns, WIDTH + 2, range)?;
+    confirmed: &mut Option<farm::Row>,
+) -> Result<EvidenceRecord> {
+    let (row, at_ms) = (read_row(job, columns)?, columns.get(NOTED_AT)?);
+    let check = match (columns.get(PLACE)?, Standing::read(columns, WIDTH)?) {
+        (ACCEPTED, Standing::Accepted(check)) => check,
+        (SECOND, Standing::Second) => {
+            let is_second = |first: &mut farm::Row| {
+                (first.range, first.checked_count) == (row.range, row.checked_count)
+            };
+            let first = confirmed.take_if(is_second);
+            return match first {
+                Some(_) => Ok(EvidenceRecord::Audit { row, at_ms }),
+                None => Err(unconfirmed(job, row.range)),
+            };
+        }
+        (_, other) => return Err(other.misplaced(job, row.range)),
+    };
+    is_over(job, confirmed.take())?;
+    let counts = task_counts::read(columns, TASK_COUNTS, row.range)?;
+    let is_sum =
+        |counts: &TaskCounts| counts.add_up_to(plan.fingerprint(), row.range, row.checked_count);
     let task_counts = match plan.reports_tasks() {
-        true => counts.filter(|counts| counts.add_up_to(plan.fingerprint(), range, sum)),
+        true => counts.filter(is_sum),
         false => counts.map(|_| TaskCounts::default()),
     };
-    let altered =
-        || LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"));
-    let counted = CountedRange { row, check: read_one(&Check::ALL, columns, WIDTH + 1)? };
-    Ok((counted, task_counts.ok_or_else(altered)?, columns.get(WIDTH)?))
+    let Some(task_counts) = task_counts else {
+        let text = format!("job {job}: the counts of the tasks {} were altered", row.range);
+        return Err(LedgerFault::Content(text));
+    };
+    *confirmed = (check == Check::Agreed).then(|| row.clone());
+    Ok(EvidenceRecord::Range { counted: CountedRange { row, check }, task_counts, at_ms })
+}
+
+/// Fails if a second count is missing.
+fn is_over(job: JobId, confirmed: Option<farm::Row>) -> Result<()> {
+    confirmed.map_or(Ok(()), |first| Err(unconfirmed(job, first.range)))
+}
+
+fn unconfirmed(job: JobId, range: Range) -> LedgerFault {
+    LedgerFault::Content(format!("job {job}: {range} is said to be confirmed, and is not"))
 }

@@ -21,6 +21,7 @@ mod join;
 mod merge;
 mod open;
 mod place;
+mod queries;
 mod restore;
 mod rules;
 mod store;

@@ -10,9 +10,9 @@ use farm::{
     Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
 };
 
-use super::entry::checksum;
-use super::store::{ADD_AUDIT, ADD_DISPUTE, Store};
-use super::{Evidence, Ledger, LedgerFault, Result, rules};
+use super::entry::{Standing, checksum};
+use super::store::Store;
+use super::{Evidence, Ledger, LedgerFault, Result, queries, rules};
 
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Ledger {
             let store = Store::of(&self.db);
             rules::accept(&store, job, &counted, &task_counts)?;
             if let Some((row, at_ms)) = second {
-                store.add(&ADD_AUDIT, job, &row, at_ms, &[])?;
+                store.add(job, &row, at_ms, Standing::Second, &TaskCounts::default())?;
             }
         }
         Ok(())
@@ -144,12 +144,11 @@ impl Ledger {
 
     /// Adds a count that is evidence, unless it is here already.
     fn add_dispute(&self, job: JobId, row: &Row, at_ms: i64, state: DisputeState) -> Result<()> {
-        let known =
-            "SELECT 1 FROM disputes WHERE job = ? AND checksum = ? AND noted_at = ? AND state = ?";
-        let key = (job.0, checksum(job, row), at_ms, state as i64);
-        if self.db.prepare_cached(known)?.exists(key)? {
+        let standing = Standing::Evidence(state);
+        let key = (job.0, row.range.start(), checksum(job, row), at_ms, standing.name());
+        if self.db.prepare_cached(queries::IS_EVIDENCE)?.exists(key)? {
             return Ok(());
         }
-        Store::of(&self.db).add(&ADD_DISPUTE, job, row, at_ms, &[&(state as i64)])
+        Store::of(&self.db).add(job, row, at_ms, standing, &TaskCounts::default())
     }
 }

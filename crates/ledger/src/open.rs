@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use farm::{Check, CountedRange, JobId, Principal, Range, Restored, RestoredJob, Row};
+use farm::{CountedRange, JobId, Principal, Range, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -15,7 +15,7 @@ use super::credentials::{self, Credential};
 use super::format;
 use super::place::{self, Place};
 use super::store::{Store, StoredJob, unix_ms};
-use super::{LedgerFault, Result, rules};
+use super::{LedgerFault, Result, queries, rules};
 
 /// Bound of the epochs. The epoch is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -215,9 +215,8 @@ impl Ledger {
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<()> {
-        let waiting = Store::of(&self.db).count(job.id, Check::Wanted)?;
-        let query = "SELECT count(*) FROM audits WHERE job = ?";
-        let seconds: u64 = self.db.query_row(query, [job.id.0], |row| row.get(0))?;
+        let store = Store::of(&self.db);
+        let (waiting, seconds) = (store.count_waiting(job.id)?, store.count_seconds(job.id)?);
         if (waiting, seconds) == (job.audits_wanted, job.audits_agreed) {
             return Ok(());
         }
@@ -249,14 +248,7 @@ impl Ledger {
         }
         let restored = self.read_back()?;
         restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
-        // A disk may lose a write of one page, and the older page still fits the others. A count that was right may be accepted
-        // again after the count that settled the dispute was taken back, but not the count for which a party is distrusted.
-        let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
-                        JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.checksum = r.checksum \
-                        JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
-                            AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
-                        WHERE d.state = 1";
-        let returned = Store::of(&self.db).all(returned, [], |row| {
+        let returned = Store::of(&self.db).all(queries::ACCEPTED_AGAIN, [], |row| {
             let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
             Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, principal))
         })?;

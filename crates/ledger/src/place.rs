@@ -287,7 +287,7 @@ mod tests {
         ledger_in(&path).close().expect("it can be closed");
         let ledger = open(&path).expect("it is sound");
         let reader = Connection::open(&path).expect("it is there");
-        reader.execute_batch("BEGIN; SELECT count(*) FROM ranges").expect("it can be read");
+        reader.execute_batch("BEGIN; SELECT count(*) FROM counts").expect("it can be read");
         let begun = std::time::Instant::now();
         let before = read(&ledger);
         ledger.close().expect("it stays in two files");

@@ -80,17 +80,28 @@ CREATE TABLE changes (
 ) STRICT;
 CREATE INDEX changes_by_job ON changes (job);
 
--- What counted: program and machine, as a worker says (executor, provenance.rs). The tables below name it by its id.
+-- What counted: program and machine, as a worker says (executor, provenance.rs). Counts name it by its id.
 CREATE TABLE builds (
     id   INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Accepted partial counts. Ranges [first, past) of one job never overlap.
-CREATE TABLE ranges (
+-- Counts of the ordinals [first, past) of a job. What each of them is worth says its standing alone:
+--
+--   place 0         accepted, and in the total. These never overlap.
+--     not_chosen    nobody asked for a second count
+--     wanted        a second count is asked for
+--     agreed        two parties counted it alike
+--   place 1         second: by another party and another kernel than the accepted count, with which it agrees
+--   places from 2   evidence, in the order in which it became that. It is in no total.
+--     open          it contradicts the accepted count, and nobody knows yet which is right
+--     settled       its dispute is over
+--     taken_back    its principal is distrusted, or no longer apart enough to confirm
+CREATE TABLE counts (
     job         INTEGER NOT NULL REFERENCES jobs (id),
     first       INTEGER NOT NULL,
     past        INTEGER NOT NULL CHECK (first < past),
+    place       INTEGER NOT NULL,    -- among those that begin with one ordinal
     count       TEXT NOT NULL,
     residue     INTEGER NOT NULL,    -- of the count modulo 2^61 - 1, carried apart from it
     digest      TEXT NOT NULL,       -- of which task counts what
@@ -101,56 +112,19 @@ CREATE TABLE ranges (
     build       INTEGER NOT NULL,    -- see builds
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
-    noted_at    INTEGER NOT NULL,    -- when it was accepted
-    checksum    INTEGER NOT NULL,    -- over job to lease
-    audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
-    task_counts BLOB,                -- what each task counts, if that is told: eight bytes each, the lowest first. The last
-                                     -- column, so that the others are read without it
-    PRIMARY KEY (job, first)
+    noted_at    INTEGER NOT NULL,    -- when it came
+    checksum    INTEGER NOT NULL,    -- over job to lease, without the place
+    standing    TEXT NOT NULL,
+    task_counts BLOB,                -- what each task counts, if it is accepted and that is told: eight bytes each, the lowest
+                                     -- first. The last column, so that the others are read without it
+    PRIMARY KEY (job, first, place),
+    CHECK (CASE place WHEN 0 THEN standing IN ('not_chosen', 'wanted', 'agreed')
+                      WHEN 1 THEN standing = 'second'
+                      ELSE place > 1 AND standing IN ('open', 'settled', 'taken_back') END)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX ranges_to_audit ON ranges (job, first) WHERE audit = 1;
-
--- Second counts of accepted ranges, by another party and another kernel, that agree.
-CREATE TABLE audits (
-    job        INTEGER NOT NULL REFERENCES jobs (id),
-    first      INTEGER NOT NULL,
-    past       INTEGER NOT NULL CHECK (first < past),
-    count      TEXT NOT NULL,
-    residue    INTEGER NOT NULL,
-    digest     TEXT NOT NULL,
-    kernel     TEXT NOT NULL,
-    owner      TEXT NOT NULL,       -- of the credential under which it came
-    machine    TEXT NOT NULL,       -- as the worker names it
-    worker     TEXT NOT NULL,
-    build      INTEGER NOT NULL,    -- see builds
-    lease      INTEGER NOT NULL,
-    busy_us    INTEGER NOT NULL,
-    noted_at   INTEGER NOT NULL,
-    checksum   INTEGER NOT NULL,
-    PRIMARY KEY (job, first)
-) STRICT, WITHOUT ROWID;
-
--- Counts that contradict an accepted one; and what was accepted or agreed once, and counts no more.
-CREATE TABLE disputes (
-    job      INTEGER NOT NULL REFERENCES jobs (id),
-    first    INTEGER NOT NULL,
-    past     INTEGER NOT NULL CHECK (first < past),
-    count    TEXT NOT NULL,
-    residue  INTEGER NOT NULL,
-    digest   TEXT NOT NULL,
-    kernel   TEXT NOT NULL,
-    owner    TEXT NOT NULL,       -- of the credential under which it came
-    machine  TEXT NOT NULL,       -- as the worker names it
-    worker   TEXT NOT NULL,
-    build    INTEGER NOT NULL,    -- see builds
-    lease    INTEGER NOT NULL,
-    busy_us  INTEGER NOT NULL,
-    noted_at INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is distrusted, or no longer apart enough to confirm
-) STRICT;
-CREATE INDEX disputes_by_range ON disputes (job, first, past);
-CREATE INDEX disputes_open ON disputes (job, first, past) WHERE state = 0;
+CREATE INDEX counts_to_audit ON counts (job, first) WHERE standing = 'wanted';
+CREATE INDEX counts_disputed ON counts (job, first, past) WHERE standing = 'open';
+CREATE INDEX counts_evidence ON counts (job, first, past) WHERE place > 1;
 
 -- Who is distrusted, or trusted again. The latest row about a party holds; none is ever deleted.
 CREATE TABLE trust (
@@ -193,9 +167,7 @@ FROM (SELECT job,
              date(noted_at / 1000, 'unixepoch') AS day,
              CAST(min(total(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END), 4e18) AS INTEGER) AS processor_us,
              CAST(min(total(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END), 4e18) AS INTEGER) AS gpu_us
-      FROM (SELECT job, owner, kernel, busy_us, noted_at FROM ranges
-            UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM audits
-            UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
+      FROM counts AS counted
       JOIN jobs ON jobs.id = job
       GROUP BY 1, 3, 4
       UNION ALL SELECT job, owner, counted_by, day, processor_us, gpu_us FROM removed_hours);

@@ -2,22 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use farm::{
     AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
     Party, Principal, Range, Row, TaskCounts, Times, TrustChange,
 };
-use rusqlite::{Connection, OptionalExtension, Params, ToSql};
+use rusqlite::{Connection, OptionalExtension, Params, params};
 
-use super::entry::{self, COLUMNS, STORED, WIDTH, insert, read_one, read_row};
+use super::entry::{ACCEPTED, SECOND, Standing, WIDTH, checksum, read_row};
+use super::queries;
 use super::restore::{JOBS, read_job, read_trust};
 use super::{Result, task_counts};
-
-static ADD_RANGE: LazyLock<String> = LazyLock::new(|| insert("ranges", &["audit", "task_counts"]));
-pub(super) static ADD_AUDIT: LazyLock<String> = LazyLock::new(|| insert("audits", &[]));
-pub(super) static ADD_DISPUTE: LazyLock<String> = LazyLock::new(|| insert("disputes", &["state"]));
 
 /// The tables of a ledger. They are changed only within a transaction. Accepted ranges of a job never overlap.
 pub(crate) struct Store<'a> {
@@ -48,26 +44,49 @@ impl Store<'_> {
         statement.query_and_then(params, read)?.collect()
     }
 
-    /// Adds a row and its time by what [`insert`] made for its table, with `own` in the columns of this table.
+    /// Adds a count and its time.
     pub(super) fn add(
         &self,
-        insert: &str,
         job: JobId,
         row: &Row,
         at_ms: i64,
-        own: &[&dyn ToSql],
+        standing: Standing,
+        task_counts: &TaskCounts,
     ) -> Result<()> {
-        let text = &row.provenance.build;
+        let Row { range, checked_count, kernel, provenance, lease, busy_us } = row;
+        self.change(
+            queries::ADD_COUNT,
+            params![
+                job.0,
+                range.start(),
+                range.end(),
+                standing.place(),
+                checked_count.count.to_string(),
+                checked_count.residue,
+                checked_count.digest.to_string(),
+                kernel.as_str(),
+                provenance.principal.owner,
+                provenance.principal.machine,
+                provenance.worker,
+                self.build(&provenance.build)?,
+                lease.0,
+                i64::try_from(*busy_us).unwrap_or(i64::MAX),
+                at_ms,
+                checksum(job, row),
+                standing.name(),
+                task_counts::bytes(task_counts),
+            ],
+        )
+    }
+
+    /// The id of a build, which is noted if it is new.
+    fn build(&self, text: &str) -> Result<i64> {
         let mut find = self.db.prepare_cached("SELECT id FROM builds WHERE text = ?")?;
-        let build = match find.query_row([text], |columns| columns.get(0)).optional()? {
-            Some(id) => id,
-            None => {
-                self.change("INSERT INTO builds (text) VALUES (?)", [text])?;
-                self.db.last_insert_rowid()
-            }
-        };
-        let mut insert = self.db.prepare_cached(insert)?;
-        Ok(entry::execute(&mut insert, job, row, build, at_ms, own)?)
+        if let Some(id) = find.query_row([text], |columns| columns.get(0)).optional()? {
+            return Ok(id);
+        }
+        self.change("INSERT INTO builds (text) VALUES (?)", [text])?;
+        Ok(self.db.last_insert_rowid())
     }
 
     /// The files in the folder of keys with which the ledger was served.
@@ -77,8 +96,14 @@ impl Store<'_> {
 
     /// Says whether an accepted range was counted a second time.
     fn set_check(&self, job: JobId, range: Range, check: Check) -> Result<()> {
-        let query = "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?";
-        self.change(query, (check as i64, job.0, range.start(), range.end()))
+        let (first, past) = (range.start(), range.end());
+        self.change(queries::SET_STANDING, (job.0, first, past, Standing::Accepted(check).name()))
+    }
+
+    /// Makes the accepted count of a range evidence, or the second one, if there is one.
+    fn make_evidence(&self, job: JobId, range: Range, place: u64, why: DisputeState) -> Result<()> {
+        let standing = Standing::Evidence(why).name();
+        self.change(queries::MAKE_EVIDENCE, (job.0, range.start(), place, standing))
     }
 
     pub(super) fn note_trust(&self, change: &TrustChange) -> Result<()> {
@@ -96,23 +121,6 @@ impl Store<'_> {
                 at_ms,
             ),
         )
-    }
-
-    /// Moves what a table has of a range to the evidence.
-    fn move_to_disputes(
-        &self,
-        table: &str,
-        job: JobId,
-        range: Range,
-        why: DisputeState,
-    ) -> Result<()> {
-        let query = format!(
-            "INSERT INTO disputes ({STORED}, noted_at, state) \
-             SELECT {STORED}, noted_at, ? FROM {table} WHERE job = ? AND first = ?"
-        );
-        self.change(&query, (why as i64, job.0, range.start()))?;
-        let query = format!("DELETE FROM {table} WHERE job = ? AND first = ?");
-        self.change(&query, (job.0, range.start()))
     }
 }
 
@@ -208,10 +216,15 @@ impl Store<'_> {
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
             (self.now_ms, job.0),
         )?;
-        for table in ["disputes", "audits", "ranges", "audit_policies", "changes"] {
-            self.change(&format!("DELETE FROM {table} WHERE job = ?"), [job.0])?;
+        for query in [
+            "DELETE FROM counts WHERE job = ?",
+            "DELETE FROM audit_policies WHERE job = ?",
+            "DELETE FROM changes WHERE job = ?",
+            "DELETE FROM jobs WHERE id = ?",
+        ] {
+            self.change(query, [job.0])?;
         }
-        self.change("DELETE FROM jobs WHERE id = ?", [job.0])
+        Ok(())
     }
 
     /// Adds an audit policy to a job, and the owner who asked for it.
@@ -229,34 +242,24 @@ impl Store<'_> {
         which: Select<'_>,
         mut see: impl FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<()> {
-        const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
-        let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(job.0)];
-        let condition = match which {
-            Select::All => String::new(),
-            Select::Overlapping(range) => {
-                params.extend([range.start(), range.end()].map(|at| Box::new(at) as _));
-                // Rows do not overlap each other, so that at most one begins before the range.
-                "AND past > ?2 AND first < ?3 AND first >= coalesce((SELECT max(first) FROM ranges \
-                 WHERE job = ?1 AND first <= ?2), 0)"
-                    .into()
-            }
-            Select::Waiting => format!("AND audit = {}", Check::Wanted as i64),
-            Select::By(Party { owner, machine }) => {
-                params.extend([Box::new(owner) as _, Box::new(machine) as _]);
-                format!("AND ({BY} OR audit = 2 AND EXISTS (SELECT 1 {SECOND} AND {BY}))")
-            }
+        let query = match which {
+            Select::All => queries::ACCEPTED,
+            Select::Overlapping(_) => queries::ACCEPTED_IN,
+            Select::Waiting => queries::ACCEPTED_WAITING,
+            Select::By(_) => queries::ACCEPTED_BY,
         };
-        // By itself, SQLite would read all rows of the job.
-        let index = if which == Select::Waiting { "INDEXED BY ranges_to_audit" } else { "" };
-        let query = format!(
-            "SELECT {COLUMNS}, audit, CASE audit WHEN 2 THEN (SELECT owner {SECOND}) END, \
-             CASE audit WHEN 2 THEN (SELECT machine {SECOND}) END \
-             FROM ranges r {index} WHERE job = ?1 {condition} ORDER BY first"
-        );
-        let mut statement = self.db.prepare_cached(&query)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        let mut statement = self.db.prepare_cached(query)?;
+        let mut rows = match which {
+            Select::All | Select::Waiting => statement.query([job.0])?,
+            Select::Overlapping(range) => statement.query(key(job, range))?,
+            Select::By(Party { owner, machine }) => statement.query((job.0, owner, machine))?,
+        };
         while let Some(columns) = rows.next()? {
-            let (row, check) = (read_row(job, columns)?, read_one(&Check::ALL, columns, WIDTH)?);
+            let row = read_row(job, columns)?;
+            let check = match Standing::read(columns, WIDTH)? {
+                Standing::Accepted(check) => check,
+                other => return Err(other.misplaced(job, row.range)),
+            };
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
             let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {
@@ -266,12 +269,16 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// How many accepted ranges have this check.
-    pub(crate) fn count(&self, job: JobId, check: Check) -> Result<u64> {
-        // A literal, so that SQLite counts those that wait by their index.
-        let query =
-            format!("SELECT count(*) FROM ranges WHERE job = ? AND audit = {}", check as i64);
-        Ok(self.db.prepare_cached(&query)?.query_row([job.0], |row| row.get(0))?)
+    /// How many accepted ranges wait for a second count.
+    pub(crate) fn count_waiting(&self, job: JobId) -> Result<u64> {
+        let mut count = self.db.prepare_cached(queries::COUNT_WAITING)?;
+        Ok(count.query_row([job.0], |row| row.get(0))?)
+    }
+
+    /// How many accepted ranges have a second count.
+    pub(crate) fn count_seconds(&self, job: JobId) -> Result<u64> {
+        let mut count = self.db.prepare_cached(queries::COUNT_SECONDS)?;
+        Ok(count.query_row([job.0], |row| row.get(0))?)
     }
 
     /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes the place of accepted
@@ -284,17 +291,16 @@ impl Store<'_> {
         instead_of: &[Range],
     ) -> Result<()> {
         for part in instead_of {
-            let key = (job.0, part.start());
-            self.change("DELETE FROM ranges WHERE job = ? AND first = ?", key)?;
+            self.change(queries::REMOVE_ACCEPTED, (job.0, part.start()))?;
         }
-        let own: &[&dyn ToSql] = &[&(counted.check as i64), &task_counts::bytes(task_counts)];
-        self.add(&ADD_RANGE, job, &counted.row, self.now_ms, own)
+        let standing = Standing::Accepted(counted.check);
+        self.add(job, &counted.row, self.now_ms, standing, task_counts)
     }
 
     /// The counts of single tasks of an accepted range, if they were reported; none if the range is no row.
     pub(crate) fn task_counts(&self, job: JobId, range: Range) -> Result<TaskCounts> {
-        let query = "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?";
-        let counts = self.all(query, key(job, range), |row| task_counts::read(row, 0, range))?;
+        let read = |row: &rusqlite::Row<'_>| task_counts::read(row, 0, range);
+        let counts = self.all(queries::TASK_COUNTS, key(job, range), read)?;
         let counts = counts.into_iter().next().unwrap_or_else(|| Some(TaskCounts::default()));
         Ok(counts.unwrap_or_else(|| {
             tracing::warn!(
@@ -307,39 +313,31 @@ impl Store<'_> {
 
     /// Forgets what each task of an accepted range counts.
     pub(crate) fn forget_task_counts(&self, job: JobId, range: Range) -> Result<()> {
-        let query = "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?";
-        self.change(query, key(job, range))
+        self.change(queries::FORGET_TASK_COUNTS, key(job, range))
     }
 
     /// An accepted range waits for a second count from now on, or no longer. One that it has becomes evidence that was taken
     /// back.
     pub(crate) fn set_wanted(&self, job: JobId, range: Range, wanted: bool) -> Result<()> {
-        self.move_to_disputes("audits", job, range, DisputeState::TakenBack)?;
+        self.make_evidence(job, range, SECOND, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
     }
 
     /// Adds the second count of an accepted range, which agrees.
     pub(crate) fn confirm(&self, job: JobId, second: &Row) -> Result<()> {
         self.set_check(job, second.range, Check::Agreed)?;
-        self.add(&ADD_AUDIT, job, second, self.now_ms, &[])
+        self.add(job, second, self.now_ms, Standing::Second, &TaskCounts::default())
     }
 
     /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.
     pub(crate) fn retire(&self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
-        self.move_to_disputes("audits", job, range, why)?;
-        self.move_to_disputes("ranges", job, range, why)
+        self.make_evidence(job, range, SECOND, why)?;
+        self.make_evidence(job, range, ACCEPTED, why)
     }
 
     /// The open disputes of a job, in ascending order of their ranges.
     pub(crate) fn open_disputes(&self, job: JobId) -> Result<Vec<OpenDispute>> {
-        let claims = self.all(
-            &format!(
-                "SELECT {COLUMNS} FROM disputes WHERE job = ? AND state = 0 \
-                 ORDER BY first, past, rowid"
-            ),
-            [job.0],
-            |columns| read_row(job, columns),
-        )?;
+        let claims = self.all(queries::OPEN_CLAIMS, [job.0], |columns| read_row(job, columns))?;
         let mut disputes: Vec<OpenDispute> = Vec::new();
         for claim in claims {
             match disputes.last_mut().filter(|dispute| dispute.range == claim.range) {
@@ -352,14 +350,13 @@ impl Store<'_> {
 
     /// Adds a claim that contradicts accepted rows.
     pub(crate) fn add_claim(&self, job: JobId, row: &Row) -> Result<()> {
-        self.add(&ADD_DISPUTE, job, row, self.now_ms, &[&(DisputeState::Open as i64)])
+        let standing = Standing::Evidence(DisputeState::Open);
+        self.add(job, row, self.now_ms, standing, &TaskCounts::default())
     }
 
     /// Settles all open claims about exactly this range.
     pub(crate) fn close_dispute(&self, job: JobId, range: Range) -> Result<()> {
-        let query =
-            "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0";
-        self.change(query, key(job, range))
+        self.change(queries::CLOSE_DISPUTE, key(job, range))
     }
 
     /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if by one.
@@ -430,9 +427,6 @@ pub struct StoredJob {
     /// Its newest audit policy, if it has any.
     pub policy: Option<AuditPolicy>,
 }
-
-/// The second count of the row of a range `r`, in SQL.
-const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";
 
 /// The wall clock, in milliseconds since 1970. It only informs people.
 #[expect(clippy::disallowed_methods, reason = "no decision depends on it")]

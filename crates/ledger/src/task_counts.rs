@@ -108,7 +108,7 @@ mod tests {
         ] {
             let (folder, path) = scratch();
             let ledger = ledger_of(&path, [accept(report(0, 3, 0), "a")]);
-            let harm = format!("UPDATE ranges SET task_counts = {harm}");
+            let harm = format!("UPDATE counts SET task_counts = {harm}");
             ledger.db.execute_batch(&harm).expect("it is SQL");
             drop(ledger);
             let copied = Draft::begin(&folder.path().join("copy")).and_then(|draft| {

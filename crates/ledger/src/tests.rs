@@ -118,9 +118,18 @@ fn checked_count(range: Range, count: u64) -> CheckedCount {
 }
 
 /// Gives every range a second count. Nobody looks at who made it here.
-const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
-    INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, noted_at, checksum FROM ranges";
+fn confirm_all() -> String {
+    copies(1, "second", "true") + "UPDATE counts SET standing = 'agreed' WHERE place = 0"
+}
+
+/// Copies the accepted counts for which this holds to another place, with another standing.
+pub(crate) fn copies(place: u64, standing: &str, which: &str) -> String {
+    format!(
+        "INSERT INTO counts SELECT job, first, past, {place}, count, residue, digest, kernel, owner, machine, worker, \
+             build, lease, busy_us, noted_at, checksum, '{standing}', NULL \
+         FROM counts WHERE place = 0 AND {which};"
+    )
+}
 
 const OWNER: &str = "owner";
 

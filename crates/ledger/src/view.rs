@@ -10,7 +10,7 @@ use farm::{Credit, CreditOf, Incident, JobId, Principal, Range};
 use rusqlite::Connection;
 
 use super::store::Store;
-use super::{Result, format};
+use super::{Result, format, queries};
 
 /// A ledger that is only read. Every method fails with a
 /// [`LedgerFault`](crate::LedgerFault) if it cannot be read.
@@ -40,9 +40,7 @@ impl LedgerView {
         job: JobId,
         mut see: impl FnMut(Range, &str, bool) -> ControlFlow<()>,
     ) -> Result<()> {
-        let query =
-            "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
-        let mut statement = self.db.prepare(query)?;
+        let mut statement = self.db.prepare(queries::MAP)?;
         let mut rows = statement.query([job.0])?;
         while let Some(row) = rows.next()? {
             let worker = row.get_ref(2)?.as_str().unwrap_or_default();
@@ -69,31 +67,15 @@ impl LedgerView {
 
     /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.
     pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>> {
-        let (key, names): (_, [Option<&str>; 3]) = match of {
-            CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),
-            CreditOf::Workers(owner) => ("owner, machine, worker, NULL", [Some(owner), None, None]),
+        let [owner, machine, worker]: [Option<&str>; 3] = match of {
+            CreditOf::Owners => [None; 3],
+            CreditOf::Workers(owner) => [Some(owner), None, None],
             CreditOf::Jobs(Principal { owner, machine }, worker) => {
-                ("owner, machine, worker, job", [owner, machine, worker].map(|name| Some(&**name)))
+                [owner, machine, worker].map(|name| Some(&**name))
             }
         };
-        // A second count has taken time, but its placements are counted already. A count that settled a range contradicts no
-        // other one.
-        let counted = "SELECT owner, machine, worker, job, kernel, past - first AS tasks, count, busy_us, \
-                       audit = 2 AS agreed, 0 AS contradicted, noted_at FROM ranges \
-             UNION ALL SELECT owner, machine, worker, job, kernel, 0, 0, busy_us, 1, 0, noted_at FROM audits \
-             UNION ALL SELECT owner, machine, worker, job, kernel, 0, 0, busy_us, 0, 1, noted_at FROM disputes d \
-                       WHERE NOT EXISTS (SELECT 1 FROM ranges r WHERE r.job = d.job AND r.first = d.first \
-                                         AND r.past = d.past AND r.digest = d.digest)";
-        let query = format!(
-            "SELECT {key}, group_concat(DISTINCT kernel), sum(tasks), total(CAST(count AS REAL)), \
-             CAST(min(total(busy_us), 9e18) AS INTEGER), \
-             sum(agreed), sum(contradicted), max(noted_at) \
-             FROM ({counted}) \
-             WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3) \
-             GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
-            Credit::MOST
-        );
-        Store::of(&self.db).all(&query, names, |row| {
+        let params = (owner, machine, worker, Credit::MOST);
+        Store::of(&self.db).all(queries::CREDITS, params, |row| {
             Ok(Credit {
                 owner: row.get(0)?,
                 machine: row.get(1)?,
@@ -133,7 +115,7 @@ const INCIDENTS: &str = "
             'the count of [%d, %d) by %s (%s/%s) is kept as evidence: it contradicts another, or is distrusted',
             first, past, worker, owner, machine
         ), ''
-        FROM (SELECT * FROM disputes WHERE job = ?1 ORDER BY rowid DESC LIMIT ?2)
+        FROM (SELECT * FROM counts INDEXED BY counts_evidence WHERE job = ?1 AND place > 1 ORDER BY noted_at DESC, first DESC, place DESC LIMIT ?2)
         UNION ALL
         SELECT 5, noted_at, owner || coalesce('/' || machine, '') || ' was proven wrong, and is distrusted', ''
         FROM trust WHERE job = ?1 AND NOT trusted

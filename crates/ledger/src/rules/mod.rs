@@ -169,7 +169,7 @@ fn across(store: &Store<'_>, job: JobId) -> Result<AuditScope> {
 }
 
 fn audit_noted(store: &Store<'_>, job: JobId) -> Result<LedgerAnswer> {
-    let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
+    let (wanted, agreed) = (store.count_waiting(job)?, store.count_seconds(job)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
 }
 
@@ -219,7 +219,7 @@ fn check_complete(store: &Store<'_>, job: JobId, tasks: u64, total: u128) -> Res
     let mut covered = 0;
     let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
-    let open: u64 = [store.count(job, Check::Wanted)?, claims].iter().sum();
+    let open: u64 = [store.count_waiting(job)?, claims].iter().sum();
     if (covered, sum, open) != (tasks, total, 0) {
         let what = format!(
             "should end with {tasks} tasks and the total {total}, but its rows have {covered} and {sum}, and {open} of them \

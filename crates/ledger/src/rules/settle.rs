@@ -178,7 +178,7 @@ fn withdraw(
             Fate::WaitsAgain => store.set_wanted(job, range, true)?,
         }
     }
-    let audits_wanted = store.count(job, Check::Wanted)?;
+    let audits_wanted = store.count_waiting(job)?;
     let is_done = stored_job(store, job)?.state == JobState::Done;
     if !ranges.is_empty() || audits_wanted > 0 && !is_done {
         reopen(store, job)?;
@@ -186,6 +186,6 @@ fn withdraw(
     if !ranges.is_empty() {
         super::change_job(store, job, JobChange::TakenBack, super::NOBODY, |_| ())?;
     }
-    let audits_agreed = store.count(job, Check::Agreed)?;
+    let audits_agreed = store.count_seconds(job)?;
     Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })
 }

@@ -6,12 +6,10 @@ use super::*;
 fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     let (_folder, path) = scratch();
     let ledger = ledger_in(&path);
-    let keep = "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-                build, lease, busy_us, noted_at, checksum, ? FROM ranges";
-    ledger.db.execute(keep, [2]).expect("it is SQL");
+    ledger.db.execute_batch(&copies(2, "taken_back", "true")).expect("it is SQL");
     drop(ledger);
     let ledger = open(&path).expect("what was taken back may be counted again");
-    ledger.db.execute(keep, [1]).expect("it is SQL");
+    ledger.db.execute_batch(&copies(3, "settled", "true")).expect("it is SQL");
     drop(ledger);
     let ledger = open(&path).expect("whoever is trusted may have been right");
     let party = principal("worker").party(AuditScope::Machines);
@@ -35,13 +33,13 @@ const PLANTED: [(&str, &str); 8] = [
         "no part of a ledger",
     ),
     (
-        "CREATE TRIGGER more AFTER INSERT ON epochs BEGIN DELETE FROM ranges; END",
+        "CREATE TRIGGER more AFTER INSERT ON epochs BEGIN DELETE FROM counts; END",
         "its trigger \"more\" is no part",
     ),
     ("CREATE TABLE more (x CHECK (x > 0))", "its table \"more\" is no part"),
     ("CREATE TABLE _litestream_lock (id INTEGER, more)", "is no part"),
-    ("DROP INDEX ranges_to_audit", "its index \"ranges_to_audit\" is missing"),
-    ("UPDATE ranges SET kernel = CAST(zeroblob(2000000) AS TEXT)", "too big"),
+    ("DROP INDEX counts_to_audit", "its index \"counts_to_audit\" is missing"),
+    ("UPDATE counts SET kernel = CAST(zeroblob(2000000) AS TEXT)", "too big"),
 ];
 
 #[test]
@@ -62,6 +60,25 @@ fn a_ledger_of_another_format_or_with_more_or_larger_things_is_refused_and_not_c
         ];
         assert!(faults.iter().all(|fault| fault.contains(said)), "{planted}: {faults:?}");
         assert!(fs::read(&altered).expect("it is there") == before, "{planted}: it has changed");
+    }
+}
+
+/// SQLite looks at what a table demands of its rows only where it may write.
+#[test]
+fn a_count_with_a_standing_that_does_not_fit_its_place_is_refused_by_whoever_reads_it() {
+    let (folder, path) = scratch();
+    ledger_in(&path).close().expect("it can be closed");
+    for harm in ["standing = 'beyond doubt'", "standing = 'settled'", "place = 1", "place = 2"] {
+        let altered = folder.path().join("altered.db");
+        fs::copy(&path, &altered).expect("it can be copied");
+        let db = rusqlite::Connection::open(&altered).expect("it is there");
+        let update = format!("PRAGMA ignore_check_constraints = true; UPDATE counts SET {harm}");
+        db.execute_batch(&update).expect("it is SQL");
+        drop(db);
+        let fault = CheckedLedger::open(&altered).expect_err(harm).to_string();
+        assert!(fault.contains("CHECK constraint failed"), "{harm}: {fault}");
+        let fault = check_file(&altered).expect_err(harm).to_string();
+        assert!(fault.contains("standing"), "{harm}: {fault}");
     }
 }
 
@@ -130,13 +147,13 @@ fn nothing_but_the_number_of_a_removed_job_is_left() {
     let dispute =
         |start| LedgerCommand::Dispute(report(interval(start, start + 10), 8), provenance("c"));
     ledger.apply(&[range(10, 20, 1), range(20, 30, 1)]).expect("it is written");
-    ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
+    ledger.db.execute_batch(&confirm_all()).expect("it is SQL");
     ledger.apply(&[range(30, 40, 1), dispute(30), dispute(0)]).expect("it is written");
     ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
     ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
     ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
 
-    for table in ["jobs", "ranges", "audits", "disputes", "audit_policies", "changes"] {
+    for table in ["jobs", "counts", "audit_policies", "changes"] {
         let rows = |row: &rusqlite::Row<'_>| row.get::<_, u32>(0);
         let left = ledger.db.query_row(&format!("SELECT count(*) FROM {table}"), [], rows);
         assert_eq!(left, Ok(0), "{table}");

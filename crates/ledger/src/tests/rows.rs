@@ -242,13 +242,13 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     // them counted twice.
     let day_ms = 86_400_000;
     let times = format!(
-        "UPDATE ranges SET busy_us = {hour}, noted_at = {};
-         UPDATE ranges SET noted_at = {} WHERE first > 0;
-         INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build,
-             lease, busy_us / 2, noted_at, checksum FROM ranges WHERE first = 10;
-         UPDATE disputes SET busy_us = {hour} / 4, noted_at = {0}",
+        "UPDATE counts SET busy_us = {hour}, noted_at = {} WHERE place = 0;
+         UPDATE counts SET noted_at = {} WHERE place = 0 AND first > 0;
+         {} UPDATE counts SET busy_us = busy_us / 2 WHERE place = 1;
+         UPDATE counts SET busy_us = {hour} / 4, noted_at = {0} WHERE place > 1",
         2 * day_ms - 1,
         2 * day_ms,
+        copies(1, "second", "first = 10"),
     );
     ledger.db.execute_batch(&times).expect("it is SQL");
     let told = |ledger: &Ledger| -> String {
@@ -278,7 +278,7 @@ fn hours_keep_each_microsecond_up_to_a_bound_over_a_restart_and_a_removal() {
     for (busy_us, processor_us) in [(EXACT, EXACT), (i64::MAX as u64, BOUND)] {
         let folder = TempDir::new().expect("a temporary folder");
         let ledger = ledger_in(&folder.path().join("ledger.db"));
-        let times = format!("UPDATE ranges SET busy_us = {busy_us}");
+        let times = format!("UPDATE counts SET busy_us = {busy_us}");
         ledger.db.execute_batch(&times).expect("it is SQL");
         let taken = [(OWNER.to_string(), Hours { processor_us, gpu_us: 0 })].into();
         assert_eq!(ledger.read_back().expect("it can be read").hours, taken);

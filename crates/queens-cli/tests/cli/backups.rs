@@ -71,7 +71,7 @@ fn a_check_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
     // When a digit of a count changes, as on a broken disk
     let db = Connection::open(&ledger).expect("it is there");
     db.busy_timeout(Duration::from_secs(10)).expect("it is SQL");
-    let changed = db.execute("UPDATE ranges SET count = count + 1 WHERE first = 0", []);
+    let changed = db.execute("UPDATE counts SET count = count + 1 WHERE first = 0", []);
     assert_eq!(changed.expect("it is SQL"), 1);
     drop(db);
 

@@ -59,16 +59,16 @@ fn a_ledger_that_is_damaged_or_of_another_version_is_refused_and_not_changed() {
     sql(&other, "CREATE TABLE recipes (name TEXT)");
     refuses(9, "not a ledger", &other);
     for (code, reason, statement) in [
-        (9, "was altered", "UPDATE ranges SET past = past + 1 WHERE first = 0"),
-        (9, "not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
+        (9, "was altered", "UPDATE counts SET past = past + 1 WHERE first = 0"),
+        (9, "not all of its ranges", "DELETE FROM counts WHERE first = 0"),
         (9, "not the sum", "UPDATE jobs SET total = total + 1"),
-        (9, "out of range", "UPDATE ranges SET first = -1 WHERE first = 0"),
+        (9, "out of range", "UPDATE counts SET first = -1 WHERE first = 0"),
         (9, "cannot have been opened", "UPDATE epochs SET epoch = 1 << 40"),
         (9, "unknown method", "UPDATE jobs SET method = 'guessing'"),
         (9, "or parameter of it", "UPDATE jobs SET parameter = NULL"),
-        (9, "no count", "UPDATE ranges SET count = 'many' WHERE first = 0"),
+        (9, "no count", "UPDATE counts SET count = 'many' WHERE first = 0"),
         (12, "its format is 99, and this program reads format 1", "PRAGMA user_version = 99"),
-        (12, r#"by a kernel named "a\nb""#, "UPDATE ranges SET kernel = 'a\nb' WHERE first = 0"),
+        (12, r#"by a kernel named "a\nb""#, "UPDATE counts SET kernel = 'a\nb' WHERE first = 0"),
         (12, "another way", "UPDATE jobs SET fingerprint = 'of another enumeration'"),
     ] {
         fs::copy(&sound, &ledger).expect("it can be copied");

@@ -136,7 +136,7 @@ fn contradicting_parts_are_refused_without_a_result() {
     let whole = scratch.path("whole.db");
 
     let db = Connection::open(&two).expect("SQLite opens it");
-    db.execute("UPDATE ranges SET count = count + 1 WHERE first = 0", []).expect("it can");
+    db.execute("UPDATE counts SET count = count + 1 WHERE first = 0", []).expect("it can");
     drop(db);
     merge(&[one.clone(), two], &whole).refusal(9, &["was altered"]);
 

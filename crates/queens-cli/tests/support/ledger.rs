@@ -65,7 +65,7 @@ impl Snapshot {
         }
         Ok(Snapshot {
             epoch: number("SELECT max(epoch) FROM epochs")? as u64,
-            disputes: number("SELECT count(*) FROM disputes")? as u64,
+            disputes: number("SELECT count(*) FROM counts WHERE place > 1")? as u64,
             jobs,
         })
     }
@@ -77,8 +77,9 @@ impl Snapshot {
 }
 
 fn rows(db: &Connection, job: i64) -> rusqlite::Result<BTreeMap<u64, Row>> {
-    let mut statement =
-        db.prepare("SELECT first, past, count, lease, worker, noted_at FROM ranges WHERE job = ?")?;
+    let mut statement = db.prepare(
+        "SELECT first, past, count, lease, worker, noted_at FROM counts WHERE job = ? AND place = 0",
+    )?;
     let rows = statement.query_map([job], |row| {
         let [first, past, lease] = [0, 1, 3].map(|column| row.get::<_, i64>(column));
         let count: String = row.get(2)?;

@@ -1,0 +1,168 @@
+//! The queries about counts, each as it is sent to SQLite.
+//!
+//! Those that read whole counts name the same columns first, in the order in which
+//! [`read_row`](super::entry::read_row) takes them by number. What is between them and the table is the text of the build in
+//! place of its id.
+
+/// Adds a count. Evidence, of which no place is given, stands behind all counts that begin where it does.
+pub(super) const ADD_COUNT: &str = "
+    INSERT INTO counts (
+        job, first, past, place, count, residue, digest, kernel, owner, machine, worker, build,
+        lease, busy_us, noted_at, checksum, standing, task_counts
+    ) VALUES (
+        ?1, ?2, ?3,
+        coalesce(?4, (SELECT max(max(place), 1) + 1 FROM counts WHERE job = ?1 AND first = ?2), 2),
+        ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
+    )";
+
+/// Makes an accepted count, or a second one, evidence. Nobody needs what each of its tasks counts any more.
+pub(super) const MAKE_EVIDENCE: &str = "
+    UPDATE counts
+    SET standing = ?4, task_counts = NULL,
+        place = (SELECT max(max(place), 1) + 1 FROM counts WHERE job = ?1 AND first = ?2)
+    WHERE job = ?1 AND first = ?2 AND place = ?3";
+
+/// Says how an accepted count stands.
+pub(super) const SET_STANDING: &str = "
+    UPDATE counts SET standing = ?4 WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
+
+/// Ends the open dispute about a range.
+pub(super) const CLOSE_DISPUTE: &str = "
+    UPDATE counts SET standing = 'settled'
+    WHERE job = ?1 AND first = ?2 AND past = ?3 AND standing = 'open'";
+
+/// Removes an accepted count, in whose place another one is added.
+pub(super) const REMOVE_ACCEPTED: &str =
+    "DELETE FROM counts WHERE job = ?1 AND first = ?2 AND place = 0";
+
+pub(super) const TASK_COUNTS: &str = "
+    SELECT task_counts FROM counts WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
+
+pub(super) const FORGET_TASK_COUNTS: &str = "
+    UPDATE counts SET task_counts = NULL
+    WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
+
+/// How many accepted counts of a job wait. A literal, so that SQLite counts them by their index.
+pub(super) const COUNT_WAITING: &str =
+    "SELECT count(*) FROM counts WHERE job = ?1 AND standing = 'wanted'";
+
+pub(super) const COUNT_SECONDS: &str =
+    "SELECT count(*) FROM counts WHERE job = ?1 AND standing = 'second'";
+
+/// All accepted counts of a job, each with the principal of its second count if it has one.
+pub(super) const ACCEPTED: &str = "
+    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
+           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
+           c.standing, s.owner, s.machine
+    FROM counts c
+    LEFT JOIN counts s
+        ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
+    WHERE c.job = ?1 AND c.place = 0
+    ORDER BY c.first";
+
+/// Of [`ACCEPTED`] those that have ordinals of a range. They do not overlap each other, so that at most one begins before the
+/// range.
+pub(super) const ACCEPTED_IN: &str = "
+    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
+           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
+           c.standing, s.owner, s.machine
+    FROM counts c
+    LEFT JOIN counts s
+        ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
+    WHERE c.job = ?1 AND c.place = 0 AND c.past > ?2 AND c.first < ?3
+        AND c.first >= coalesce(
+            (SELECT first FROM counts WHERE job = ?1 AND first <= ?2 AND place = 0
+             ORDER BY first DESC LIMIT 1),
+            0)
+    ORDER BY c.first";
+
+/// Of [`ACCEPTED`] those that wait for a second count. By itself, SQLite would read all counts of the job.
+pub(super) const ACCEPTED_WAITING: &str = "
+    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
+           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
+           c.standing, NULL, NULL
+    FROM counts c INDEXED BY counts_to_audit
+    WHERE c.job = ?1 AND c.standing = 'wanted' AND c.place = 0
+    ORDER BY c.first";
+
+/// Of [`ACCEPTED`] those that a party has counted, first or second: all machines of an owner, or one of them.
+pub(super) const ACCEPTED_BY: &str = "
+    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
+           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
+           c.standing, s.owner, s.machine
+    FROM counts c
+    LEFT JOIN counts s
+        ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
+    WHERE c.job = ?1 AND c.place = 0
+        AND (c.owner = ?2 AND (?3 IS NULL OR c.machine = ?3)
+             OR s.owner = ?2 AND (?3 IS NULL OR s.machine = ?3))
+    ORDER BY c.first";
+
+/// The open claims of a job, by range, the oldest first.
+pub(super) const OPEN_CLAIMS: &str = "
+    SELECT first, past, count, residue, digest, kernel, owner, machine, worker,
+           (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum
+    FROM counts INDEXED BY counts_disputed
+    WHERE job = ?1 AND standing = 'open' AND place > 1
+    ORDER BY first, past, place";
+
+/// For a bundle: each accepted count with its second count behind it.
+pub(super) const ACCEPTED_AND_SECOND: &str = "
+    SELECT first, past, count, residue, digest, kernel, owner, machine, worker,
+           (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum,
+           standing, noted_at, task_counts, place
+    FROM counts
+    WHERE job = ?1 AND place < 2
+    ORDER BY first, place";
+
+/// For a bundle: the counts that are kept as evidence.
+pub(super) const EVIDENCE: &str = "
+    SELECT first, past, count, residue, digest, kernel, owner, machine, worker,
+           (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum,
+           standing, noted_at
+    FROM counts INDEXED BY counts_evidence
+    WHERE job = ?1 AND place > 1
+    ORDER BY first, past, noted_at, place";
+
+/// Whether this count is evidence already.
+pub(super) const IS_EVIDENCE: &str = "
+    SELECT 1 FROM counts
+    WHERE job = ?1 AND first = ?2 AND place > 1 AND checksum = ?3 AND noted_at = ?4
+        AND standing = ?5";
+
+/// Accepted counts for which a party was found wrong. A disk may lose a write of one page, and the older page still fits the
+/// others. A count that was right may be accepted again after the count that settled the dispute was taken back, but not the
+/// count for which a party is distrusted.
+pub(super) const ACCEPTED_AGAIN: &str = "
+    SELECT c.job, c.first, c.owner, c.machine
+    FROM trust t
+    JOIN counts c ON c.job = t.job AND c.first = t.first AND c.past = t.past AND c.place = 0
+        AND c.owner = t.owner AND (t.machine IS NULL OR t.machine = c.machine)
+    JOIN counts e ON e.job = c.job AND e.first = c.first AND e.past = c.past
+        AND e.checksum = c.checksum AND e.standing = 'settled'
+    WHERE NOT t.trusted";
+
+/// For the map of a job: its accepted counts.
+pub(super) const MAP: &str = "
+    SELECT first, past, worker, standing = 'agreed' FROM counts
+    WHERE job = ?1 AND place = 0
+    ORDER BY first";
+
+/// Who has counted what, the most placements first: owners, or the workers of an owner, or what one worker has counted of
+/// each job. A second count has taken time, but its placements are counted already. A count that settled a range contradicts
+/// no other one.
+pub(super) const CREDITS: &str = "
+    SELECT owner, iif(?1 IS NULL, '', machine), iif(?1 IS NULL, '', worker), iif(?2 IS NULL, NULL, job),
+           group_concat(DISTINCT kernel),
+           sum(iif(place = 0, past - first, 0)),
+           total(iif(place = 0, CAST(count AS REAL), 0)),
+           CAST(min(total(busy_us), 9e18) AS INTEGER),
+           sum(standing IN ('agreed', 'second')),
+           sum(place > 1 AND NOT EXISTS (
+               SELECT 1 FROM counts a
+               WHERE a.job = c.job AND a.first = c.first AND a.place = 0 AND a.past = c.past
+                   AND a.digest = c.digest)),
+           max(noted_at)
+    FROM counts c
+    WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3)
+    GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT ?4";
