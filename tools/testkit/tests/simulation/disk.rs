@@ -6,16 +6,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use farm::{Restored, Times};
 use ledger::{CheckedLedger, Evidence, Ledger};
 use tempfile::TempDir;
 
 pub enum Disk {
-    Memory(Box<Ledger>),
+    Memory(Rc<Ledger>),
     File {
         /// `None` while no coordinator has opened it.
-        ledger: Option<Box<Ledger>>,
+        ledger: Option<Rc<Ledger>>,
         path: PathBuf,
         /// What the last one left.
         left: Option<Box<Restored>>,
@@ -29,7 +30,7 @@ pub type Copy = [Vec<u8>; 2];
 impl Disk {
     pub fn memory() -> Disk {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
-        Disk::Memory(Box::new(ledger.expect("SQLite needs nothing for it")))
+        Disk::Memory(Rc::new(ledger.expect("SQLite needs nothing for it")))
     }
 
     /// A ledger in its own folder, in memory if the system has a file system there.
@@ -54,7 +55,7 @@ impl Disk {
                 if let Some(left) = left.take() {
                     assert_eq!(restored, Restored { epoch, ..*left }, "what was durable stays");
                 }
-                *ledger = Some(Box::new(opened));
+                *ledger = Some(Rc::new(opened));
                 restored
             }
         };
@@ -63,10 +64,10 @@ impl Disk {
         restored
     }
 
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &Rc<Ledger> {
         match self {
             Disk::Memory(ledger) => ledger,
-            Disk::File { ledger, .. } => ledger.as_deref().expect("it is open"),
+            Disk::File { ledger, .. } => ledger.as_ref().expect("it is open"),
         }
     }
 
@@ -88,7 +89,7 @@ impl Disk {
 
     fn leave(&mut self) -> Option<Ledger> {
         let Disk::File { ledger, left, .. } = self else { return None };
-        let ledger = *ledger.take().expect("it is open");
+        let ledger = ledger.take().and_then(Rc::into_inner).expect("it is open");
         *left = Some(Box::new(read_back(&ledger)));
         Some(ledger)
     }

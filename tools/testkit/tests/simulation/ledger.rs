@@ -18,6 +18,7 @@ use farm::{
     JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range,
     Report, Restored, Row, Slice, Vote, Withdrawn,
 };
+use ledger::LedgerFault;
 
 use crate::coverage::Coverage;
 use crate::disk::{Copy, Disk};
@@ -160,10 +161,15 @@ impl Ledger {
         if batch.iter().any(|(_, command)| decides(command)) {
             self.copy = None;
         }
-        for (asker, command) in batch {
-            let done = self.execute(asker, command, now_ms);
-            self.answers.push_back(done);
-        }
+        let ledger = Rc::clone(self.disk.ledger());
+        let all = || {
+            for (asker, command) in batch {
+                let done = self.execute(asker, command, now_ms);
+                self.answers.push_back(done);
+            }
+            Ok::<(), LedgerFault>(())
+        };
+        ledger.in_one_go(all).expect("it can be written");
     }
 
     /// Keeps a copy of the durable state, unless there is one that lacks only counts.
@@ -193,12 +199,7 @@ impl Ledger {
     fn execute(&mut self, asker: Asker, command: LedgerCommand, now_ms: u64) -> Done {
         self.check(&command);
         let before = is_broad(&command).then(|| self.snapshot());
-        let ledger = self.disk.ledger();
-        let execute = || ledger.execute(&command, now_ms as i64);
-        let answer = match command.is_look_up() {
-            true => execute(),
-            false => ledger.in_one_go(execute),
-        };
+        let answer = self.disk.ledger().execute(&command, now_ms as i64);
         let answer = answer.expect("it fits the rows");
         self.note_changed(&command);
         let after = before.is_some().then(|| Rc::new(self.snapshot()));

@@ -146,7 +146,7 @@ impl World {
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");
         world.coverage += world.ledger.coverage;
-        if world.ledger.disk.is_file() {
+        if world.exports {
             bundles::check(&world.ledger.disk.evidence(), &world.ledger);
         }
         for (&id, job) in &world.ledger.jobs {

@@ -29,6 +29,8 @@ pub struct World {
     pub agenda: Agenda,
     pub network: Network,
     pub ledger: Ledger,
+    /// Whether the bundles of its ledger are read in the end.
+    pub exports: bool,
     pub model: Model,
     pub truths: Truths,
     pub coverage: Coverage,
@@ -76,6 +78,7 @@ impl World {
             agenda: Agenda::default(),
             network: Network::default(),
             ledger: Ledger::new(disk, scenario.league.owners),
+            exports: keeps_file,
             model: Model::new(scenario.league.clone(), scenario.is_calm),
             truths: Truths::default(),
             coverage: Coverage::default(),
