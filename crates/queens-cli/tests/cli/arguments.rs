@@ -127,6 +127,16 @@ fn errors_about_the_environment_name_the_variable() {
 }
 
 #[test]
+fn the_short_help_is_the_same_among_other_switches() {
+    let exported = [("QUEENS_THREADS", "3")];
+    let short = with("count -h", &exported).success();
+    assert!(!short.contains("QUEENS_THREADS"), "{short}");
+    for args in ["count -vh", "count -h --threads 2", "count --threads 2 -h", "-v count 8 -h"] {
+        assert_eq!(with(args, &exported).success(), short, "{args}");
+    }
+}
+
+#[test]
 fn several_sizes_are_counted_one_after_the_other() {
     let counted = run(&mut queens(&["count", "0..7"])).success();
     let expected: String =
