@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Asker, CoordinatorMessage, JobId, JobState, LedgerCommand, Principal, Provenance,
-    Report, RequestId, SessionId,
+    Range, Report, RequestId, SessionId,
 };
 
 /// Something to do, in this order.
@@ -26,13 +26,13 @@ pub enum Effect {
         /// How many its machine has lost that have not come back.
         processes: usize,
     },
-    /// A task is not leased any more, because it was lost three times with the worker that counted it. The rest
-    /// of its job goes on.
-    TaskFailed {
-        /// The job that the task belongs to.
+    /// A range is not leased any more, because it was lost three times with the worker that had it. The rest of its
+    /// job goes on.
+    RangeFailed {
+        /// The job that the range belongs to.
         job: JobId,
-        /// The task.
-        ordinal: u64,
+        /// The range.
+        range: Range,
     },
     /// A job is done, cancelled or held: its clients need not wait any longer.
     AtRest(JobId),

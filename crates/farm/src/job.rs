@@ -4,11 +4,16 @@
 //!   every ordinal of the plan is in exactly one of
 //!
 //!     pool  ──lease──►  leased(lease)  ──accept──►  accepted         what is on its way into
-//!       ▲                │ │  ▲                                   the ledger is, too
-//!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
-//!                          ▼  │
-//!                        suspected ──► failed                    see `attempts`
+//!      │▲                │                                        the ledger is, too
+//!      │└────release─────┘    (expiry, loss of a session, an unusable result)
+//!      ▼
+//!     failed                  lost three times with the process that had it
 //! ```
+//!
+//! A task may kill its worker, for lack of memory for instance. A range that was lost three times with a process is
+//! therefore left: it has failed, is named to the operator and leased to nobody until a client resumes the job. A range
+//! that is counted, or brought back by a worker that still holds it, begins anew. All of this is a guess that saves
+//! workers: tasks that were lost beside a deadly one fail with it. It is not durable.
 //!
 //! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease is over.
 //!
@@ -17,7 +22,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::attempts::Attempts;
 use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
@@ -73,11 +77,10 @@ pub(crate) struct Job {
     pub(crate) heard_at: Millis,
     /// Nobody has them.
     pub(crate) pool: IntervalSet,
-    /// Nobody has them, and they are to be leased alone.
-    suspected: IntervalSet,
-    /// They are not leased to anybody.
+    /// Nobody has them, and they are leased to nobody.
     pub(crate) failed: IntervalSet,
-    attempts: Attempts,
+    /// What was lost with a process once and what was lost twice or more often, since it was last brought back.
+    lost: [IntervalSet; 2],
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// By their first ordinals; disjoint.
@@ -113,9 +116,8 @@ impl Job {
             patience: 1,
             heard_at: Millis(0),
             pool,
-            suspected: IntervalSet::new(),
             failed: IntervalSet::new(),
-            attempts: Attempts::default(),
+            lost: Default::default(),
             scheduler: StratumScheduler::new(&plan),
             costs: Costs::default(),
             leased: BTreeMap::new(),
@@ -126,19 +128,9 @@ impl Job {
         }
     }
 
-    /// Tasks that may be leased, including those that are to be leased alone.
-    pub(crate) fn free_tasks(&self) -> u64 {
-        self.pool.len() + self.suspected.len()
-    }
-
     /// What is leased for the first time, and under which lease: the latest one.
     pub(crate) fn leased(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
         self.leased.iter().filter_map(|(&start, it)| Some((Range::new(start, it.end)?, it.lease)))
-    }
-
-    /// How many of a range are to be leased alone.
-    pub(crate) fn suspected_within(&self, range: Range) -> u64 {
-        self.attempts.suspected(range).map(Range::len).sum()
     }
 
     /// The ordinals that are accepted or on their way into the ledger.
@@ -179,8 +171,7 @@ impl Job {
         range.end() <= plan.tasks && (slice.is_all() || slice.ordinals(plan.tasks).contains(range))
     }
 
-    /// Leases at most `tasks` free ordinals in one piece: from where it is the session's turn, or, if there are no others,
-    /// suspected ones, and of these at most half of their range.
+    /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
     pub(crate) fn assign(
         &mut self,
         session: SessionId,
@@ -188,36 +179,22 @@ impl Job {
         lease: LeaseId,
         due: Millis,
     ) -> Option<Range> {
-        let range = self.scheduler.take(session, &mut self.pool, tasks);
-        let range = range.or_else(|| self.take_suspected(tasks))?;
+        let range = self.scheduler.take(session, &mut self.pool, tasks)?;
         self.note_leased(range, lease, due);
         Some(range)
     }
 
-    fn take_suspected(&mut self, tasks: u64) -> Option<Range> {
-        let first = self.suspected.iter().next()?;
-        let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
-        let half = (suspected.len() / 2).max(1);
-        let range = suspected.first(tasks.min(half));
-        self.suspected.remove(range);
-        Some(range)
-    }
-
     /// What is to be leased to another session, too, that would have it back at the time `sooner`: what is late, or is due
-    /// much later than that. Nothing that may have killed workers.
+    /// much later than that.
     pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
         const MOST: usize = 1_024;
         if self.overtaken.len() >= MOST {
             return None;
         }
-        let is_ordinary = |start: &u64| {
-            let range = Range::new(*start, self.leased[start].end).expect("it is not empty");
-            self.attempts.suspected(range).next().is_none()
-        };
         let late = self.late.range(..=(now, u64::MAX)).map(|&(_, start)| start);
         let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
-        let slow = slow.filter(|start| self.leased[start].due > sooner);
-        late.chain(slow).find(is_ordinary)
+        let mut slow = slow.filter(|start| self.leased[start].due > sooner);
+        late.chain(&mut slow).next()
     }
 
     pub(crate) fn next_late(&self, now: Millis) -> Option<Millis> {
@@ -248,8 +225,8 @@ impl Job {
 
     /// A worker that holds a range has come back: the range did not kill it.
     pub(crate) fn brought_back(&mut self, range: Range) {
-        self.attempts.take(range);
-        self.take_free(range).into_iter().for_each(|part| self.put_back(part));
+        self.forget_losses(range);
+        self.failed.remove(range).into_iter().for_each(|part| self.put_back(part));
         self.check();
     }
 
@@ -284,33 +261,39 @@ impl Job {
         let mut taken = self.take_leased(range, |_| true);
         let overtaken = self.overtaken.iter();
         taken.extend(overtaken.filter_map(|(&id, of)| Some((id, of.intersect(range)?))));
-        self.take_free(range);
-        self.attempts.take(range);
+        self.pool.remove(range);
+        self.failed.remove(range);
+        self.forget_losses(range);
         self.accepted.insert(range);
         self.check();
         taken
     }
 
-    /// A process was lost with a range that is free again; `alone`: it was one suspected task, and
-    /// the only one that the process held. Returns the task if it has failed permanently since.
-    pub(crate) fn record_loss(&mut self, range: Range, alone: bool) -> Option<u64> {
-        let worst = self.attempts.record_loss(range).filter(|_| alone);
-        self.pool.remove(range).into_iter().for_each(|part| self.put_back(part));
-        let failed = worst.filter(|&task| self.suspected.contains(task));
-        if let Some(task) = failed {
-            self.suspected.remove(task);
-            self.failed.insert(task);
-        }
+    /// A process was lost with a range. Returns what of it was lost for the third time at least, and nobody has now: it
+    /// has failed.
+    pub(crate) fn record_loss(&mut self, range: Range) -> IntervalSet {
+        let [once, twice] = &mut self.lost;
+        let third: Vec<Range> = twice.within(range).collect();
+        once.within(range).for_each(|part| twice.insert(part));
+        once.insert(range);
+        let free = third.into_iter().flat_map(|part| self.pool.remove(part));
+        let failed: IntervalSet = free.collect();
+        failed.iter().for_each(|part| self.failed.insert(part));
         self.check();
-        failed.map(Range::start)
+        failed
+    }
+
+    fn forget_losses(&mut self, range: Range) {
+        for times in &mut self.lost {
+            times.remove(range);
+        }
     }
 
     /// All tasks get another chance.
     pub(crate) fn forget_attempts(&mut self) {
-        self.attempts = Attempts::default();
-        for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.failed)] {
-            set.iter().for_each(|range| self.pool.insert(range));
-        }
+        self.lost = Default::default();
+        let failed = std::mem::take(&mut self.failed);
+        failed.iter().for_each(|range| self.pool.insert(range));
         self.is_offered = true;
         self.check();
     }
@@ -318,16 +301,6 @@ impl Job {
     fn put_back(&mut self, range: Range) {
         self.is_offered = true;
         self.pool.insert(range);
-        for part in self.attempts.suspected(range) {
-            self.pool.remove(part);
-            self.suspected.insert(part);
-        }
-    }
-
-    /// Takes what is free of `range` from where it is.
-    fn take_free(&mut self, range: Range) -> Vec<Range> {
-        let places = [&mut self.pool, &mut self.suspected, &mut self.failed];
-        places.into_iter().flat_map(|place| place.remove(range)).collect()
     }
 
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
@@ -390,7 +363,7 @@ impl Job {
 
     fn check(&self) {
         assert_eq!(
-            self.free_tasks() + self.failed.len() + self.leased_tasks + self.accepted.len(),
+            self.pool.len() + self.failed.len() + self.leased_tasks + self.accepted.len(),
             self.tasks,
             "free, leased, accepted and failed ordinals must make up the slice of the plan"
         );
@@ -418,7 +391,7 @@ impl Job {
         let part = |part: u64| Range::new(part * tasks, (part + 1) * tasks);
         let is_seen = |&range: &Range| self.accepted.intersects(range);
         let seen = (0..PARTS).filter_map(part).filter(is_seen).count() as u64;
-        let left = self.free_tasks() + self.leased_tasks;
+        let left = self.pool.len() + self.leased_tasks;
         self.costs.us_left(left, workers).filter(|_| 2 * seen >= all.div_ceil(tasks))
     }
 
@@ -428,7 +401,7 @@ impl Job {
     pub(crate) fn rest(&mut self) {
         self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);
-        (self.attempts, self.timeouts) = (Attempts::default(), Timeouts::default());
+        (self.lost, self.timeouts) = (Default::default(), Timeouts::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
         }

@@ -26,7 +26,6 @@
 
 mod account;
 mod agent;
-mod attempts;
 mod audit;
 mod checked_count;
 mod command;

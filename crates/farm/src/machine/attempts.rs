@@ -1,14 +1,14 @@
-//! Workers that are lost with what they hold, and tasks that may have killed them.
+//! Workers that are lost with what they hold. What they held may have killed them: see [`Job`](crate::job::Job).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Farm, existing};
-use crate::session::{Process, Session};
+use crate::session::Process;
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
-/// So many processes that one machine loses say something of their tasks. If it loses more, that says something
-/// of the machine. One task of a million is found by halving in fewer.
-const MOST_OF_A_MACHINE: usize = 32;
+/// So many processes that one machine loses say something of their tasks: enough for four deadly ones. If it loses more,
+/// that says something of the machine.
+const MOST_OF_A_MACHINE: usize = 12;
 /// So many lost processes are remembered.
 const MOST_REMEMBERED: usize = 1_024;
 
@@ -33,10 +33,6 @@ impl Farm {
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
             by_job.entry(job).or_default().insert(range);
         }
-        let suspected = |(job, ranges): (&JobId, &IntervalSet)| -> u64 {
-            ranges.iter().map(|range| self.jobs[job].suspected_within(range)).sum()
-        };
-        let alone = by_job.iter().map(suspected).sum::<u64>() == 1;
         let (process, principal) = (session.process.clone(), session.principal().clone());
         self.left(id);
         if by_job.is_empty() {
@@ -54,8 +50,8 @@ impl Farm {
         }
         for (job, ranges) in by_job {
             for range in ranges.iter() {
-                let failed = existing(&mut self.jobs, job).record_loss(range, alone);
-                self.effects.extend(failed.map(|ordinal| Effect::TaskFailed { job, ordinal }));
+                let failed = existing(&mut self.jobs, job).record_loss(range);
+                self.effects.extend(failed.iter().map(|range| Effect::RangeFailed { job, range }));
             }
         }
     }
@@ -69,11 +65,6 @@ impl Farm {
                 !loss.jobs.is_empty()
             });
         }
-    }
-
-    pub(super) fn holds_suspected(&self, session: &Session) -> bool {
-        let mut held = session.leases.iter().flat_map(|&lease| self.first_count(lease));
-        held.any(|(job, range)| self.jobs[&job].suspected_within(range) > 0)
     }
 
     /// What is open of a lease, unless it is a recount.

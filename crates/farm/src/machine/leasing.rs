@@ -5,7 +5,7 @@
 //! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
 //! served again when half of that is left. A worker without company has nobody to leave a share for. Before its speed
 //! on a job is known it gets a probe, and then never more than twice what it was seen to count, so that what it says of
-//! its threads and its credit gets it nothing. What may have killed workers comes last within its job.
+//! its threads and its credit gets it nothing.
 //!
 //! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
 //! if it can have it back much sooner. The first report counts, and the other lease is revoked. So no worker
@@ -119,18 +119,13 @@ impl Farm {
     /// The first job of which something waits that this session may be leased.
     fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
         let session = &self.sessions[&id];
-        let waits = |job: &JobId| {
-            self.may_start(*job, session) || self.recount_for(*job, session).is_some()
-        };
+        let waits = |job: &JobId| self.may_start(*job) || self.recount_for(*job, session).is_some();
         self.in_turn(id).find(waits)
     }
 
-    /// Whether a session may be leased something of a job that was never counted: what is suspected only if it holds
-    /// nothing else that is.
-    fn may_start(&self, id: JobId, session: &Session) -> bool {
-        let job = &self.jobs[&id];
-        self.lease_from <= self.now
-            && (!job.pool.is_empty() || job.free_tasks() > 0 && !self.holds_suspected(session))
+    /// Whether something of a job may be leased that was never counted.
+    fn may_start(&self, id: JobId) -> bool {
+        self.lease_from <= self.now && !self.jobs[&id].pool.is_empty()
     }
 
     /// The first ordinal of what another session has of a job and this one should count, too.
@@ -180,8 +175,8 @@ impl Farm {
             self.lease(id, lease, job_id, range, Some(recount), term);
             return true;
         }
-        let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id, &self.sessions[&id]));
-        let pool = if is_free { job.free_tasks() } else { job.leased_tasks };
+        let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id));
+        let pool = if is_free { job.pool.len() } else { job.leased_tasks };
         let wanted = self.wanted_tasks(id, job_id, pool);
         if outstanding > wanted / 2 {
             return false;

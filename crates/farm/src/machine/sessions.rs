@@ -19,10 +19,6 @@ impl Farm {
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
-                // Another session may hold it, too, and could not be leased anything else that is suspected.
-                if job.suspected_within(holding.range) > 0 {
-                    self.idle.append(&mut self.refused);
-                }
                 job.brought_back(holding.range);
             }
         }

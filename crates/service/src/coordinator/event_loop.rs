@@ -299,9 +299,9 @@ impl EventLoop {
             }
             Effect::AtRest(job) => self.tell_end(job),
             Effect::Lost { principal, processes } => log_lost(&principal, processes),
-            Effect::TaskFailed { job, ordinal } => {
-                tracing::error!(%job, task = ordinal,
-                    "this task was lost three times or more with the worker that counted it; it is not leased any more, \
+            Effect::RangeFailed { job, range } => {
+                tracing::error!(%job, %range,
+                    "this range was lost three times or more with the worker that had it; it is not leased any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
                      build or backend, then resume the job");
             }

@@ -16,23 +16,8 @@ impl Book {
         self.free - self.failed.len() as u64
     }
 
-    /// Whether a task must be leased alone.
-    pub fn is_suspected(&self, ordinal: usize) -> bool {
-        self.was_lost_twice(ordinal) && !self.failed.contains(&ordinal)
-    }
-
-    fn was_lost_twice(&self, ordinal: usize) -> bool {
-        self.attempts.get(&ordinal).is_some_and(|&times| times >= 2)
-    }
-
     fn is_free(&self, ordinal: usize) -> bool {
         !self.claimed[ordinal] && self.holder[ordinal].is_none()
-    }
-
-    /// The number of tasks that may be leased together with others.
-    fn ordinary(&self) -> u64 {
-        let is_set_apart = |&&ordinal: &&usize| self.is_free(ordinal) && self.is_suspected(ordinal);
-        self.leasable() - self.attempts.keys().filter(is_set_apart).count() as u64
     }
 
     /// Clears the attempts of a task that was counted, or that a worker brought back.
@@ -48,22 +33,14 @@ impl Book {
     }
 
     /// Checks the tasks of a new lease.
-    fn check_lease(&self, lease: std::ops::Range<usize>, coverage: &mut Coverage) {
+    pub fn check_attempts(&self, lease: std::ops::Range<usize>) {
         let failed = lease.clone().find(|ordinal| self.failed.contains(ordinal));
         assert_eq!(failed, None, "a failed task is leased: {lease:?}");
-        if !lease.clone().any(|ordinal| self.is_suspected(ordinal)) {
-            return;
-        }
-        coverage.halvings += 1;
-        assert_eq!(self.ordinary(), 0, "other tasks come before those that may kill: {lease:?}");
-        let alike = |ordinal: &usize| {
-            let same = self.attempts.get(ordinal) == self.attempts.get(&lease.start);
-            same && self.is_free(*ordinal)
-        };
-        assert!(lease.clone().all(|ordinal| alike(&ordinal)), "leased with others: {lease:?}");
-        let before = (0..lease.start).rev().take_while(alike).count();
-        let block = before + (lease.start..self.claimed.len()).take_while(alike).count();
-        assert!(lease.len() <= (block / 2).max(1), "{lease:?} of {block}");
+    }
+
+    /// Whether any of its tasks may be leased.
+    pub fn waits(&self) -> bool {
+        self.state == JobState::Running && self.leasable() > 0
     }
 }
 
@@ -72,17 +49,15 @@ impl Model {
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
         let held = if seat.draining { BTreeSet::new() } else { self.held(seat) };
-        let suspected = held.iter().filter(|(job, task)| self.books[job].was_lost_twice(*task));
-        let alone = suspected.count() == 1;
         self.left(id);
-        self.lost_now = Some((held, alone));
+        self.lost_now = Some(held);
     }
 
     /// Checks the attempts of the tasks of a crashed process. A machine that crashes very often
     /// adds none.
     pub fn note_loss(&mut self, effects: &[Effect], coverage: &mut Coverage) {
-        let Some((held, alone)) = self.lost_now.take() else { return };
-        let is_machine = |effect: &Effect| matches!(effect, Effect::Lost { processes: 33.., .. });
+        let Some(held) = self.lost_now.take() else { return };
+        let is_machine = |effect: &Effect| matches!(effect, Effect::Lost { processes: 13.., .. });
         if effects.iter().any(is_machine) {
             coverage.blamed_on_machines += 1;
             return;
@@ -91,7 +66,7 @@ impl Model {
             let book = self.book(job);
             let times = book.attempts.entry(ordinal).or_default();
             *times += 1;
-            let has_failed = alone && *times >= 3;
+            let has_failed = *times >= 3;
             // Another worker may have the task, too. It may also be failed meanwhile.
             if has_failed && book.is_free(ordinal) && !book.failed.contains(&ordinal) {
                 coverage.failed += 1;
@@ -111,36 +86,15 @@ impl Model {
         held.collect()
     }
 
-    /// Whether a worker may be leased a task of a job.
-    pub fn has_task_for(&self, seat: &Seat, book: &Book) -> bool {
-        book.ordinary() > 0 || book.leasable() > 0 && !self.holds_suspected(seat)
-    }
-
-    /// Whether a session holds a task that was lost twice. The task may be failed meanwhile.
-    fn holds_suspected(&self, seat: &Seat) -> bool {
-        self.held(seat).iter().any(|(job, ordinal)| self.books[job].was_lost_twice(*ordinal))
-    }
-
-    /// Checks a lease before it is noted.
-    pub fn check_attempts(
-        &self,
-        seat: &Seat,
-        job: JobId,
-        lease: std::ops::Range<usize>,
-        coverage: &mut Coverage,
-    ) {
-        let book = &self.books[&job];
-        let is_suspected = book.is_suspected(lease.start);
-        assert!(!is_suspected || !self.holds_suspected(seat), "not alone: {lease:?}");
-        book.check_lease(lease, coverage);
-    }
-
     /// Checks which tasks a step calls failed.
     pub fn check_failures(&mut self, event: &Event, effects: &[Effect], coverage: &mut Coverage) {
         let said = effects.iter().filter_map(|effect| match effect {
-            Effect::TaskFailed { job, ordinal } => Some((*job, *ordinal)),
+            Effect::RangeFailed { job, range } => {
+                Some(ordinals(*range).map(|ordinal| (*job, ordinal as u64)))
+            }
             _ => None,
         });
+        let said = said.flatten();
         assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.failed_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
             let Effect::Ledger(_, command) = effect else { return false };

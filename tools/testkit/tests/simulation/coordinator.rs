@@ -110,7 +110,7 @@ impl World {
             }
             Effect::Ledger(asker, command) => self.order(asker, command),
             Effect::Reply(request, _) => drop(self.unanswered.remove(&request)),
-            Effect::TaskFailed { .. }
+            Effect::RangeFailed { .. }
             | Effect::Lost { .. }
             | Effect::AtRest(..)
             | Effect::Contradicted(..) => {}

@@ -105,7 +105,6 @@ coverage! {
     certified: "jobs done of which every range was counted twice",
     certified_against_liars: "of these where a worker was proven wrong",
     killed_by_tasks: "workers killed by the task that they counted",
-    halvings: "leases of what had killed two workers",
     failed: "tasks that are failed",
     blamed_on_machines: "crashed workers of machines that had crashed very often",
     failures_lifted: "permanently failed tasks that a worker still had",

@@ -28,7 +28,7 @@ impl Model {
         assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
         let seat = self.seats.get(&session).expect("only a session that is there is leased to");
         if !whole {
-            self.check_attempts(seat, job, ordinals(range), coverage);
+            self.books[&job].check_attempts(ordinals(range));
         }
         let overtakes = self.books[&job].holder[ordinals(range)].iter().any(Option::is_some);
         if !whole && overtakes {
@@ -86,29 +86,26 @@ impl Model {
         let is_patient = |seat: &Seat| !seat.late && seat.is_idle();
         let patient = self.seats.values().any(is_patient);
         assert!(!late || !patient, "{session} missed a deadline, and is served first: {lease:?}");
-        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
         let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
-        let earlier = earlier.find(|(_, book)| waits(book));
+        let earlier = earlier.find(|(_, book)| book.waits());
         assert!(earlier.is_none(), "job {} comes first: {lease:?}", earlier.expect("some").0);
     }
 }
 
 impl Model {
     /// Checks a lease of tasks that another worker has. Its worker must have nothing and find
-    /// nothing else. The tasks must not be suspected of killing workers.
+    /// nothing else.
     fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {
         let book = &self.books[&job];
         assert_eq!(
             seat.outstanding, 0,
             "{range:?} of job {job} is leased twice, to a worker that has other work"
         );
-        let is_held =
-            |ordinal: usize| book.holder[ordinal].is_some() && !book.is_suspected(ordinal);
+        let is_held = |ordinal: usize| book.holder[ordinal].is_some();
         assert!(range.clone().all(is_held), "{range:?} of job {job}");
         let own = range.find(|&ordinal| seat.leases.keys().any(|&id| book.expects(ordinal, id)));
         assert_eq!(own, None, "it has it already, of job {job}");
-        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
-        let other = self.books.values().find(|book| waits(book));
+        let other = self.books.values().find(|book| book.waits());
         assert!(other.is_none(), "of job {job}, while another waits");
     }
 }

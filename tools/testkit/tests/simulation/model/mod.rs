@@ -50,9 +50,8 @@ pub struct Model {
     reported_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
-    /// The tasks of a process that crashed in this step, and whether it had one suspected task
-    /// alone.
-    pub lost_now: Option<(BTreeSet<(JobId, usize)>, bool)>,
+    /// The tasks of a process that crashed in this step.
+    pub lost_now: Option<BTreeSet<(JobId, usize)>>,
     /// Tasks that are failed in this step.
     pub failed_now: Vec<(JobId, u64)>,
     /// Whether the farm has decided about the report of this step.
@@ -278,9 +277,9 @@ impl Model {
             Effect::Reply(request, answer) => {
                 self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, coverage);
             }
-            Effect::TaskFailed { .. } => {} // checked in `check_failures`
-            Effect::Lost { .. } => {}       // for operators
-            Effect::Contradicted(..) => {}  // checked in `step`
+            Effect::RangeFailed { .. } => {} // checked in `check_failures`
+            Effect::Lost { .. } => {}        // for operators
+            Effect::Contradicted(..) => {}   // checked in `step`
             Effect::AtRest(job) => {
                 let states = (self.books[job].state, ledger.state(*job));
                 let is_durable = states.0 != JobState::Cancelled || states.0 == states.1;
@@ -291,8 +290,7 @@ impl Model {
 
     /// Checks after a step that no worker is idle while there is work for it.
     pub fn check_idle(&self) {
-        let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
-        let waiting = self.books.iter().find(|(_, book)| works(book)).map(|(job, _)| job);
+        let waiting = self.books.iter().find(|(_, book)| book.waits()).map(|(job, _)| job);
         let is_idle = |seat: &Seat| !seat.late && seat.is_idle();
         let idle = self.seats.iter().find(|(_, seat)| is_idle(seat)).map(|(session, _)| session);
         if let (Some(job), Some(session)) = (waiting, idle) {
