@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use crate::lease::OpenLease;
-use crate::session::Speed;
+use crate::session::Rate;
 use crate::{Millis, SessionId};
 
 /// Time of threads that was spent on some of a plan's tasks.
@@ -37,6 +37,11 @@ impl Spent {
         self.thread_us = self.thread_us.saturating_add(thread_us.max(1));
     }
 
+    fn add_all(&mut self, other: Spent) {
+        self.tasks = self.tasks.saturating_add(other.tasks);
+        self.thread_us = self.thread_us.saturating_add(other.thread_us);
+    }
+
     /// What was counted long ago by a worker of `threads` threads weighs less.
     fn fade(&mut self, threads: u32) {
         let long = Self::LEAST_US.saturating_mul(threads.into());
@@ -51,28 +56,99 @@ impl Spent {
     }
 }
 
+/// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its threads and of the time
+/// that it took plays no part.
+///
+/// A session is asked two things, and each report answers both. Leases go by what it counts *now*: it may have become
+/// slow, so that these sums forget all but [`Speed::MEMORY_MS`]. Predictions and deadlines go by what a task of the plan
+/// takes it *on average*: tasks differ in size along the ordinals, so that they need a fair sample of them, which forgets
+/// as [`Spent`] does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Speed {
+    tasks: f64,
+    /// What they counted.
+    placements: f64,
+    ms: f64,
+    /// First counts alone: a recount may be by a slow kernel.
+    sample: Spent,
+    /// All tasks that were measured.
+    pub(crate) counted: u64,
+    measured_at: Millis,
+}
+
+impl Speed {
+    const MEMORY_MS: f64 = 20_000.0;
+    /// A worker is known once each of its threads has counted for so long; before, it is taken for one like all.
+    const KNOWN_US: u64 = 4_000_000;
+
+    /// `tasks` of `lease` have come back now, with so many placements. They were counted since others came back, or, if
+    /// they had to come back as a whole, beside these.
+    fn measured(
+        &mut self,
+        now: Millis,
+        lease: &OpenLease,
+        threads: u32,
+        tasks: u64,
+        placements: f64,
+    ) {
+        let before = if lease.recount { Millis(0) } else { self.measured_at };
+        let ms = now.0.saturating_sub(before.max(lease.leased_at).0);
+        self.measured_at = now;
+        self.counted = self.counted.saturating_add(tasks);
+        self.tasks += tasks as f64;
+        self.placements += placements;
+        self.ms += ms as f64;
+        let faded = (Self::MEMORY_MS / self.ms).min(1.0);
+        self.tasks *= faded;
+        self.placements *= faded;
+        self.ms *= faded;
+        if !lease.recount {
+            let thread_us = ms.saturating_mul(1_000).saturating_mul(threads.into());
+            self.sample.add(tasks, thread_us);
+            self.sample.fade(threads);
+        }
+    }
+
+    /// How fast it counts now.
+    pub(crate) fn rate(self) -> Rate {
+        let seconds = self.ms.max(1.0) / 1e3;
+        Rate {
+            tasks_per_second: self.tasks / seconds,
+            placements_per_second: self.placements / seconds,
+        }
+    }
+
+    /// Tasks that it counts now in 1,000 seconds, at least 1; `None` before anything was measured.
+    pub(crate) fn tasks_per_kilosecond(self) -> Option<u64> {
+        (self.counted > 0).then(|| ((self.tasks * 1e6 / self.ms.max(1.0)) as u64).max(1))
+    }
+
+    /// Time of a thread that a task has taken on average, ms; 0 before it has counted any.
+    ///
+    /// It is the time since the session got its first lease. Where some tasks of many threads have come back, it is rather
+    /// too long: the others have taken a part of their time, too.
+    pub(crate) fn task_ms(self) -> u64 {
+        self.sample.pace().map_or(0, |pace| (1e-3 / pace) as u64)
+    }
+
+    /// Tasks in a microsecond of one of its `threads` on average; `None` before it is known.
+    fn pace(self, threads: u32) -> Option<f64> {
+        let is_known = self.sample.thread_us >= Self::KNOWN_US.saturating_mul(threads.into());
+        self.sample.pace().filter(|_| is_known)
+    }
+}
+
 /// How fast sessions count a job, and what its tasks have cost so far.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
-    sessions: BTreeMap<SessionId, Measured>,
+    sessions: BTreeMap<SessionId, Speed>,
     /// By sessions that are gone.
     earlier: Spent,
     /// Tasks per 1,000 seconds of all sessions.
     pub(crate) rate: u64,
 }
 
-#[derive(Debug, Default)]
-struct Measured {
-    speed: Speed,
-    /// All that it has counted, for the first time.
-    all: Spent,
-    /// Without what it reported first: while a worker counts that, it touches its memory for the first time.
-    spent: Option<Spent>,
-}
-
 impl Costs {
-    /// A worker is known once each of its threads has counted for so long; before, it is taken for one like all.
-    const KNOWN_US: u64 = 4_000_000;
     /// There is no estimate before three quarters of the threads belong to workers that are known.
     const KNOWN_SHARE: f64 = 0.75;
 
@@ -80,68 +156,36 @@ impl Costs {
         Costs { earlier, ..Costs::default() }
     }
 
-    /// `reported` tasks have come back from a session of `threads` threads now, with so many placements in the `tasks` that
-    /// its lease was open for.
+    /// `tasks` of `lease`, which a session of `threads` threads has, have come back now, with so many placements.
     pub(crate) fn measured(
         &mut self,
         now: Millis,
-        (lease, threads): (&OpenLease, u32),
-        reported: u64,
-        (tasks, placements): (u64, f64),
+        lease: &OpenLease,
+        threads: u32,
+        tasks: u64,
+        placements: f64,
     ) {
-        let speed = &mut self.sessions.entry(lease.session).or_default().speed;
+        let speed = self.sessions.entry(lease.session).or_default();
         self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
-        let ms = speed.measured(now, lease, tasks, placements);
+        speed.measured(now, lease, threads, tasks, placements);
         self.rate = self.rate.saturating_add(speed.tasks_per_kilosecond().unwrap_or(0));
-        if !lease.recount {
-            self.add(lease.session, threads, reported, ms.saturating_mul(1_000));
-        }
-    }
-
-    /// A session of `threads` threads has counted so many tasks in `us` by the farm's clock.
-    fn add(&mut self, session: SessionId, threads: u32, tasks: u64, us: u64) {
-        let measured = self.sessions.entry(session).or_default();
-        measured.all.add(tasks, us.saturating_mul(threads.into()));
-        match &mut measured.spent {
-            None => measured.spent = Some(Spent::default()),
-            Some(spent) => {
-                spent.add(tasks, us.saturating_mul(threads.into()));
-                spent.fade(threads);
-            }
-        }
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
-        if let Some(Measured { speed, spent, .. }) = self.sessions.remove(&session) {
+        if let Some(speed) = self.sessions.remove(&session) {
             self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
-            spent.iter().for_each(|spent| self.earlier.add(spent.tasks, spent.thread_us));
+            self.earlier.add_all(speed.sample);
         }
     }
 
-    /// Tasks per 1,000 seconds of one session, once it is known.
-    pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
-        self.sessions.get(&session)?.speed.tasks_per_kilosecond()
-    }
-
-    /// How fast a session counts it and how many tasks it was seen to count; nothing before that is known.
+    /// How fast a session counts it; that of one that has counted nothing is not known.
     pub(crate) fn speed_of(&self, session: SessionId) -> Speed {
-        self.sessions.get(&session).map(|measured| measured.speed).unwrap_or_default()
-    }
-
-    /// Time of a thread of a session that a task has taken on average, ms; 0 before it has counted any.
-    ///
-    /// It is the time since the session got its first lease. Where some tasks of many threads have come back, it is rather
-    /// too long: the others have taken a part of their time, too.
-    pub(crate) fn task_ms(&self, session: SessionId) -> u64 {
-        let pace = self.sessions.get(&session).and_then(|measured| measured.all.pace());
-        pace.map_or(0, |pace| (1e-3 / pace) as u64)
+        self.sessions.get(&session).copied().unwrap_or_default()
     }
 
     pub(crate) fn all(&self) -> Spent {
         let mut all = self.earlier;
-        for spent in self.sessions.values().filter_map(|measured| measured.spent) {
-            all.add(spent.tasks, spent.thread_us);
-        }
+        self.sessions.values().for_each(|speed| all.add_all(speed.sample));
         all
     }
 
@@ -156,11 +200,7 @@ impl Costs {
         let like_all = self.all().pace()?;
         let (mut threads, mut known, mut pace) = (0.0, 0.0, 0.0);
         for &(session, its_threads) in workers {
-            let is_known = |spent: &Spent| {
-                spent.thread_us >= Self::KNOWN_US.saturating_mul(its_threads.into())
-            };
-            let own = self.sessions.get(&session).and_then(|measured| measured.spent);
-            let own = own.filter(is_known).and_then(Spent::pace);
+            let own = self.speed_of(session).pace(its_threads);
             let its_threads = f64::from(its_threads);
             threads += its_threads;
             known += own.map_or(0.0, |_| its_threads);
@@ -174,13 +214,29 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lease::LeaseTime;
+    use crate::{IntervalSet, JobId};
 
-    /// As many as a worker of this slowness counts in 16 seconds.
+    /// A session of one thread reports tasks, so long after it last did.
+    fn report(costs: &mut Costs, session: u64, tasks: u64, ms: u64) {
+        let session = SessionId(session);
+        let lease = OpenLease {
+            session,
+            job: JobId(1),
+            open: IntervalSet::new(),
+            recount: false,
+            reported: false,
+            leased_at: Millis(0),
+            task_ns: 0,
+            term: LeaseTime::of_count(Millis(0), 1, 1),
+        };
+        let now = costs.speed_of(session).measured_at.after(ms);
+        costs.measured(now, &lease, 1, tasks, 0.0);
+    }
+
+    /// What a worker of this slowness counts in 16 seconds.
     fn counted(costs: &mut Costs, session: u64, slowness: u64) {
-        costs.add(SessionId(session), 1, 1, 1_000_000);
-        for tasks in [100 / slowness; 16] {
-            costs.add(SessionId(session), 1, tasks, 10_000 * slowness * tasks);
-        }
+        (0..16).for_each(|_| report(costs, session, 100 / slowness, 1_000));
     }
 
     fn left(costs: &Costs, tasks: u64, workers: &[(u64, u32)]) -> Option<f64> {
@@ -210,9 +266,9 @@ mod tests {
         counted(&mut costs, 1, 1);
         costs.forget_session(SessionId(1));
         assert_eq!(left(&costs, 9, &[(2, 1)]), None, "nobody knows how fast the new one is");
-        for reported in [false, false, true] {
-            assert_eq!(left(&costs, 9, &[(2, 1)]).is_some(), reported);
-            costs.add(SessionId(2), 1, 10, 4_000_000);
+        for is_told in [false, false, true] {
+            assert_eq!(left(&costs, 9, &[(2, 1)]).is_some(), is_told);
+            report(&mut costs, 2, 10, 2_000);
         }
         assert_eq!(left(&costs, 9, &[(2, 1), (3, 1)]), None, "half of the threads are new");
         assert_eq!(left(&costs, 9, &[(2, 9)]), None, "it has more threads than were seen");
@@ -221,11 +277,8 @@ mod tests {
     #[test]
     fn a_worker_that_becomes_slow_is_slow_soon() {
         let mut costs = Costs::default();
-        let round = |costs: &mut Costs, us: u64| {
-            (0..16).for_each(|_| costs.add(SessionId(1), 1, 100, 100 * us));
-        };
-        (0..1_000).for_each(|_| round(&mut costs, 1_000));
-        (0..50).for_each(|_| round(&mut costs, 4_000));
+        (0..16_000).for_each(|_| report(&mut costs, 1, 100, 100));
+        (0..800).for_each(|_| report(&mut costs, 1, 100, 400));
         let us = left(&costs, 1_000, &[(1, 1)]).expect("known");
         assert!((3e6..4.2e6).contains(&us), "{us}");
     }

@@ -440,7 +440,7 @@ mod tests {
             term: LeaseTime::of_count(Millis(0), 1, 1),
         };
         job.accept(range);
-        job.costs.measured(Millis(ms), (&lease, 1), range.len(), (range.len(), 1.0));
+        job.costs.measured(Millis(ms), &lease, 1, range.len(), 1.0);
     }
 
     #[test]
@@ -465,7 +465,7 @@ mod tests {
         let cost = job.costs.us_per_task();
         job.rest();
 
-        assert_eq!((job.costs.rate_of(SessionId(1)), job.costs.rate), (None, 0));
+        assert_eq!((job.costs.speed_of(SessionId(1)).counted, job.costs.rate), (0, 0));
         assert_eq!(job.costs.us_per_task(), cost, "what was counted is still told");
         assert_eq!(job.accepted().iter().count(), 1, "one range");
         assert!(size_of::<Job>() <= 1_536, "{}", size_of::<Job>());

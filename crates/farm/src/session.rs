@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
 
-use crate::lease::OpenLease;
 use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 
 /// One connection of one worker.
@@ -159,62 +158,5 @@ impl Sum for Rate {
             tasks_per_second: sum.tasks_per_second + it.tasks_per_second,
             placements_per_second: sum.placements_per_second + it.placements_per_second,
         })
-    }
-}
-
-/// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its threads and of the time
-/// that it took plays no part.
-///
-/// Tasks of a plan differ in size along the ordinals, so old measurements fade: all sums shrink to
-/// [`Speed::MEMORY_MS`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Speed {
-    tasks: f64,
-    /// What they counted.
-    placements: f64,
-    ms: f64,
-    /// All tasks that were measured.
-    pub(crate) counted: u64,
-    measured_at: Millis,
-}
-
-impl Speed {
-    const MEMORY_MS: f64 = 20_000.0;
-
-    /// `tasks` of `lease` have come back now, with so many placements. They were counted since others came back, or, if
-    /// they had to come back as a whole, beside these. Returns for how many milliseconds.
-    pub(crate) fn measured(
-        &mut self,
-        now: Millis,
-        lease: &OpenLease,
-        tasks: u64,
-        placements: f64,
-    ) -> u64 {
-        let before = if lease.recount { Millis(0) } else { self.measured_at };
-        let since = before.max(lease.leased_at);
-        self.measured_at = now;
-        self.counted = self.counted.saturating_add(tasks);
-        self.tasks += tasks as f64;
-        self.placements += placements;
-        let ms = now.0.saturating_sub(since.0);
-        self.ms += ms as f64;
-        let faded = (Self::MEMORY_MS / self.ms).min(1.0);
-        self.tasks *= faded;
-        self.placements *= faded;
-        self.ms *= faded;
-        ms
-    }
-
-    pub(crate) fn rate(self) -> Rate {
-        let seconds = self.ms.max(1.0) / 1e3;
-        Rate {
-            tasks_per_second: self.tasks / seconds,
-            placements_per_second: self.placements / seconds,
-        }
-    }
-
-    /// Tasks in 1,000 seconds, at least 1; `None` before anything was measured.
-    pub(crate) fn tasks_per_kilosecond(self) -> Option<u64> {
-        (self.counted > 0).then(|| ((self.tasks * 1e6 / self.ms.max(1.0)) as u64).max(1))
     }
 }

@@ -132,7 +132,8 @@ impl Farm {
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let is_idle = session.seen.tasks == 0 && self.lease_from <= self.now;
-        let task_ms = 1_000_000 / job.costs.rate_of(id).filter(|_| is_idle)?;
+        let task_ms =
+            1_000_000 / job.costs.speed_of(id).tasks_per_kilosecond().filter(|_| is_idle)?;
         let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
         job.to_overtake(self.now, sooner)
     }
@@ -183,7 +184,7 @@ impl Farm {
         }
         let room = self.sessions[&id].room();
         let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
-        let rate = job.costs.rate_of(id);
+        let rate = job.costs.speed_of(id).tasks_per_kilosecond();
         let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
         let ttl_ms = self.ttl_ms(id, job_id);
         let term = LeaseTime::of_count(self.now, ttl_ms, expected_ms.unwrap_or(ttl_ms));
@@ -206,7 +207,9 @@ impl Farm {
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let threads = session.seen.threads;
-        let Some(rate) = job.costs.rate_of(id) else { return self.probe_tasks(threads) };
+        let Some(rate) = job.costs.speed_of(id).tasks_per_kilosecond() else {
+            return self.probe_tasks(threads);
+        };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let pool = u128::from(pool);
         let share = match self.sessions.len() {
@@ -223,7 +226,7 @@ impl Farm {
     /// The most tasks that a session is leased in one piece.
     fn piece(&self, id: SessionId, job_id: JobId) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let rate = u128::from(job.costs.rate_of(id).unwrap_or(0));
+        let rate = u128::from(job.costs.speed_of(id).tasks_per_kilosecond().unwrap_or(0));
         let shortest =
             rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
@@ -289,7 +292,7 @@ impl Farm {
         const NS: u64 = 1_000_000_000_000;
         let (session, job) = (&self.sessions[&id], &self.jobs[&job]);
         let threads = session.seen.threads;
-        let (ns, tasks) = match job.costs.rate_of(id) {
+        let (ns, tasks) = match job.costs.speed_of(id).tasks_per_kilosecond() {
             Some(rate) => (NS, rate),
             None => (self.pace.lease_ms(&self.config) * 1_000_000, self.probe_tasks(threads)),
         };
@@ -311,7 +314,7 @@ impl Farm {
         let session = &self.sessions[&id];
         let task_ms = |job: JobId| {
             let job = &self.jobs[&job];
-            job.costs.task_ms(id).max(job.known.task_ms)
+            job.costs.speed_of(id).task_ms().max(job.known.task_ms)
         };
         let held = session.held().map(|(job, _)| job).chain([job_id]);
         let task_ms = held.map(task_ms).max().unwrap_or(0);

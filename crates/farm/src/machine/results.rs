@@ -88,13 +88,12 @@ impl Farm {
         if takes_off {
             let lease = self.leases.get(report.lease).expect("something is taken off it");
             let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
-            let reported = report.range.len();
-            let share = tasks as f64 / reported as f64;
+            let share = tasks as f64 / report.range.len() as f64;
             session.seen.counted = session.seen.counted.saturating_add(tasks);
             let threads = session.seen.threads;
             let placements = share * report.checked_count.count as f64;
             if !is_backlog {
-                job.costs.measured(self.now, (lease, threads), reported, (tasks, placements));
+                job.costs.measured(self.now, lease, threads, tasks, placements);
             }
             if lease.recount {
                 return self.end_lease(report.lease);
