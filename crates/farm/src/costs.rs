@@ -228,7 +228,7 @@ mod tests {
             reported: false,
             leased_at: Millis(0),
             task_ns: 0,
-            term: LeaseTime::of_count(Millis(0), 1, 1),
+            term: LeaseTime::of_count(Millis(0), 1, None),
         };
         let now = costs.speed_of(session).measured_at.after(ms);
         costs.measured(now, &lease, 1, tasks, 0.0);

@@ -18,7 +18,8 @@
 //! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease is over.
 //!
 //! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. If another session is
-//! leased its end, too, the earlier lease is *overtaken*: its session goes on, and the first report counts.
+//! leased its end, too, the earlier lease is *overtaken*: its session goes on, and the first report counts. The rule
+//! stands in `machine/leasing.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,12 +40,19 @@ use crate::{
 struct Leased {
     end: u64,
     lease: LeaseId,
-    /// When it should be back.
+    /// When they should be back; at once, if nobody knows.
     due: Millis,
-    /// The time from which another session may be leased them, too.
+    /// From when on nobody knows when they will be back.
     late_at: Millis,
     /// How many of their earlier leases have not come back.
     overtaken: u32,
+}
+
+impl Leased {
+    /// Whether they would be back sooner, by a lease's time, from a session that takes `task_ms` for a task.
+    fn is_slower_than(self, now: Millis, lease_ms: u64, task_ms: u64) -> bool {
+        self.late_at <= now || self.due > now.after(lease_ms.saturating_add(task_ms))
+    }
 }
 
 #[derive(Debug)]
@@ -184,41 +192,44 @@ impl Job {
         Some(range)
     }
 
-    /// What is to be leased to another session, too, that would have it back at the time `sooner`: what is late, or is due
-    /// much later than that.
-    pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
+    /// The first ordinal of what is to be leased, too, to another session that takes `task_ms` for a task: of what is
+    /// latest, or else of what will be late last.
+    pub(crate) fn to_overtake(&self, now: Millis, lease_ms: u64, task_ms: u64) -> Option<u64> {
         const MOST: usize = 1_024;
         if self.overtaken.len() >= MOST {
             return None;
         }
-        let late = self.late.range(..=(now, u64::MAX)).map(|&(_, start)| start);
-        let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
-        let mut slow = slow.filter(|start| self.leased[start].due > sooner);
-        late.chain(&mut slow).next()
+        let late = self.late.range(..=(now, u64::MAX));
+        let others = self.late.range((now.after(lease_ms), 0)..).rev();
+        let mut starts = late.chain(others).map(|&(_, start)| start);
+        starts.find(|start| self.leased[start].is_slower_than(now, lease_ms, task_ms))
     }
 
     pub(crate) fn next_late(&self, now: Millis) -> Option<Millis> {
         self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
     }
 
-    /// Leases the end of what is leased from the ordinal `start` on once more, at most `tasks`. Each further time it has
-    /// `least_ms` twice as long at least until it is late.
+    /// Leases the end of what is leased from the ordinal `start` on once more, at most `tasks`. It is late when it
+    /// is due, but not before a quarter of a lease's time has passed, and twice as much each further time.
     pub(crate) fn overtake(
         &mut self,
         start: u64,
         tasks: u64,
         lease: LeaseId,
-        (now, expected_ms, least_ms): (Millis, u64, u64),
+        now: Millis,
+        due: Millis,
+        lease_ms: u64,
     ) -> Range {
         const MOST_DOUBLINGS: u32 = 16;
-        let Leased { end, lease: earlier, overtaken, .. } = self.leased[&start];
-        let from = start.max(end.saturating_sub(tasks));
-        let range = Range::new(from, end).expect("it is not empty");
+        let leased = self.leased[&start];
+        let from = start.max(leased.end.saturating_sub(tasks));
+        let range = Range::new(from, leased.end).expect("it is not empty");
         self.take_leased(range, |_| true);
-        let due = now.after(expected_ms);
-        let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
-        self.keep_leased(from, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
-        let overtaken = self.overtaken.entry(earlier).or_insert(range);
+        let least_ms = (lease_ms / 4).saturating_mul(1 << leased.overtaken.min(MOST_DOUBLINGS));
+        let late_at = due.max(now.after(least_ms));
+        let overtaken = leased.overtaken + 1;
+        self.keep_leased(from, Leased { lease, due, late_at, overtaken, ..leased });
+        let overtaken = self.overtaken.entry(leased.lease).or_insert(range);
         *overtaken = overtaken.hull(range);
         range
     }
@@ -437,7 +448,7 @@ mod tests {
             reported: false,
             leased_at: Millis(0),
             task_ns: 0,
-            term: LeaseTime::of_count(Millis(0), 1, 1),
+            term: LeaseTime::of_count(Millis(0), 1, None),
         };
         job.accept(range);
         job.costs.measured(Millis(ms), &lease, 1, range.len(), 1.0);

@@ -83,8 +83,10 @@ impl LeaseTime {
     /// long as the first count.
     const RECOUNT: u64 = 64;
 
-    /// Of a first count that is leased now, has `ttl_ms` without news and is to take `expected_ms`.
-    pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: u64) -> LeaseTime {
+    /// Of a first count that is leased now, has `ttl_ms` without news and is to take `expected_ms`: as long as it may be
+    /// without news, if nobody knows.
+    pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: Option<u64>) -> LeaseTime {
+        let expected_ms = expected_ms.unwrap_or(ttl_ms);
         let life_ms = ttl_ms.saturating_add(expected_ms.saturating_mul(Self::LIFE));
         LeaseTime { deadline: now.after(ttl_ms), end: now.after(life_ms) }
     }

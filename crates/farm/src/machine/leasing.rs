@@ -1,5 +1,15 @@
 //! Which session is leased which range, how large, and for how long.
 //!
+//! ```text
+//!   a session ─┬─ missed a deadline ──► rests, and then comes after all others
+//!              ├─ holds as many tasks as its credit allows ──► nothing
+//!              ├─ a job has work, by turns ─┬─ a range that waits for another count ──► recount
+//!              │                            └─ free ordinals ─────────────────────────► count
+//!              │       ... and the session still holds half of what it should ──► nothing, until it has counted that
+//!              ├─ holds nothing, and another session's range would be back sooner by it ──► overtake
+//!              └─ otherwise ──► refused: it looks again once something is new
+//! ```
+//!
 //! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
 //! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
 //! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
@@ -7,9 +17,11 @@
 //! on a job is known it gets a probe, and then never more than twice what it was seen to count, so that what it says of
 //! its threads and its credit gets it nothing.
 //!
-//! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
-//! if it can have it back much sooner. The first report counts, and the other lease is revoked. So no worker
-//! decides alone when a job ends.
+//! **One rule of overtaking.** Each leased range is *due* when its session should have counted it, by the speed that was
+//! seen of the session. A session that has nothing, finds nothing and was seen to count is leased the end of a range, too,
+//! if that would come back sooner by a lease's time. Nobody knows when a range will be back that is late, or whose session
+//! has never counted: any session would be sooner. Thus the tail of a job is leased twice, whether a worker is slow, hangs
+//! or is gone, and no worker decides alone when a job ends. The first report counts, and the other lease is revoked.
 //!
 //! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once something has become
 //! leasable that was not before.
@@ -21,6 +33,16 @@ use crate::{
     AuditScope, CoordinatorMessage, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind,
     LeaseToken, Millis, Range, Recount, SessionId,
 };
+
+/// What a session may be leased next.
+enum Work {
+    /// An accepted range once more, as a whole.
+    Recount(Range, Recount),
+    /// Free ordinals.
+    Count,
+    /// The end of what another session has, from this ordinal on.
+    Overtake(u64),
+}
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker says
 /// about its speed.
@@ -59,15 +81,17 @@ impl Farm {
             self.idle.insert(id);
             return;
         }
-        while let Some(session) = self.sessions.get(&id)
-            && session.room() > 0
-        {
-            let late = || self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some());
-            let Some(job) = self.first_job_that_waits(id).or_else(late) else {
+        while self.sessions.get(&id).is_some_and(|session| session.room() > 0) {
+            let Some((job, work)) = self.next_work(id) else {
                 self.refused.insert(id);
                 return;
             };
-            if !self.lease_some(id, job) {
+            let is_leased = match work {
+                Work::Recount(range, recount) => self.recount(id, job, range, recount),
+                Work::Count => self.count(id, job),
+                Work::Overtake(start) => self.overtake(id, job, start),
+            };
+            if !is_leased {
                 return;
             }
         }
@@ -90,7 +114,7 @@ impl Farm {
         idle.sort_by_key(|id| self.sessions[id].seen.missed);
         idle.into_iter().for_each(|id| self.feed(id));
         // What others were just leased may be slow enough to be overtaken: that is for the next step.
-        let finds_nothing = |&id| self.first_job_that_waits(id).is_none();
+        let finds_nothing = |&id| self.waiting_work(id).is_none();
         debug_assert!(
             self.refused.iter().all(finds_nothing),
             "a session waits for what it could be leased"
@@ -100,14 +124,14 @@ impl Farm {
     /// Lets refused sessions look again: all of them if something is new, and those that would have back sooner what
     /// another one has.
     fn wake_refused(&mut self) {
-        // No session is faster than the fastest possible one.
-        let soonest = self.now.after(self.pace.lease_ms(&self.config));
+        let lease_ms = self.pace.lease_ms(&self.config);
         for id in self.leasable().collect::<Vec<_>>() {
             let job = existing(&mut self.jobs, id);
             if job.take_offered() {
                 self.idle.append(&mut self.refused);
             }
-            if job.to_overtake(self.now, soonest).is_some() {
+            // No session is faster than one that takes no time.
+            if job.to_overtake(self.now, lease_ms, 0).is_some() {
                 let is_faster = |session: &&SessionId| self.to_overtake(id, **session).is_some();
                 let faster: Vec<SessionId> =
                     self.refused.iter().filter(is_faster).copied().collect();
@@ -116,11 +140,23 @@ impl Farm {
         }
     }
 
-    /// The first job of which something waits that this session may be leased.
-    fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
+    /// What a session is leased next, and of which job; `None` if there is nothing for it.
+    fn next_work(&self, id: SessionId) -> Option<(JobId, Work)> {
+        let overtaken = || {
+            let start = |job| Some((job, Work::Overtake(self.to_overtake(job, id)?)));
+            self.in_turn(id).find_map(start)
+        };
+        self.waiting_work(id).or_else(overtaken)
+    }
+
+    /// Work for a session that nobody has, of the first job in its turn that has some.
+    fn waiting_work(&self, id: SessionId) -> Option<(JobId, Work)> {
         let session = &self.sessions[&id];
-        let waits = |job: &JobId| self.may_start(*job) || self.recount_for(*job, session).is_some();
-        self.in_turn(id).find(waits)
+        self.in_turn(id).find_map(|job| {
+            let recount = self.recount_for(job, session);
+            let recount = recount.map(|(range, recount)| Work::Recount(range, recount));
+            Some((job, recount.or_else(|| self.may_start(job).then_some(Work::Count))?))
+        })
     }
 
     /// Whether something of a job may be leased that was never counted.
@@ -132,10 +168,8 @@ impl Farm {
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let is_idle = session.seen.tasks == 0 && self.lease_from <= self.now;
-        let task_ms =
-            1_000_000 / job.costs.speed_of(id).tasks_per_kilosecond().filter(|_| is_idle)?;
-        let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
-        job.to_overtake(self.now, sooner)
+        let rate = job.costs.speed_of(id).tasks_per_kilosecond().filter(|_| is_idle)?;
+        job.to_overtake(self.now, self.pace.lease_ms(&self.config), 1_000_000 / rate)
     }
 
     /// A range that waits for being counted again by this worker. It is leased whole. First of all it is a disputed one
@@ -157,49 +191,71 @@ impl Farm {
         Some((range, Recount { unlike, by_reference }))
     }
 
-    /// One lease. `false` if the session has enough for now.
-    fn lease_some(&mut self, id: SessionId, job_id: JobId) -> bool {
-        let outstanding = self.sessions[&id].held_as_of(job_id, self.task_ns(id, job_id));
-        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id]) {
-            let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
-            if !is_disputed && outstanding > self.wanted_tasks(id, job_id, u64::MAX) / 2 {
-                return false;
-            }
-            let lease = self.lease_id();
-            let job = existing(&mut self.jobs, job_id);
-            match job.disputes.get_mut(&range) {
-                Some(dispute) => dispute.recount = Some(lease),
-                None => job.audits.assign(range, lease),
-            }
-            let factor = self.jobs[&job_id].timeouts.factor(range);
-            let term = LeaseTime::of_recount(self.now, self.ttl_ms(id, job_id), factor);
-            self.lease(id, lease, job_id, range, Some(recount), term);
-            return true;
-        }
-        let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id));
-        let pool = if is_free { job.pool.len() } else { job.leased_tasks };
-        let wanted = self.wanted_tasks(id, job_id, pool);
-        if outstanding > wanted / 2 {
+    /// Leases a range that waits for another count. `false` if the session has enough for now; a disputed range does not
+    /// wait for that.
+    fn recount(&mut self, id: SessionId, job_id: JobId, range: Range, recount: Recount) -> bool {
+        let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
+        if !is_disputed && self.held_as_of(id, job_id) > self.wanted_tasks(id, job_id, u64::MAX) / 2
+        {
             return false;
         }
-        let room = self.sessions[&id].room();
-        let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
-        let rate = job.costs.speed_of(id).tasks_per_kilosecond();
-        let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
-        let ttl_ms = self.ttl_ms(id, job_id);
-        let term = LeaseTime::of_count(self.now, ttl_ms, expected_ms.unwrap_or(ttl_ms));
-        let overtaken = if is_free { None } else { self.to_overtake(job_id, id) };
-        let (now, lease) = (self.now, self.lease_id());
-        let least_ms = self.pace.lease_ms(&self.config) / 4;
-        let expected_ms = expected_ms.unwrap_or(0);
-        let due = now.after(expected_ms);
+        let (lease, ttl_ms) = (self.lease_id(), self.ttl_ms(id, job_id));
         let job = existing(&mut self.jobs, job_id);
-        let range = match overtaken {
-            Some(start) => Some(job.overtake(start, tasks, lease, (now, expected_ms, least_ms))),
-            None => job.assign(id, tasks, lease, due),
-        };
-        self.lease(id, lease, job_id, range.expect("it has work"), None, term);
+        match job.disputes.get_mut(&range) {
+            Some(dispute) => dispute.recount = Some(lease),
+            None => job.audits.assign(range, lease),
+        }
+        let term = LeaseTime::of_recount(self.now, ttl_ms, job.timeouts.factor(range));
+        self.lease(id, lease, job_id, range, Some(recount), term);
         true
+    }
+
+    /// Leases free ordinals. `false` if the session has enough for now.
+    fn count(&mut self, id: SessionId, job_id: JobId) -> bool {
+        let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].pool.len());
+        let held = self.held_as_of(id, job_id);
+        if held > wanted / 2 {
+            return false;
+        }
+        let tasks = self.in_one_piece(id, job_id, wanted - held);
+        let expected_ms = self.expected_ms(id, job_id, held + tasks);
+        let term = LeaseTime::of_count(self.now, self.ttl_ms(id, job_id), expected_ms);
+        let (now, lease) = (self.now, self.lease_id());
+        let job = existing(&mut self.jobs, job_id);
+        let range = job.assign(id, tasks, lease, now.after(expected_ms.unwrap_or(0)));
+        self.lease(id, lease, job_id, range.expect("the job has free ordinals"), None, term);
+        true
+    }
+
+    /// Leases the end of what another session has, from the ordinal `start` on, to one that holds nothing.
+    fn overtake(&mut self, id: SessionId, job_id: JobId, start: u64) -> bool {
+        let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].leased_tasks);
+        let tasks = self.in_one_piece(id, job_id, wanted);
+        let expected_ms = self.expected_ms(id, job_id, tasks);
+        let term = LeaseTime::of_count(self.now, self.ttl_ms(id, job_id), expected_ms);
+        let (now, lease) = (self.now, self.lease_id());
+        let due = now.after(expected_ms.expect("only sessions of known speed overtake"));
+        let lease_ms = self.pace.lease_ms(&self.config);
+        let range =
+            existing(&mut self.jobs, job_id).overtake(start, tasks, lease, now, due, lease_ms);
+        self.lease(id, lease, job_id, range, None, term);
+        true
+    }
+
+    /// How long so many tasks of a job take a session, ms; `None` before its speed is known.
+    fn expected_ms(&self, id: SessionId, job: JobId, tasks: u64) -> Option<u64> {
+        let rate = self.jobs[&job].costs.speed_of(id).tasks_per_kilosecond()?;
+        Some(tasks.saturating_mul(1_000_000) / rate)
+    }
+
+    /// All that a session holds, as tasks of one job.
+    fn held_as_of(&self, id: SessionId, job: JobId) -> u64 {
+        self.sessions[&id].held_as_of(job, self.task_ns(id, job))
+    }
+
+    /// As many of these tasks as a session may be leased in one piece.
+    fn in_one_piece(&self, id: SessionId, job: JobId, tasks: u64) -> u64 {
+        tasks.min(self.sessions[&id].room()).min(self.piece(id, job))
     }
 
     /// How many tasks a session should hold while it works on a job of which there are `pool` for all;

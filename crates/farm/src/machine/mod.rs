@@ -262,7 +262,7 @@ impl Farm {
     fn adoption_term(&self, id: SessionId, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
         let ttl_ms = self.ttl_ms(id, job);
-        let another = LeaseTime::of_count(self.now, ttl_ms, ttl_ms);
+        let another = LeaseTime::of_count(self.now, ttl_ms, None);
         let orphaned = self.leases.orphans.get(&lease).copied();
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
