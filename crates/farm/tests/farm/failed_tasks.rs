@@ -116,6 +116,14 @@ fn what_is_lost_for_the_third_time_has_failed() {
     assert_eq!(named(&stage), [range(0, 1), range(2, 4)]);
     let worker = stage.join_with("w4", 4);
     assert!(stage.leases(worker).is_empty(), "it is leased to nobody");
+
+    // When the job is resumed, it takes three workers again.
+    stage.act(change(RequestId(1), job, Change::Resume));
+    for number in 5..=6 {
+        stage.act(Event::Left(SessionId(number - 1)));
+        stage.join_with(&format!("w{number}"), 4);
+    }
+    assert_eq!((failed(&stage), named(&stage).len()), (vec![], 2));
 }
 
 /// A worker that is lost and comes back with its range was not killed by it.
@@ -131,7 +139,7 @@ fn a_range_that_is_brought_back_begins_anew() {
         let holding = vec![Holding::of_lease(&lease)];
         stage.join_as(worker, OWNER, Hello { holding, ..hello("w1", 4) });
     }
-    assert_eq!(stage.farm.job(job).expect("it exists").failed, 0);
+    assert_eq!(named(&stage), []);
     stage.finish(worker, &lease, 1_000);
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
