@@ -71,7 +71,7 @@ mod tests {
         for (problem, method) in cuts {
             let most = match TaskKind::of(problem, method).expect("it is cut so") {
                 TaskKind::FirstRows { .. } => heaviest(problem).into(),
-                // They have all queens.
+                // These tasks have all queens, so that the bound is that of their weight.
                 _ => most_per_task(problem, method).expect("it is cut so"),
             };
             let index = PlanIndex::new(problem, method).expect("it is cut so");

@@ -85,7 +85,8 @@ pub struct Split {
 const EVEN: u32 = 0x5555_5555;
 
 impl Split {
-    /// The split of a record, if it is one of a board of size `n`. It need not be one of a plan.
+    /// The split of a record of a board of size `n`, or `None` if the record is no split. The split
+    /// need not be a task of a plan.
     #[must_use]
     pub fn unpack(n: u32, Prefix { left, down, right }: Prefix) -> Option<Split> {
         let is_split = n <= MAX_N
@@ -149,7 +150,7 @@ fn spread(mask: u32) -> u32 {
     (mask | mask << 1) & EVEN
 }
 
-/// The lowest `lines` bits of a mask, at least one, in reverse order.
+/// The lowest `lines` bits of a mask in reverse order. `lines` is at least 1.
 #[must_use]
 #[inline(always)]
 pub const fn reversed(mask: u32, lines: u32) -> u32 {

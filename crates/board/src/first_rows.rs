@@ -123,7 +123,7 @@ impl Filling {
         }
     }
 
-    /// The columns to try in the next row: one of each class that symmetry makes equal.
+    /// The columns to try in the next row. Of the columns that symmetry makes equal, one is tried.
     fn columns(&self) -> Range<u32> {
         let (n, depth) = (self.problem.n(), self.queens.len());
         match self.problem {

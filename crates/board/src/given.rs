@@ -16,7 +16,7 @@ pub struct Given {
 const NO_QUEEN: u8 = u8::MAX;
 
 impl Given {
-    /// The largest board.
+    /// The largest board. A row of it fits in a word of 64 bits.
     pub const MAX_N: u32 = 64;
 
     /// These queens on a board of size `n`, at most [`MAX_N`](Given::MAX_N).

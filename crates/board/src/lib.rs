@@ -1,8 +1,9 @@
 //! Counting problems of the N-queens family, and how they are cut into tasks.
 //!
-//! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a
-//! [`PlanIndex`]: a list of tasks in a fixed order. It makes any range of them without the tasks
-//! before it. The answer to the problem is the sum of weight times completions over all tasks.
+//! A [`Problem`] says what is counted, and a [`Method`] says how it is cut into tasks. Together
+//! they make a [`PlanIndex`]: the list of tasks in a fixed order, of which any range can be made
+//! without the tasks before it. The answer to the problem is the sum of weight times completions
+//! over all tasks.
 //!
 //! ```
 //! use queens_board::{PlanIndex, Method, Problem, Task};
@@ -19,7 +20,8 @@
 //! ```
 //!
 //! The crate `queens` counts, lists and finds placements: begin there. `queens-count` counts tasks,
-//! and `queens-solve` finds placements one by one. These three change with the farm that uses them.
+//! and `queens-solve` finds placements one by one. This crate, `queens-count` and `queens-solve`
+//! change with the farm that uses them.
 //!
 //! This crate knows the geometry of an N x N board of queens and what each method is like. It
 //! deliberately does not know how a task is counted, on which machine, or how tasks are sent. It

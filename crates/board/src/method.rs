@@ -11,12 +11,13 @@ use crate::{MAX_N, Problem, TaskKind, colours, first_rows, rows};
 /// method before the program compiles again. A new method is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MethodOf<P> {
-    /// A task is the state after the first `rows` rows; the rest is searched (the seed design).
+    /// A task is the state after the first `rows` rows, below which the other rows are searched. Of
+    /// two states that are mirror images of each other one is a task: see [`rows`].
     Rows {
         /// M, 0 to N.
         rows: P,
     },
-    /// The same with no symmetry removed: each way to fill the first `rows` rows is a task of
+    /// Like `Rows`, but no symmetry is removed: each way to fill the first `rows` rows is a task of
     /// weight 1.
     Prefixes {
         /// M, 0 to N.
@@ -54,7 +55,8 @@ impl<P: Copy> MethodOf<P> {
         }
     }
 
-    /// The same method with this parameter, if it has one.
+    /// The same method with this value of its parameter. A method without a parameter ignores the
+    /// value.
     #[must_use]
     pub fn with<Q>(self, parameter: Q) -> MethodOf<Q> {
         match self {
@@ -76,7 +78,8 @@ impl Method {
         }
     }
 
-    /// Whether a board of size `n` has as many rows, or can be split.
+    /// Whether the method can cut a whole board of size `n`: the board has at least M rows, or its
+    /// size is one that `colours` can split.
     #[must_use]
     pub const fn suits(self, n: u32) -> bool {
         match self {
@@ -85,7 +88,7 @@ impl Method {
         }
     }
 
-    /// Whether `problem` can be cut so.
+    /// Whether this method can cut `problem`.
     #[must_use]
     pub fn cuts(self, problem: Problem) -> bool {
         TaskKind::of(problem, self).is_some()
@@ -152,7 +155,8 @@ impl MethodChoice {
         self.parameter()?.1
     }
 
-    /// Whether `method` is one that was asked for.
+    /// Whether `method` agrees with this choice: it is the same method, and it has the same
+    /// parameter unless the choice leaves that out.
     #[must_use]
     pub fn allows(self, method: Method) -> bool {
         let made = method.parameter().map(|(_, made)| made);
@@ -163,10 +167,10 @@ impl MethodChoice {
 /// Whether completions are counted by `colours` if nothing is asked for: if the rows without a
 /// given queen are at least 16 more than the given queens.
 ///
-/// The more queens are given, the sooner a search by `rows` ends, while `colours` saves less: its
-/// rows of cells are as long as on the empty board. With a difference of 16, `rows` takes 0.9 to
-/// 3.1 times as long (N = 20 to 28, processor time with AVX-512 and AVX2), and with 14 it takes 0.4
-/// to 0.9 times as long on most boards.
+/// The more queens are given, the sooner a search by `rows` ends. Given queens save less time by
+/// `colours`, because its rows of cells are as long as on the empty board. With a difference of 16,
+/// `rows` takes 0.9 to 3.1 times as long as `colours` (N = 20 to 28, processor time with AVX-512
+/// and AVX2). With a difference of 14, it takes 0.4 to 0.9 times as long on most boards.
 fn has_enough_open_rows(problem: Problem) -> bool {
     2 * problem.open_rows().len() >= problem.n() as usize + 16
 }

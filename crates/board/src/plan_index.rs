@@ -10,9 +10,10 @@ use crate::method::suggested_rows;
 use crate::rows::{Images, MAX_TASKS, RowsPlan};
 use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
-/// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
+/// The tasks of a problem that is cut by a method, in their order. An index makes any range of
+/// them.
 ///
-/// It takes at most a few MB for any number of tasks.
+/// An index takes at most a few MB of memory for any number of tasks.
 ///
 /// ```
 /// use queens_board::{PlanIndex, Method, Problem};
@@ -97,7 +98,7 @@ pub struct RangeError {
 }
 
 impl PlanIndex {
-    /// Cuts a problem. It may take seconds for the largest numbers of tasks, because they are
+    /// Cuts a problem. For the largest numbers of tasks this takes seconds, because the tasks are
     /// counted.
     ///
     /// # Errors
@@ -179,7 +180,7 @@ impl PlanIndex {
     ///
     /// # Panics
     ///
-    /// Panics if the memory does not hold so many tasks.
+    /// Panics if the address space cannot hold the tasks of the range.
     pub fn tasks(&self, range: Range<u64>) -> Result<Vec<Task>, RangeError> {
         self.check(&range)?;
         let len = usize::try_from(range.end - range.start).expect("the memory holds the tasks");

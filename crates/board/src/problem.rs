@@ -16,9 +16,10 @@ pub enum Problem {
         /// Board size, 0 to 32.
         n: u32,
     },
-    /// All placements up to the eight symmetries of the square (A002562). Its tasks, and the sum
-    /// over them, are those of [`Total`](Problem::Total). The answer is that sum and the numbers of
-    /// placements that rotations fix, put together by a [`Census`](crate::Census).
+    /// All placements up to the eight symmetries of the square (A002562). The tasks, and the sum
+    /// over them, are those of [`Total`](Problem::Total). The answer is the number of orbits. A
+    /// [`Census`](crate::Census) computes it from this sum and from the numbers of placements that
+    /// rotations fix.
     Fundamental {
         /// Board size, 0 to 32.
         n: u32,
@@ -61,8 +62,8 @@ impl Problem {
         }
     }
 
-    /// Whether it is known that there is no placement, without a search: a torus has none unless
-    /// its size is prime to 6 (Polya, 1918).
+    /// Whether it is known without a search that the problem has no placement. A torus has none
+    /// unless its size is prime to 6 (Polya, 1918).
     #[must_use]
     pub const fn is_hopeless(&self) -> bool {
         match *self {
@@ -98,7 +99,8 @@ impl Problem {
         }
     }
 
-    /// Whether its tasks are those of the total, so that their sum is the number of all placements.
+    /// Whether the problem's tasks are those of the total, so that their sum is the number of all
+    /// placements.
     pub(crate) const fn sums_all_placements(&self) -> bool {
         match self {
             Problem::Total { .. } | Problem::Fundamental { .. } => true,
@@ -108,8 +110,9 @@ impl Problem {
         }
     }
 
-    /// Whether its answer is the number of orbits, so that the sum over its tasks, placements
-    /// before symmetry, is only a part of it.
+    /// Whether the answer is the number of orbits under the eight symmetries of the square. The sum
+    /// over the tasks is then the number of all placements, and the answer needs more than this
+    /// sum.
     #[must_use]
     pub const fn counts_orbits(&self) -> bool {
         match self {
@@ -138,8 +141,9 @@ impl Problem {
         }
     }
 
-    /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one.
-    /// Whether the board is too large for it is seen when it is cut.
+    /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one. The
+    /// size is checked here for completions only. [`PlanIndex::new`](crate::PlanIndex::new) refuses
+    /// other boards that are too large.
     #[must_use]
     pub fn from_text(text: &str, n: u32) -> Option<Problem> {
         match text.split_once(' ') {
@@ -151,8 +155,8 @@ impl Problem {
         }
     }
 
-    /// Every problem on a board of size `n`; completions with no queens given, if a board of the
-    /// size can have given queens.
+    /// Every problem on a board of size `n`. Completions have no given queens here. They are left
+    /// out if the board is larger than [`Given::MAX_N`].
     pub fn all(n: u32) -> impl Iterator<Item = Problem> {
         let (total, fundamental) = (Problem::Total { n }, Problem::Fundamental { n });
         let (torus, superqueens) = (Problem::Toroidal { n }, Problem::Superqueens { n });
@@ -160,7 +164,7 @@ impl Problem {
         [total, fundamental, torus, superqueens].into_iter().chain(completions)
     }
 
-    /// The rows to be filled, from row 0 on.
+    /// The rows without a given queen, in ascending order. These are the rows to be filled.
     #[must_use]
     pub fn open_rows(&self) -> Vec<u32> {
         match self.given() {
@@ -169,8 +173,8 @@ impl Problem {
         }
     }
 
-    /// Whether queens on two squares of different rows attack each other. These are the rules; all
-    /// faster ways are checked against them.
+    /// Whether queens on two squares of different rows attack each other. This is the definition of
+    /// the rules. Tests compare all faster ways with it.
     #[must_use]
     pub const fn attack(&self, a: Square, b: Square) -> bool {
         let (columns, rows) = (a.column.abs_diff(b.column), a.row.abs_diff(b.row));

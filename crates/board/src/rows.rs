@@ -2,8 +2,9 @@
 //!
 //! One of two boards that are mirror images of each other, left to right, is counted. A prefix that
 //! is its own mirror image has weight 1: the empty board, and for odd N the queen in the centre
-//! column. The next queen below such a prefix stands in the left half (columns `0..N/2`), and the
-//! prefix has weight 2 from there on, or it stands in the centre column. Nothing else is removed:
+//! column. Below such a prefix, the next queen stands in the left half (columns `0..N/2`) or in the
+//! centre column. In the left half, the prefix with this queen and all prefixes below it have
+//! weight 2. In the centre column, the weight is still 1. Nothing else is removed:
 //!
 //! ```text
 //!   N = 5, M = 2       first row   0 0 0 1 1 2      weight 2 throughout; the centre
@@ -34,7 +35,7 @@ mod index;
 
 pub(crate) use self::index::{Images, RowsPlan};
 
-/// The most prefixes that the first M rows of a plan may hold, all those rows together.
+/// The most prefixes that a plan may have: those after 0, 1, 2, ... and M rows, added up.
 ///
 /// It bounds the number of tasks, and also the time to make a plan, which counts the prefixes above
 /// the last two rows one at a time.

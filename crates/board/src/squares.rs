@@ -32,7 +32,7 @@ impl Square {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum SquaresError {
-    /// A word is not the name of a square, that is, letters followed by a number.
+    /// A word is not the name of a square. A name consists of letters and a number behind them.
     #[error("`{0}` is no square: name it by file and rank, as in a1 or c12")]
     NoSquare(String),
     /// A square is off the board.

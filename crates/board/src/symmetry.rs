@@ -3,8 +3,8 @@
 
 use crate::{Problem, Square};
 
-/// One of the eight symmetries: a reflection in the diagonal from a1 or none, followed by quarter
-/// turns.
+/// One of the eight symmetries of the square: a reflection in the diagonal from a1 or no
+/// reflection, followed by 0 to 3 quarter turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     reflected: bool,
@@ -44,13 +44,14 @@ impl Symmetry {
 /// symmetries that fix one of the orbit's placements. No reflection fixes a placement of two queens
 /// or more: it would take a queen to one that attacks it, or all queens would stand on its axis.
 /// The quarter turn fixes none unless N leaves 0 or 1 modulo 4, because it moves the queens beside
-/// the centre in fours. With F, the turns of H that remain, S is a part of F, and so |H| / |F|
-/// divides the size of every orbit. This holds for queens that move as knights as well.
+/// the centre in fours. Let F be the symmetries of H that remain: the identity and the turns that
+/// can fix a placement. S is a subgroup of F, and so |H| / |F| divides the size |H| / |S| of every
+/// orbit. This holds for queens that move as knights as well.
 ///
 /// *On a torus*, the N translations of the columns and the N reflections of the columns make a
 /// group of 2N for N >= 3. A translation moves every queen. A reflection takes column c to b - c;
-/// for odd N only one column is its own image, so it moves all queens but one. Hence no orbit is
-/// smaller than 2N. For even N there are no placements (Polya, 1918).
+/// for odd N only one column is its own image, so a reflection moves all queens but one. Hence no
+/// orbit is smaller than 2N. For even N there are no placements (Polya, 1918).
 #[must_use]
 pub fn divisor(problem: &Problem) -> u32 {
     match *problem {

@@ -52,7 +52,7 @@ impl TaskKind {
 /// A task of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// What it fixes: [`TaskKind`] lists what the three words hold.
+    /// What the task fixes of the board, in three words. [`TaskKind`] lists what these hold.
     pub record: Prefix,
     /// How many boards one completion of the task stands for.
     pub weight: u8,

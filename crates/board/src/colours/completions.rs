@@ -1,8 +1,9 @@
 //! The tasks of `colours` for boards with given queens, by ordinal.
 //!
-//! Given queens leave no symmetry, so every split with which they agree is a task of weight 1. Of
-//! the N rows, ceil(N/2) hold a queen in an even column. With g given queens in even columns and m
-//! rows without a given queen, ceil(N/2) - g of the m rows are still to be chosen:
+//! Given queens leave no symmetry in general, so none is used: every split with which they agree is
+//! a task of weight 1. Of the N rows, ceil(N/2) hold a queen in an even column. With g given queens
+//! in even columns and m rows without a given queen, ceil(N/2) - g of the m rows are still to be
+//! chosen:
 //!
 //! ```text
 //!   order     ascending, by the record's mask of the rows with a queen in an even column
@@ -22,7 +23,7 @@ pub(crate) struct CompletionsPlan {
     given: u32,
     /// The rows without a given queen, in ascending order.
     open: Vec<u32>,
-    /// How many of these have their queen in an even column.
+    /// The number of open rows whose queens stand in even columns.
     chosen: u32,
     len: u64,
 }

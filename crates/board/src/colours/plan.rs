@@ -33,8 +33,9 @@ pub fn sets(lines: u32, size: u32) -> Vec<u16> {
 #[derive(Clone, Debug)]
 pub(crate) struct ColoursPlan {
     n: u32,
-    /// The sets of even rows that runs refer to. Even N: rev b. Odd N: for each size, first all b,
-    /// then, as the next table, those with b <= rev b.
+    /// The sets of even rows that runs refer to. For even N there is one table for each k, which
+    /// holds rev b. For odd N there are two tables for each k: all b, and then those with b <= rev
+    /// b.
     tables: Vec<Vec<u16>>,
     runs: Vec<Run>,
     len: u64,
@@ -46,7 +47,7 @@ struct Run {
     /// The ordinal of its first task.
     start: u64,
     odd: u16,
-    /// The table of the even rows' sets, and the first one's place in it.
+    /// The table of the sets of even rows, and the place of the first task's set in this table.
     table: u16,
     first: u32,
 }

@@ -118,12 +118,14 @@ pub fn share(n: u32, class: Class, transposed: Split) -> u32 {
     times * (u32::from(own <= reversed) + u32::from(own < reversed))
 }
 
-/// The sets of odd columns of black queens with which boards of a task can have a share, within
-/// these bounds, for a board of size `n`. For odd N sets above their reverse have none, either.
+/// The bounds of the sets of odd columns of black queens with which boards of a task can have a
+/// share, for a board of size `n`. For odd N, a set within the bounds gives no share if it is
+/// greater than its reverse.
 ///
 /// Let a be the odd lines of the least split of the task's class, and ~a its complement. A board
 /// whose black queens take the odd columns c and the even columns d has a share by the class of S2
-/// = (c, d), which is numbered by its images. So these can have one, and no others:
+/// = (c, d), which is numbered by its images. So boards with these sets can have a share, and no
+/// others:
 ///
 /// ```text
 ///   N odd     a <= c <= rev c                     inside: share 4

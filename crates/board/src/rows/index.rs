@@ -17,6 +17,7 @@ pub(crate) enum Images {
     /// The one whose first queen off the centre column stands in the left half, which is the
     /// canonical one.
     Left,
+    /// Both of them, as in the method `prefixes`.
     Both,
 }
 
@@ -46,9 +47,9 @@ pub(crate) struct RowsPlan {
 }
 
 impl RowsPlan {
-    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with one or both
-    /// of two mirror images, unless they hold more than `limit` prefixes; `None` soon after `stop`
-    /// begins to return `true`.
+    /// Plans the first `rows` rows (M, `0..=n`) of a board of size `n` (`0..=32`), with the mirror
+    /// images that `images` names. It fails if there are more than `limit` prefixes, and it returns
+    /// `None` soon after `stop` begins to return `true`.
     ///
     /// The prefixes are counted two rows at a time from the top, so that a board with far too many
     /// of them is refused before the search has gone deep.
@@ -115,8 +116,9 @@ impl RowsPlan {
     }
 }
 
-/// A walk below the entries of an index that skips `skip` tasks and then collects `take`. It skips
-/// a row at a time, by the number of free squares.
+/// A walk below the entries of an index that skips `skip` tasks and then collects `take`. The tasks
+/// one or two rows below a prefix are skipped at once, because their number follows from the free
+/// squares.
 struct Walk<'a> {
     n: u32,
     skip: u64,

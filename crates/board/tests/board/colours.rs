@@ -1,6 +1,6 @@
 //! Compares the tasks of `colours` with the symmetries of the square, and with closed forms.
 //!
-//! A split is here the mask of a record: the rows whose queens stand in even columns.
+//! In this file a split is the mask of a record: the rows whose queens stand in even columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ fn drawn_splits(n: u32, random: &mut StdRng) -> Vec<u32> {
     let [mut even, mut odd] = [lines(0), lines(1)];
     let mut drawn = Vec::new();
     for k in 0..=even.len() {
-        // There are as many lines as even columns.
+        // A split has as many rows as there are even columns.
         let white_odd = even.len() - k;
         if white_odd <= odd.len() {
             even.shuffle(random);
@@ -60,7 +60,8 @@ fn reversed(n: u32, mask: u32) -> u32 {
     (0..n).filter(|line| mask >> line & 1 == 1).map(|line| 1 << (n - 1 - line)).sum()
 }
 
-/// The splits of the images of a board with this split whose rows are rows of the board.
+/// The splits of a board with this split and of its images under the symmetries that take rows to
+/// rows.
 fn class(n: u32, split: u32) -> BTreeSet<u32> {
     let other = reversed(n, split);
     let complements = [split, other].map(|mask| !mask & full_mask(n));
@@ -232,14 +233,15 @@ fn drawn_splits_of_every_board_have_one_image_in_the_plan() {
 /// The number of classes of splits, derived from symmetry alone.
 fn classes(n: u32) -> u64 {
     let (pairs, all) = (n / 2, ways(n, n.div_ceil(2)));
-    // By Burnside's lemma. A split that is its own reverse has both lines of a pair or none.
+    // The number follows from Burnside's lemma. A split that is its own reverse has both lines of a
+    // pair or none.
     let in_pairs = n.div_ceil(2) / 2;
     let palindromes = if n % 4 == 2 { 0 } else { ways(pairs, in_pairs) };
     if n % 2 == 1 {
         return (all + palindromes) / 2;
     }
-    // None is its own complement. One that is the complement of its reverse has one line of each
-    // pair.
+    // No split is its own complement. A split that is the complement of its reverse has one line of
+    // each pair.
     (all + palindromes + (1 << pairs)) / 4
 }
 
@@ -283,7 +285,7 @@ struct Search {
 }
 
 impl Search {
-    /// The column of a queen that has none yet.
+    /// Stands for the column of a row that has no queen yet.
     const OPEN: u32 = u32::MAX;
 
     /// Searches among placements whose queens stand in these columns of each row.
@@ -303,7 +305,7 @@ impl Search {
         }
     }
 
-    /// A placement, if there is one and it is found with this number of queens.
+    /// A placement, if one is found before this number of queens was placed.
     fn find(self, random: &mut StdRng, queens: &mut u32) -> Option<Queens> {
         let open = (0..self.free.len()).filter(|&row| self.queens[row] == Search::OPEN);
         let Some(row) = open.min_by_key(|&row| self.free[row].count_ones()) else {
