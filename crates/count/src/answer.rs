@@ -84,10 +84,11 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// If the answer is to be `up_to_symmetry`, searches for the placements that rotations fix, so
-    /// that it is the number of orbits under the eight symmetries of the square. This also works
-    /// for tori and superqueens, for which the search takes seconds at N = 20. The translations of
-    /// a torus are not among the eight symmetries.
+    /// Finds what the answer to `problem` needs besides the sum. If the answer is to be
+    /// `up_to_symmetry`, it is the number of orbits under the eight symmetries of the square, and
+    /// the placements that rotations fix are searched for. This also works for tori and
+    /// superqueens, for which the search takes seconds at N = 20. The translations of a torus are
+    /// not among the eight symmetries.
     ///
     /// ```
     /// use queens_count::{Answering, board::Problem};

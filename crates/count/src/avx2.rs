@@ -46,9 +46,9 @@ pub(crate) type Mask = u8;
 /// The lanes whose untried squares are used up.
 struct Spent {
     lanes: Mask,
-    /// These lanes, as vectors have them.
+    /// The same lanes as a vector: all bits of a chosen lane are set.
     which: Vector,
-    /// The permutation that spreads the first lanes over these.
+    /// The permutation that spreads the first lanes over the chosen ones.
     order: Vector,
 }
 
@@ -61,7 +61,7 @@ impl Spent {
         Spent { lanes, which, order: permutation(&SPREAD, lanes) }
     }
 
-    /// `old`, in which the first lanes of `new` have replaced these.
+    /// `old`, in which the first lanes of `new` have replaced the spent ones.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn replaced(&self, old: Vector, new: Vector) -> Vector {

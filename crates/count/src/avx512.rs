@@ -77,7 +77,7 @@ macro_rules! lanes {
                     Spent { lanes: disjoint(untried, untried) }
                 }
 
-                /// `old`, in which the first lanes of `new` have replaced these.
+                /// `old`, in which the first lanes of `new` have replaced the spent ones.
                 #[inline]
                 #[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
                 fn replaced(&self, old: Vector, new: Vector) -> Vector {

@@ -178,18 +178,18 @@ impl<'a> Counting<'a> {
         Counting { threads: threads.max(1), ..self }
     }
 
-    /// Calls `report` on the caller's thread whenever some tasks have been counted. Each counting
-    /// thread makes about twenty calls a second, or fewer if single tasks take longer. The threads
-    /// wait for `report`, so it should return soon.
+    /// Calls `report` on the caller's thread whenever some tasks have been counted. There are about
+    /// twenty calls a second for each counting thread, or fewer if single tasks take longer. The
+    /// threads wait for `report`, so it should return soon.
     #[must_use]
     pub fn on_progress(self, report: impl FnMut(Progress) + 'a) -> Counting<'a> {
         Counting { on_progress: Box::new(report), ..self }
     }
 
     /// Ends with [`CountingError::Stopped`] soon after `flag` is set. Threads finish the tasks that
-    /// they have begun, but only the caller's own thread is waited for. On a single thread, the
-    /// search for placements that rotations fix, which is made if the problem counts orbits, does
-    /// not look at the flag. It takes less than a second up to N = 22.
+    /// they have begun, but only the caller's own thread is waited for. If the problem counts
+    /// orbits, placements that rotations fix are searched for, too. On a single thread, this search
+    /// does not look at the flag. It takes less than a second up to N = 22.
     #[must_use]
     pub fn stop(self, flag: &'a AtomicBool) -> Counting<'a> {
         Counting { stop: Some(flag), ..self }
@@ -244,9 +244,9 @@ const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown")
 
 /// What a thread has found.
 enum Found {
-    /// So many tasks were counted, and this is their sum.
+    /// The number of tasks that were counted, and the sum of their counts.
     Count(u64, u64),
-    /// What makes an answer of the sum.
+    /// What the answer needs besides the sum.
     Answering(Answering),
 }
 
@@ -265,7 +265,7 @@ struct Tasks {
 impl Tasks {
     /// Counts tasks on a thread until none is left, or until `send` returns `false`.
     fn count(&self, thread: usize, send: &mut dyn FnMut(Result<Found, CountingError>) -> bool) {
-        // The first thread does what is needed once.
+        // The first thread also finds what the answer needs besides the sum.
         if thread == 0 {
             let answering = Answering::new(self.problem, self.problem.counts_orbits());
             if !send(answering.map(Found::Answering).map_err(CountingError::from)) {

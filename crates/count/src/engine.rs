@@ -63,7 +63,7 @@ mod tests {
     use crate::remaining::OpenRow;
 
     /// Random columns, rows and states. Few of them belong to a board, but each has a count. The
-    /// first number is that of the columns, with those that only diagonals pass.
+    /// first number counts all columns, also those that only diagonals pass.
     fn grounds() -> impl Strategy<Value = (u32, u32, Vec<OpenRow>, Vec<Prefix>)> {
         // A quarter of the bits of a mask are set. With more, nothing would be left to count.
         let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);

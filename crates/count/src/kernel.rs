@@ -1,5 +1,5 @@
-//! The kernel, which is the counting loop for one board and method. It checks tasks before it
-//! counts them, and sums afterwards.
+//! The kernel, which is the counting loop for one board and method. It refuses tasks that do not
+//! belong to this board and method, and sums that exceed 64 bits.
 
 mod sampled;
 

@@ -34,8 +34,8 @@
 //! and multiplies. It has the same backends, and also `neon`. Tests compare every backend with
 //! [`Backend::Reference`], which reads like the definition.
 //!
-//! One [`Variant`] can check the count of another. It counts the mirror images of the tasks on
-//! another backend.
+//! A count can be checked by another [`Variant`], which counts the mirror images of the same tasks
+//! on another backend.
 //!
 //! # Unsafe code
 //!

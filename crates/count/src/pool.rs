@@ -1,5 +1,5 @@
-//! The threads that count. A program has no others: a [`Counting`](crate::Counting) starts them
-//! here, and so do the workers, estimates and recounts of a farm.
+//! The threads that count. All of them are started here: those of a [`Counting`](crate::Counting),
+//! and those of the workers, estimates and recounts of a farm.
 //!
 //! ```text
 //!                      +-- thread 0: take a chunk, count it, send --+
@@ -7,8 +7,8 @@
 //!                      +-- ...                                  --+
 //! ```
 //!
-//! A thread cannot be stopped within a chunk, and a chunk may be a task of days. So nobody waits
-//! for a thread: once the pool is dropped, threads cannot send any more, and end by themselves.
+//! A thread cannot be stopped within a chunk, and a single task may take days. So nobody waits for
+//! a thread. Once the pool is dropped, its threads cannot send any more, and end by themselves.
 
 use std::any::Any;
 use std::num::NonZero;
@@ -56,7 +56,7 @@ impl<T: Send + 'static> Pool<T> {
         start(threads, move |index| {
             let mut send = |counted| sender.send(Ok(counted)).is_ok();
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| count(index, &mut send))) {
-                // Nobody is told once the pool was dropped.
+                // If the pool was dropped, nobody receives the panic.
                 let _ = sender.send(Err(panic));
             }
         })?;
@@ -83,8 +83,8 @@ impl<T: Send + 'static> Pool<T> {
     }
 }
 
-/// Starts `threads` threads that call `count` with their number, from 0 on. It is for whoever has
-/// an own way of sending; others start a [`Pool`].
+/// Starts `threads` threads that call `count` with their number, from 0 on. It is for programs
+/// whose threads send what they count in another way. Others start a [`Pool`].
 ///
 /// # Errors
 ///
@@ -106,8 +106,8 @@ pub fn start(
     Ok(())
 }
 
-/// The number of tasks that a thread should take next, after `tasks` tasks took `elapsed`, so that
-/// they take about `aim`. It grows at most eight-fold.
+/// The number of tasks that a thread should take next so that they take about `aim`, if the last
+/// `tasks` tasks took `elapsed`. It is at least 1, and at most eight times `tasks`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -124,9 +124,9 @@ pub fn next_chunk(tasks: usize, elapsed: Duration, aim: Duration) -> usize {
     (ideal as usize).clamp(1, tasks.saturating_mul(8))
 }
 
-/// The number of tasks that a thread takes of `waiting` ones, `most` at most. Near the end these
-/// are fewer, so that each of `threads` threads gets some, but not so few that taking them costs
-/// more than waiting for another thread.
+/// The number of tasks that one of `threads` threads takes if `waiting` tasks are left: at most
+/// `most`. Near the end a thread takes fewer, so that each thread gets some. It does not take so
+/// few that taking them costs more than waiting for another thread.
 ///
 /// ```
 /// use queens_count::pool::fair_chunk;
@@ -137,8 +137,7 @@ pub fn next_chunk(tasks: usize, elapsed: Duration, aim: Duration) -> usize {
 /// ```
 #[must_use]
 pub fn fair_chunk(most: usize, waiting: usize, threads: usize) -> usize {
-    /// A thread takes no less than such a part of the most that it may take, while there is so
-    /// much.
+    /// While enough tasks are left, a thread takes at least `most` divided by this number.
     const LEAST_SHARE: usize = 64;
     most.min(waiting.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1)).min(waiting)
 }

@@ -44,7 +44,7 @@ pub(crate) struct Remaining<'a> {
 
 /// Queens that stand on a board already, as the rows to fill see them.
 pub(crate) struct Standing {
-    /// The columns of the board that masks have. The first one is bit 0.
+    /// The columns of the board that the masks hold. The first one is bit 0.
     columns: Range<u32>,
     first_row: u32,
     /// The rows to fill, from the top.

@@ -53,8 +53,8 @@ fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
 /// P(`n`), the number of placements that the half turn fixes. The quarter turn may fix them, too.
 /// `None` beyond [`HALF_TURN_MAX`].
 ///
-/// The search visits a fixed share of the placements that it counts. It takes 10 s at N = 26, and
-/// ten times as long each time that N grows by two.
+/// The search visits one of every two or of every four placements that it counts. It takes 10 s at
+/// N = 26, and ten times as long each time that N grows by two.
 ///
 /// Queens are placed in pairs: first the pair of row 0, then the others from the middle outwards.
 /// Reflections and the exchange of rows and columns turn a found placement into other such

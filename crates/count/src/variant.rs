@@ -55,9 +55,10 @@ impl Variant {
     ///   (1) on the same, if there is no other
     /// ```
     ///
-    /// `by_reference` asks for the reference of `colours`, unless that is `first`. It is slower
-    /// than a kernel, by a factor that grows with the board. Other methods visit each board anyway.
-    /// Without `by_reference`, the reference is too slow to be chosen.
+    /// With `by_reference`, counts by `colours` are checked by [`Backend::Reference`], unless this
+    /// is `first`. It is slower than the other backends by a factor that grows with the board, so
+    /// it is chosen only if it is asked for. For other methods `by_reference` has no effect,
+    /// because all their backends visit each board as the reference does.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_reference: bool) -> Variant {
         let first = Variant::from_name(first);

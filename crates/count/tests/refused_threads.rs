@@ -1,5 +1,6 @@
-//! Tests a system that gives no threads. The test is a process without other threads. The stack of
-//! each new thread would be larger than any address space.
+//! Tests a system that refuses to start threads, because the stack of each new thread would be
+//! larger than any address space. The test is a process of its own, so that no other thread runs
+//! while it sets the environment.
 
 use queens_count::{Counting, CountingError};
 

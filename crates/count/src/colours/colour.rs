@@ -10,12 +10,12 @@
 //! ```
 //!
 //! Sets of columns are masks with a bit for each even or each odd column, in descending order: bit
-//! 0 is the last column. So the set of the even columns of black queens, as a number, is what for
-//! even N [shares](board::colours::share) compare: it is read from the other end. Its place in a
-//! row of cells is this number without its lowest bit, which follows from the number of columns.
-//! Black queens begin with the number 0, and white queens with all columns, from which they take
-//! theirs away. So a queen on bit `b` of an even column changes the number of a placement of either
-//! colour by `^ b >> 1`.
+//! 0 is the last column. So the set of the even columns of black queens is a number that is read
+//! from the other end. For even N, [shares](board::colours::share) compare this number. The place
+//! of the set in a row of cells is the number without its lowest bit, which follows from the number
+//! of columns. Black queens begin with the number 0, and white queens with all columns, from which
+//! they take theirs away. So a queen on bit `b` of an even column changes the number of a placement
+//! of either colour by `^ b >> 1`.
 //!
 //! ```text
 //!   a queen with bit b on row d takes from row z, which is g = |d - z| rows away,
@@ -56,13 +56,13 @@ impl Attack {
         (self.skew + 1) as u8 * MAX_ROWS as u8 + self.distance
     }
 
-    /// By how many bits it shifts a queen's bit up and down.
+    /// By how many bits the attack shifts a queen's bit up and down.
     pub(super) fn shifts(self) -> [u32; 2] {
         let (distance, skew) = (self.distance as i32, self.skew as i32);
         [(distance + skew).max(0) as u32 / 2, (distance - skew).max(0) as u32 / 2]
     }
 
-    /// Whether it takes the queen's own column, too.
+    /// Whether the attack takes the queen's own column, too.
     pub(super) const fn takes_column(self) -> bool {
         self.skew == 0
     }

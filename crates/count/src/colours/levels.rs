@@ -1,8 +1,9 @@
 //! The search in vectors, for every instruction set.
 //!
 //! A *node* is a placement of the queens of some rows: its number so far, and the free columns of
-//! every row to come. It does not know its root, so the nodes of all roots share full vectors. The
-//! nodes of a level are in one buffer, with an array for the numbers and one for each row.
+//! every row to come. A node does not know its root, so nodes of different roots fill the same
+//! vectors. The nodes of a level are in one buffer, with an array for the numbers and one for each
+//! row.
 //!
 //! ```text
 //!   level R     numbers, free columns of the rows at levels 0, 1, ..., R      the row at level R is next
@@ -19,7 +20,7 @@ use super::colour::{Colour, MAX_ROWS};
 use super::units::Roots;
 
 /// The nodes of a level that its buffer takes before the level is worked off. With a quarter or
-/// four times as many, the search takes as long, or 5% longer.
+/// with four times as many nodes, the search takes as long or up to 5% longer.
 pub(super) const CAPACITY: usize = 2048;
 
 /// One array of a buffer. A pass may read and write one vector of 32 lanes beyond the capacity;
@@ -50,7 +51,7 @@ impl Buffers {
     }
 }
 
-/// What a search is about, and its buffers.
+/// What a search knows of its colour and its roots, and its buffers.
 pub(super) struct Search<'a, A> {
     /// What every attack takes, by [`Attack::index`](super::colour::Attack::index).
     pub(super) attacks: &'a [A],
@@ -262,8 +263,8 @@ macro_rules! levels {
         }
 
         impl Search<'_, Taken> {
-            /// Works off the nodes below level `R`, or gives the placements away. Returns how many
-            /// are left.
+            /// Works off the nodes below level `R`, or passes the placements to `found`. Returns
+            /// how many nodes are left.
             #[target_feature(enable = $features)]
             fn work_off<const R: usize>(&mut self, stored: usize, is_last: bool) -> usize {
                 if R > 0 {
@@ -300,8 +301,8 @@ impl<'a, A> Search<'a, A> {
         Search { attacks, indices, even: colour.even(), places, wanted, buffers, found }
     }
 
-    /// Stores the roots at the first level, or gives them away if there is no row. Returns their
-    /// number.
+    /// Stores the roots at the first level, or passes their numbers to `found` if there is no row.
+    /// Returns how many roots there are.
     pub(super) fn begin(&mut self, colour: &Colour, roots: &Roots<'_>) -> usize {
         let Some(level) = colour.len().checked_sub(1) else {
             let numbers: Vec<u16> = roots.nodes(colour).map(|(number, _)| number).collect();

@@ -26,7 +26,8 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// The board of a problem, without the squares that are blocked besides.
+    /// The board of a problem, in which no queen may stand on the squares that are `blocked`
+    /// besides.
     pub(super) fn new(problem: Problem, blocked: &[Square]) -> Start {
         let n = problem.n();
         let open = [[u16::MAX; MAX_N as usize]; 2];

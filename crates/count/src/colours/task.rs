@@ -3,11 +3,11 @@
 //!
 //! # What has a share
 //!
-//! Only sets of odd columns within certain [bounds](share_bounds) can have a share, and for even N
-//! only such sets of even columns, read from the other end. Inside the bounds every share is 2, or
-//! 4 for odd N, and on them [`share`] is asked for each cell. Sets of odd columns outside the
-//! bounds are passed over. For even N the search may also drop placements whose even columns are
-//! outside, a quarter of all placements.
+//! Only sets of odd columns within certain [bounds](share_bounds) can have a share. For even N the
+//! sets of even columns, read from the other end, must be within the same bounds. Between the
+//! bounds every share is 2, or 4 for odd N. At a bound, [`share`] is asked for each cell. Sets of
+//! odd columns outside the bounds are passed over. For even N the search may also drop placements
+//! whose even columns are outside, a quarter of all placements.
 //!
 //! With given queens every share is 1, and there is no step 2. A set c is passed over if it lacks
 //! the odd column of a given black queen or has that of a given white queen.
@@ -23,7 +23,7 @@ use super::{CountSplits, Draws};
 
 /// The most cells that are used at a time: all rows of cells of a batch. At N = 31 and 32 one row
 /// has 2^15 cells, and is a batch by itself. With 2^15 cells, N = 18 to 20 take 2% to 5% longer,
-/// because they leave the first cache.
+/// because the cells do not fit in the first-level cache.
 const MOST_CELLS: usize = 1 << 14;
 
 /// The most sets of a batch.

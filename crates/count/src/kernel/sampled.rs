@@ -14,7 +14,7 @@ impl Kernel {
     /// the number `first` modulo `every` are counted, and the result is their count times `every`.
     /// If `first` is random, from 0 to `every - 1` with equal probability, the estimate has the
     /// true count as its mean, and `every` times the time that it takes has the true time as its
-    /// mean. Tasks are counted as a whole by another method.
+    /// mean. By the other methods, tasks are counted as a whole.
     ///
     /// ```
     /// use std::num::NonZeroU32;

@@ -99,7 +99,7 @@ fn a_task_counts_the_shares_of_the_boards_that_a_plain_search_finds() {
 /// lines.
 fn black_lines(n: u32, random: &mut StdRng) -> [u32; 2] {
     let [mut even, mut odd] = [0, 1].map(|first| (first..n).step_by(2).collect::<Vec<u32>>());
-    // As many even lines as there are in a quarter of the board, and one more or less.
+    // About N/4 of the even lines hold a black queen, as in most tasks.
     let k = (n.div_ceil(4) + random.random_range(0..=1)).min(even_lines(n)) as usize;
     let in_odd_lines = k - (even.len() - odd.len());
     [(); 2].map(|()| {

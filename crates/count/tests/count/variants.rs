@@ -77,7 +77,8 @@ fn variants_agree_on_every_task_of_small_boards() {
         cuts.extend([0, 3, 7].map(|rows| (problem, Method::Prefixes { rows: rows.min(n) })));
         cuts.push((problem, Method::Colours));
     }
-    // Vector backends take thousands of tasks at once. There are more than these.
+    // Vector backends search thousands of tasks at once. The largest of these plans have more
+    // tasks.
     for (n, rows) in (10..=13).map(|n| (n, Method::Rows { rows: n / 2 })) {
         let methods = [rows, Method::Colours];
         cuts.extend(methods.map(|method| (Problem::Total { n }, method)));
@@ -144,8 +145,8 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
     }
 }
 
-/// Tasks from all over a plan, in no order (multiples of an odd number close to its golden
-/// section).
+/// Tasks from all over a plan, in no order. Their ordinals are the multiples of an odd number that
+/// is close to the golden section of the plan.
 fn scattered(n: u32, method: Method, count: u64) -> Vec<Task> {
     let index = plan_index(Problem::Total { n }, method);
     let stride = (index.len() as f64 * 0.618) as u64 | 1;

@@ -27,7 +27,7 @@ struct Taken {
     down: u16,
 }
 
-/// The same in every lane.
+/// The factors, each in every lane of a vector.
 #[derive(Clone, Copy)]
 struct Loaded {
     up: Vector,

@@ -25,7 +25,7 @@ levels!(Avx512, Instructions<u16>, "avx512bw,avx512vbmi2,avx512bitalg,popcnt");
 #[repr(align(64))]
 struct Taken([u16; LANES]);
 
-/// The same as a vector.
+/// The columns that an attack takes, as a vector.
 #[derive(Clone, Copy)]
 struct Loaded(Vector);
 

@@ -24,7 +24,7 @@ levels!(Neon, Instructions, "neon");
 /// then the upper ones.
 struct Taken([[u8; 16]; 2]);
 
-/// The same as vectors.
+/// The columns that an attack takes, as vectors.
 #[derive(Clone, Copy)]
 struct Loaded(uint8x16x2_t);
 

@@ -54,7 +54,7 @@ const fn field(level: usize) -> (usize, usize) {
 /// One word of many nodes.
 type Words = Box<[u64; CAPACITY + BLOCK * WIDTH]>;
 
-/// Values of columns. Up to twelve more than there are can be written.
+/// Values of columns. Up to twelve values behind the last one may be overwritten.
 type List = [u16; BLOCK * WIDTH + 12];
 
 /// The search, with its tables and buffers.
@@ -73,7 +73,8 @@ pub(crate) struct Portable {
     children: Box<List>,
     /// The numbers of placements.
     found: Vec<u16>,
-    /// What inverts a number.
+    /// The bits of a number that the present search keeps inverted: those of the place in a row for
+    /// black queens, and none for white ones.
     inverted: u16,
 }
 
@@ -81,8 +82,9 @@ pub(crate) struct Portable {
 struct Level {
     /// By word and column of its queen: what the queen leaves in the words of the level below.
     masks: [[u64; WIDTH]; MOST_WORDS],
-    /// By word: with this number added, the highest bit of a field is set unless it is the field of
-    /// a row at this level or below and is 0.
+    /// By word: a number that is added to the fields without their highest bits. The sum or the
+    /// field itself then has this bit, unless the field is that of a row at this level or below and
+    /// is 0.
     filled: [u64; MOST_WORDS],
     /// Whether its queen stands in an even column.
     is_even: bool,
@@ -106,7 +108,7 @@ const LOW: usize = 11;
 struct Table<const SETS: usize> {
     /// The values of the first four columns, the lowest one first.
     first: [u64; SETS],
-    /// Those of the others.
+    /// The values of the other columns.
     rest: [[u64; 2]; SETS],
     /// How many columns a set has.
     len: [u8; SETS],
@@ -164,7 +166,7 @@ impl Columns {
     }
 }
 
-/// A word of the nodes of a block. There may be fewer nodes.
+/// One word of each node of a block. Behind the last node, the words have no meaning.
 #[inline(always)]
 fn parents(nodes: &Words, start: usize) -> &[u64; BLOCK] {
     nodes[start..].first_chunk().expect("blocks divide the buffer")
@@ -226,7 +228,7 @@ impl Portable {
         self.nodes[level] = nodes;
     }
 
-    /// Works off the children of a level, or gives the placements away.
+    /// Works off the children of a level, or passes the placements to `found`.
     fn pass_on(&mut self, level: usize, stored: usize, found: &mut dyn FnMut(&[u16])) {
         match level {
             0 | 1 => found(&self.found[..stored]),
