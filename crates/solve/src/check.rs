@@ -18,9 +18,11 @@ pub enum Rules {
     Superqueens,
 }
 
-/// The first queen that attacks an earlier one, or stands on the same square, after that earlier
-/// one. It takes time linear in the number of queens. Only a torus has to know the board's size
-/// `n`, and no queen has to be on the board; on a torus of size 0 all queens attack each other.
+/// An earlier queen, and the first queen that attacks an earlier one or stands on its square;
+/// `None` if no queens attack each other. It takes time linear in the number of queens.
+///
+/// Queens may be off the board, whose size `n` matters only for a torus. On a torus of size 0 all
+/// queens attack each other.
 #[must_use]
 pub fn attack(n: u32, queens: &[Square], rules: Rules) -> Option<[Square; 2]> {
     let mut lines = HashMap::new();

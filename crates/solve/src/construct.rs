@@ -5,8 +5,9 @@ use thiserror::Error;
 
 use crate::Placement;
 
-/// One placement of `n` queens, for `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST): that of
-/// [`Construction::new`], which takes no memory for its rows.
+/// One placement of `n` queens, for `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST). It is
+/// that of [`Construction::new`], which gives the column of any row without the memory for all
+/// rows.
 ///
 /// ```
 /// assert_eq!(queens_solve::solve(8)?.columns(), [3, 5, 7, 1, 6, 0, 2, 4]);
@@ -80,7 +81,8 @@ impl Construction {
         Construction::by(Rule::Pauls, n)
     }
 
-    /// The placement of `n` queens by the remainder of `n` by 12, for the same boards.
+    /// The placement of `n` queens by the remainder of `n` by 12, for `n` = 0, 1 and 4 to
+    /// [`LARGEST`](Construction::LARGEST).
     ///
     /// # Errors
     ///

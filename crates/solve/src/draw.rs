@@ -45,7 +45,7 @@ impl Diagram {
     }
 }
 
-/// Whether a queen on one square attacks the other one, or both are one.
+/// Whether a queen on one square attacks the other square, or both are the same square.
 fn attack(a: Square, b: Square) -> bool {
     let (across, up) = (a.column.abs_diff(b.column), a.row.abs_diff(b.row));
     across == 0 || up == 0 || across == up

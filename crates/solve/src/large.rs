@@ -34,8 +34,9 @@ impl Large {
         }
     }
 
-    /// Goes to the next placement, if there is one, in at most about `steps` trials of a square,
-    /// which it subtracts. If they do not suffice, the next call goes on.
+    /// Goes to the next placement, and returns whether there is one. It tries at most about `steps`
+    /// squares, and subtracts what it has tried from `steps`. If this number is not enough, it is
+    /// pending, and the next call goes on from there.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let n = self.columns.len();
         if self.is_over || (self.row == n && !self.back()) {
@@ -60,7 +61,7 @@ impl Large {
         }
     }
 
-    /// Goes back to the row above, and takes its queen. Returns `false` if there is none.
+    /// Goes back to the row above, and removes its queen. Returns `false` if there is no row above.
     fn back(&mut self) -> bool {
         let Some(row) = self.row.checked_sub(1) else {
             self.is_over = true;

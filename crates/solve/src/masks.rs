@@ -15,11 +15,11 @@ pub(crate) const MASKS_MAX: u32 = u64::BITS;
 /// A search of the first rows of a board of at most [`MASKS_MAX`].
 #[derive(Clone, Debug)]
 pub(crate) struct Masks {
-    /// For each row the columns that no given queen attacks and that are not blocked, or only its
-    /// own queen's if it has a given one.
+    /// For each row, the columns that no given queen attacks and that are not blocked. A row with a
+    /// given queen allows only the column of this queen.
     pub(crate) allowed: Vec<u64>,
-    /// For each row of a whole board the columns that no later row allows: a free one must have its
-    /// queen here.
+    /// For each row, the columns that no later row allows, if the rows are a whole board. If such a
+    /// column has no queen yet, the queen of this row must take it.
     due: Vec<u64>,
     n: u32,
     rules: Rules,
@@ -104,13 +104,14 @@ impl Masks {
         self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
     }
 
-    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do
-    /// not suffice, the next call goes on.
+    /// Does what [`advance`](Masks::advance) does, but goes back to the row above at most `steps`
+    /// times, and subtracts these times from `steps`. If they are not enough, it is pending, and
+    /// the next call goes on from there.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let Some(last) = self.levels.len().checked_sub(1) else {
             return Poll::Ready(!std::mem::replace(&mut self.is_over, true));
         };
-        // Variables of its own are in registers.
+        // Local variables stay in registers.
         let (mut row, mut left) = (self.row, *steps);
         let found = loop {
             let Level { free, attacked } = self.levels[row];
@@ -171,7 +172,7 @@ impl Masks {
         below
     }
 
-    /// Calls `found` with numbers whose sum is that of all ways to fill the rows.
+    /// Calls `found` with numbers whose sum is the number of ways to fill the rows.
     pub(crate) fn count(&self, found: &mut impl FnMut(u64)) {
         self.count_from(0, Attacked::default(), found);
     }

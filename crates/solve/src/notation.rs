@@ -44,8 +44,8 @@ impl Notation {
     /// The queens of the first rows of a board of size `n`, given by their columns from row 0 on,
     /// in this notation without a line end. JSON has these `fields` too, behind `n`.
     ///
-    /// Nothing is held in memory but the squares, for squares and JSON, and the columns, for FEN
-    /// and drawings.
+    /// Squares and JSON hold all squares in memory, and FEN and drawings hold all columns. The
+    /// other notations hold nothing.
     pub fn of_rows(
         self,
         n: u32,
@@ -57,7 +57,8 @@ impl Notation {
         })
     }
 
-    /// Writes the queens on these `columns`, with these numbers, from 0, as the permutation.
+    /// Writes the queens in these `columns`. The numbers of `permutation`, which count from 0, are
+    /// written where the notation has a permutation.
     fn write(
         self,
         f: &mut Formatter<'_>,

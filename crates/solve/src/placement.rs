@@ -76,8 +76,8 @@ impl Display for Placement {
 impl FromStr for Placement {
     type Err = NotationError;
 
-    /// Reads a placement in any notation but JSON. Squares are on a board of as many rows as there
-    /// are.
+    /// Reads a placement in any notation but JSON. A list of squares is on a board with as many
+    /// rows as squares.
     fn from_str(text: &str) -> Result<Placement, NotationError> {
         let (n, mut queens) = read_queens(text)?;
         let n = n.unwrap_or(queens.len() as u32);

@@ -18,8 +18,8 @@ impl From<SquaresError> for NotationError {
 type Queens = (Option<u32>, Vec<Square>);
 
 /// The boards that a text has. An empty line ends a board, unless all of the text is one drawn
-/// board. In a paragraph each FEN, each permutation in a line or in brackets, and each line of
-/// squares beside a whole placement is a board, too.
+/// board. Within a paragraph, each FEN and each permutation, on a line or in brackets, is a board
+/// of its own. So is each line of squares, if the paragraph is a list of whole placements.
 #[must_use]
 pub fn boards(text: &str) -> Vec<&str> {
     let paragraphs = if is_drawn(text) { vec![text] } else { paragraphs(text) };
@@ -79,8 +79,8 @@ fn without_brackets(text: &str) -> Vec<&str> {
     if text.contains('#') { text.lines().collect() } else { text.split(']').collect() }
 }
 
-/// Whether a line has the squares of a whole placement: on each file and rank of the board one, and
-/// of more than one.
+/// Whether a line has the squares of a whole placement of more than one queen: one square on each
+/// file and one on each rank.
 fn has_own_squares(line: &str) -> bool {
     let Ok(squares) = parse_squares(line) else { return false };
     let all = |of: fn(&Square) -> u32| {
@@ -115,7 +115,7 @@ fn plain(line: &str) -> &str {
 /// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank
 /// first; `Q`, `q`, `*` or `#` is a queen and `.`, `-` or `_` an empty square, with or without
 /// spaces, commas, bars or brackets between them. A matrix has `1` for a queen and `0` for an empty
-/// square. What follows a `#` is a comment, unless the board makes sense only if it is a queen. The
+/// square. A `#` begins a comment, unless the text is a board only if each `#` is a queen. The
 /// board may have coordinates, as [`draw::text`](crate::draw::text) writes them. A text that starts
 /// with anything else is read as a list of squares, which has no size.
 fn parse_board(text: &str) -> Result<Queens, NotationError> {
@@ -128,8 +128,9 @@ fn parse_board(text: &str) -> Result<Queens, NotationError> {
     parse_rows(text, str::trim).filter(Result::is_ok).unwrap_or(found)
 }
 
-/// The rows of a board that has its ranks at the left and its files below, without these, and with
-/// the signs of attacked squares as those of the others; `None` for any other text.
+/// The rows of a board that has its ranks at the left and its files below, without these
+/// coordinates. An attacked square has the sign of an empty square or a queen that is not attacked.
+/// `None` for any other text.
 fn without_coordinates(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(plain).filter(|line| !line.is_empty()).collect();
     let (files, ranks) = lines.split_last()?;
@@ -158,7 +159,8 @@ fn is_between(sign: &char) -> bool {
     sign.is_whitespace() || matches!(sign, ',' | '|' | '[' | ']')
 }
 
-/// Reads a drawn board from its remaining lines `part`; `None` if it does not begin like one.
+/// Reads a drawn board from one `part` of each line; `None` if the text does not begin like a
+/// board.
 fn parse_rows(text: &str, part: impl Fn(&str) -> &str) -> Option<Result<Queens, NotationError>> {
     let lines = text.lines().map(part).zip(1..);
     let rows = lines.flat_map(|(line, number)| line.split(']').map(move |row| (row, number)));

@@ -133,8 +133,9 @@ impl Start {
         blocked.map_or(Ok(self), |queen| Err(SquaresError::Blocked(queen)))
     }
 
-    /// So many queens of a random placement, in random rows, or `None` for the boards of sizes 2
-    /// and 3. There is always a completion. With more than `n` queens it is the whole placement.
+    /// A start with this number of queens of a random placement, in random rows. It always has a
+    /// completion. If `queens` is `n` or more, it has the whole placement. `None` for boards of
+    /// sizes 2 and 3, which have no placement.
     #[must_use]
     pub fn random(n: u32, queens: u32, seed: u64) -> Option<Start> {
         let placement = random_placement(n, seed)?;
@@ -169,7 +170,7 @@ impl Start {
                 || attack(self.n, &placement.squares().collect::<Vec<_>>(), self.rules).is_none())
     }
 
-    /// Whether no placement can be admitted, because the board has none by these rules.
+    /// Whether it is known without a search that the board has no placement by these rules.
     pub(crate) fn is_hopeless(&self) -> bool {
         self.rules == Rules::Torus && Problem::Toroidal { n: self.n }.is_hopeless()
     }
@@ -182,7 +183,7 @@ impl Start {
 }
 
 impl From<u32> for Start {
-    /// The empty board of this size, of queens that attack as queens do.
+    /// The empty board of this size, with the rules [`Rules::Plain`].
     fn from(n: u32) -> Start {
         let columns = vec![None; n as usize];
         Start { n, columns, rules: Rules::Plain, blocked: BTreeSet::new() }
@@ -229,8 +230,8 @@ pub fn complete_within(
     if given.is_hopeless() {
         return (Completion::Impossible, Effort::default());
     }
-    // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads
-    // to none.
+    // Hardly any placement on the square is one on the torus, too. So a search that repairs the
+    // diagonals of the square would not find one.
     let is_repaired = given.rules != Rules::Torus;
     let mut budget = 2_000_000 + 1_000 * u64::from(given.n);
     let mut work = Work::new(seed, budget, &mut stop);

@@ -35,15 +35,14 @@ pub fn solutions(of: impl Into<Solutions>) -> Solutions {
 /// The placements that [`solutions`] lists, as an iterator.
 ///
 /// It searches with masks up to N = 64, and beyond with bit sets of any length. Both are plain
-/// backtracking: the first placement of 30 queens takes about a second, and that of 100 for ever,
-/// unless many are given. To [count](Iterator::count) and to skip placements takes no memory for
-/// each.
+/// backtracking: the first placement of 30 queens takes about a second, and that of 100 is never
+/// found, unless many queens are given. Placements that are [counted](Iterator::count) or skipped
+/// take no memory.
 #[derive(Clone, Debug)]
 #[must_use = "it searches only when it is asked for placements"]
 pub struct Solutions {
     search: Search,
-    /// The start whose placements are reduced to one of each orbit, if the search itself does not
-    /// do so.
+    /// The start, if one placement of each orbit is wanted and the search finds all of them.
     one_of_each: Option<Box<Start>>,
 }
 
@@ -52,7 +51,7 @@ enum Search {
     Masks(Masks),
     Large(Box<Large>),
     Orbits(Orbits),
-    /// There is none.
+    /// There is no placement.
     Hopeless,
 }
 
@@ -74,8 +73,8 @@ impl Solutions {
         Solutions { search, one_of_each: Some(Box::new(start)) }
     }
 
-    /// The next placement, or [`Poll::Pending`] if about so many `steps` of some nanoseconds are
-    /// not enough to find it or to find that there is none. The next call, of whatever method, goes
+    /// The next placement, or `None` if there is no other. [`Poll::Pending`] if neither was found
+    /// in about `steps` steps, which take some nanoseconds each. The next call of any method goes
     /// on from there.
     ///
     /// ```
@@ -194,13 +193,13 @@ impl From<Problem> for Solutions {
     }
 }
 
-/// Calls `found` with numbers whose sum is that of the ways to place queens in the first `rows`
-/// rows that `start` admits, which on a board of fewer rows than columns are its placements. More
-/// rows than N have none.
+/// Calls `found` with numbers whose sum is the number of ways to place queens in the first `rows`
+/// rows that `start` admits. These are the placements on a board with fewer rows than columns.
+/// There are none for more than N rows.
 ///
 /// # Panics
 ///
-/// If N is greater than 64 and not all rows are wanted.
+/// If N is greater than 64 and `rows` is less than N.
 pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
     let n = start.n;
     if rows > n || rows == n && start.is_hopeless() {

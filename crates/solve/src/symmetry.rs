@@ -36,7 +36,7 @@ impl SymmetryClass {
 }
 
 impl Placement {
-    /// The image of the placement.
+    /// The image of the placement under a symmetry.
     #[must_use]
     pub fn image(&self, symmetry: Symmetry) -> Placement {
         let n = self.n();

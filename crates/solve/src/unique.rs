@@ -1,6 +1,6 @@
 //! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage
-//! in Japanese", version 3.2, 2011). It visits the least placement of each orbit, by columns from
-//! row 0 on, in this order.
+//! in Japanese", version 3.2, 2011). It visits the least placement of each orbit. Placements are
+//! compared, and visited in order, by their columns from row 0 on.
 //!
 //! If a queen stands in a corner, the least placement has it in row 0 and column 0. Then only the
 //! reflection in the diagonal can give a lesser one, and row 1 and column 1 decide about it. If no
@@ -54,7 +54,8 @@ pub struct Job {
 /// add up to that of the board; smaller boards have no second row and no jobs.
 ///
 /// The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a
-/// queen in the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
+/// queen in the corner, 23 with the first queen beside it, and 21 for each of the next eleven
+/// squares.
 ///
 /// # Panics
 ///
@@ -64,7 +65,8 @@ pub fn jobs(n: u32) -> Vec<Job> {
     assert!(n <= UNIQUE_MAX, "a board of size {n}: the direct search takes sizes up to 32");
     let of_first = |first| {
         let seconds: Vec<u32> = match first {
-            // A queen in the last column would attack that of column 1, which cannot be nearer.
+            // With the second queen in the last column, the queen of column 1 would have to be in
+            // the last row, where they attack each other.
             0 => (2..n.saturating_sub(1)).collect(),
             _ => ones(below(n, &[first]).allowed[1]).collect(),
         };
@@ -82,7 +84,7 @@ impl Job {
     }
 }
 
-/// A search for the least placement of each orbit, by columns from row 0 on, in this order.
+/// A search for the least placement of each orbit, in the order of columns from row 0 on.
 #[derive(Clone, Debug)]
 pub(crate) struct Orbits {
     n: u32,
@@ -116,8 +118,9 @@ impl Orbits {
         }
     }
 
-    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do
-    /// not suffice, the next call goes on.
+    /// Does what [`advance`](Orbits::advance) does, but goes back to the row above at most `steps`
+    /// times, and subtracts these times from `steps`. If they are not enough, it is pending, and
+    /// the next call goes on from there.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<Option<u32>> {
         loop {
             while let Some(search) = &mut self.search
@@ -135,7 +138,7 @@ impl Orbits {
 }
 
 /// The search of a board of size `n` with queens in these columns from row 0 on. Squares are
-/// blocked whose queens would make an image of the board less.
+/// blocked if a queen on them would give the board an image that is less.
 fn below(n: u32, columns: &[u32]) -> Masks {
     let mut start = Start::from(n);
     (0..).zip(columns).for_each(|(row, &column)| start.put(Square { column, row }));
@@ -161,7 +164,7 @@ fn orbit(board: &[u32]) -> u32 {
     if board[0] == 0 {
         return 8;
     }
-    // It is compared to those of its rotations that begin like it.
+    // The board is compared with those of its rotations that have the same queen in row 0.
     let at = |row: usize| board[row] as usize;
     let (last, first) = (board.len() - 1, at(0));
     let row_of = |column| (0..=last).position(|row| at(row) == column).unwrap_or(last);

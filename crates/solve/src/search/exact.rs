@@ -5,9 +5,9 @@
 //! 1975), applied to rows and columns alike as in D. E. Knuth's exact covers ("Dancing links",
 //! 2000). A line without such a square ends the branch, and a line with a single one has no choice.
 //! No list of squares is kept: the squares of a line follow from three bit sets, word by word. On a
-//! torus a diagonal has two places in a set, so that each line finds it. Blocked squares are taken
-//! from their lines, and so are the squares a knight's move from the queens of the lines beside it,
-//! where queens move so.
+//! torus a diagonal has two places in a set, so that each line finds it. Blocked squares are
+//! removed from their lines. For superqueens, so are the squares that are a knight's move from the
+//! queens of the nearest lines.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) fn search(given: &Start, work: &mut Work<'_>) -> Completion {
     let mut levels: Vec<Level> = Vec::new();
     let mut columns = given.columns.clone();
     loop {
-        // Go down to the next line, with all its squares ...
+        // First, choose the next line, with all its squares.
         match board.narrowest(work) {
             Narrowest::Full => {
                 let columns = columns.into_iter().map(|column| column.expect("no row is left"));
@@ -38,7 +38,7 @@ pub(super) fn search(given: &Start, work: &mut Work<'_>) -> Completion {
                 levels.push(Level { line, squares, queen: None });
             }
         }
-        // ... and on to the next square of the last line that has one left.
+        // Then place a queen on the next square of the last line that has a square left.
         loop {
             let Some(level) = levels.last_mut() else { return Completion::Impossible };
             if let Some(queen) = level.queen.take() {
@@ -112,7 +112,7 @@ pub(crate) struct Board {
     /// Diagonals with a queen by across - line + N - 1, as rows see them and as columns see them.
     differences: [Bits; 2],
     rules: Rules,
-    /// For superqueens the queen of each row and of each column, by its place across.
+    /// The queen of each row and of each column, by its place across. Only superqueens need them.
     standing: [Vec<Option<usize>>; 2],
     /// The blocked squares of the rows and columns that have some.
     blocked: [HashMap<usize, Bits>; 2],

@@ -170,8 +170,7 @@ fn blocked_squares_and_other_rules_are_completed_or_refused() {
             let squares = (0..n).flat_map(|row| (0..n).map(move |column| Square { column, row }));
             let squares: Vec<Square> = squares.collect();
             let corner = [&[][..], &squares[..1]];
-            // These are every third square, the lower half without one end of one of its rows, and
-            // no square.
+            // Every third square is blocked, or the lower half of the board without its left third.
             let third: Vec<Square> = squares.iter().copied().step_by(3).skip(1).collect();
             let half: Vec<Square> =
                 squares.iter().copied().filter(|it| it.row * 2 < n && it.column > n / 3).collect();

@@ -189,7 +189,7 @@ fn the_first_rows_are_as_many_as_the_polynomials_say() {
     }
 }
 
-/// A placement of 65 queens is used, with all but the last ten rows given.
+/// All but the last ten rows of a placement are given, so that the list ends.
 #[test]
 fn boards_beyond_a_mask_are_listed_too() {
     for n in [64, 65, 70] {
