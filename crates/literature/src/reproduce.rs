@@ -87,7 +87,7 @@ fn said(figure: &Figure) -> String {
     format!("{}{}", if figure.at_most { "at most " } else { "" }, figure.says)
 }
 
-/// The part of a figure's name before the slash.
+/// The subject of a figure: the part of its name before the slash.
 pub fn subject(figure: &Figure) -> &str {
     figure.name.split('/').next().unwrap_or_default()
 }
@@ -140,7 +140,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// A figure with its value here. It fails if the command does, or does not print such a value.
+    /// A figure with its value here. It fails if the command fails or prints no such value.
     pub fn line(&mut self, figure: &'static Figure) -> anyhow::Result<Line> {
         let command = figure.run.as_str();
         if !self.by_command.contains_key(command) {

@@ -75,8 +75,8 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, canonical)
 }
 
-/// Counts as [`count()`] does, but without the two things that are added here: each state is kept
-/// as it is.
+/// Counts as [`count()`] does, with the same error, but without the two things that are added here:
+/// each state is kept as it is.
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }
@@ -135,8 +135,8 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
 }
 
-/// Merges equal states of a list that is full. Returns the capacity that it needs to take another
-/// one, or `None` if that is what it has.
+/// Merges equal states of a list that is full. Returns the capacity that the list needs to take
+/// another state, or `None` if its capacity is enough.
 fn room_to_take(arrived: &mut Vec<Entry>) -> Option<usize> {
     let room = arrived.capacity();
     if arrived.len() < room {

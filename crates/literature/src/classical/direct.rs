@@ -1,7 +1,7 @@
 //! Plain backtracking that compares each new queen with all earlier ones.
 //!
 //! Source: Wirth ("Program Development by Stepwise Refinement", CACM 14, 1971) and Knuth (TAOCP 4B,
-//! 7.2.2, the first form of Algorithm B) begin with it.
+//! 7.2.2, the first form of Algorithm B) begin with this algorithm.
 
 use super::Searched;
 

@@ -104,7 +104,8 @@ pub enum Why {
 
 impl Algorithm {
     /// Counts a board. An algorithm that keeps states may take `memory` bytes. The inner result
-    /// says why a board was left out.
+    /// says why a board was left out. The outer one is an error of the farm's plan or kernel, which
+    /// no board of a usual size has.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         let (total, nodes) = match self.how {
             Classical(count) => {

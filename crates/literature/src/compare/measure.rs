@@ -49,13 +49,14 @@ pub struct Contest<'a> {
 
 impl Contest<'_> {
     /// A contest in which an algorithm is left out for larger boards once it takes longer than
-    /// `seconds`. One that keeps states may take `memory` bytes. With `all`, boards of any size are
-    /// counted.
+    /// `seconds`. An algorithm that keeps states may take `memory` bytes. With `all`, boards above
+    /// an algorithm's usual limit are counted, too.
     pub fn new(algorithms: &[Algorithm], seconds: f64, all: bool, memory: u64) -> Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
 
-    /// Counts a board with each algorithm in turn. Boards must come in ascending order.
+    /// Counts a board with each algorithm in turn, and fails if one of them does. Boards must come
+    /// in ascending order, because an algorithm that was too slow is left out from then on.
     pub fn board(&mut self, n: u32) -> anyhow::Result<Vec<Line>> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });

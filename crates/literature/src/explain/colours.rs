@@ -306,7 +306,7 @@ fn column_name(column: u32) -> String {
     Square { column, row: 0 }.to_string().trim_end_matches('1').to_owned()
 }
 
-/// A number of a table, as wide as the names of two columns.
+/// A number of a table, as wide as the two letters that name a split of columns.
 fn number(number: &usize) -> String {
     if *number == 0 { " .".to_owned() } else { format!("{number:>2}") }
 }

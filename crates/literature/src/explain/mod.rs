@@ -35,7 +35,8 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// The text about the method colours alone, on a board of size 6.
+/// The text about the method colours alone, on a board of size 6. It fails if two ways of counting
+/// differ.
 pub fn colours_page() -> anyhow::Result<String> {
     let n = colours::N;
     Ok(format!(
