@@ -10,11 +10,11 @@ pub fn allowed_processors() -> NonZero<usize> {
     allotted.map_or(usable, |allotted| usable.min(allotted))
 }
 
-/// Processors of this task, or of the job on this node if its tasks were given no number of their
-/// own.
+/// The processors of this Slurm task, or those of the Slurm job on this node if its tasks were
+/// given no number of their own.
 fn slurm_processors(variable: impl Fn(&str) -> Option<String>) -> Option<NonZero<usize>> {
     let names = ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"];
-    // By 0 Slurm means all.
+    // Slurm writes 0 for all processors.
     let number = |name| variable(name)?.trim().parse::<u16>().ok().filter(|number| *number > 0);
     NonZero::new(names.into_iter().find_map(number)?.into())
 }

@@ -11,16 +11,18 @@ use gpu::{Counter, Device, Error};
 
 use crate::devices::THREADS;
 
-/// What was counted of a board.
+/// What a device counted of a board, and how fast.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSample {
-    /// About the sum of weight times completions: solutions of the whole board.
+    /// The solutions that the counted tasks stand for: the sum of weight times completions,
+    /// rounded.
     pub solutions: f64,
-    /// The number of tasks.
+    /// The number of tasks that were counted. A task that was counted twice counts as two.
     pub tasks: u64,
-    /// The number of tasks as a share of the plan, from 0 to 1.
+    /// The number of tasks as a share of the plan. It is more than 1 if a small board was counted
+    /// several times.
     pub share: f64,
-    /// Seconds that it took.
+    /// Seconds on the wall that these tasks took.
     pub seconds: f64,
     /// The placements of single colours that the device found in a second.
     pub placements_per_second: f64,
@@ -31,14 +33,15 @@ const MOST_TASKS: u64 = 1 << 14;
 
 impl DeviceSample {
     /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about
-    /// `time`, and their placements as long again. N must be one of the device's
-    /// [boards](Device::boards).
+    /// `time`, and then only the placements of such batches for about `time` again. N must be one
+    /// of the device's [boards](Device::boards). This fails if the device does.
     pub fn new(device: &Device, n: u32, time: Duration) -> Result<Self, Error> {
         let plan = PlanIndex::new(Problem::Total { n }, Method::Colours);
         let plan = plan.expect("it is one of the boards");
         let most = MOST_TASKS.min(plan.len());
         let mut counters = Vec::new();
-        // A slow device counts few tasks in a part of the time.
+        // Batches grow until one takes an eighth of the time, so that those of a slow device are
+        // small.
         let mut len = 1;
         for _ in 0..THREADS {
             let mut counter = Counter::new(device, n)?;
@@ -62,7 +65,7 @@ impl DeviceSample {
             let of_thread = move |thread: usize| -> Result<(f64, u64), Error> {
                 let mut counter = counters[thread].lock().expect("a thread has its own");
                 let (mut sum, mut tasks) = (0.0, 0);
-                // A small board is counted whole several times.
+                // A small board is counted several times as a whole.
                 while tasks == 0 || begun.elapsed() < time {
                     let batch = batch(&plan, drawn.fetch_add(1, Ordering::Relaxed), len);
                     sum += count(&mut counter, &batch)?;
@@ -76,7 +79,8 @@ impl DeviceSample {
             });
             let mut pool = pool.expect("failed to spawn thread");
             let mut all = Measured { sum: 0.0, tasks: 0, seconds: 0.0 };
-            // No thread uses the device any more when an error is returned.
+            // All threads are waited for, so that none of them uses the device any more when an
+            // error is returned.
             let counted: Vec<_> = std::iter::from_fn(|| pool.next(None).ok()).collect();
             for counted in counted {
                 let (sum, tasks) = counted?;
@@ -100,7 +104,7 @@ impl DeviceSample {
     }
 }
 
-/// Counts something of a batch.
+/// Counts the solutions or the placements of a batch.
 type Count = fn(&mut Counter, &[Task]) -> Result<f64, Error>;
 
 /// What all threads counted together.

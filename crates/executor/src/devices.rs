@@ -2,7 +2,8 @@
 //!
 //! Each device has two threads, so that the device works for one of them while the other adds up,
 //! and the last groups of one task run beside the first ones of another. Tasks that a device can
-//! count are left to these threads, as long as one has a device. Other tasks are every thread's.
+//! count are left to these threads, until their devices have failed. All threads count the other
+//! tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +25,8 @@ pub const LEAST_WORTHWHILE: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
     devices: Vec<Arc<UsedDevice>>,
-    /// Whether they were asked for. Then they count boards of every size, and counting ends if one
-    /// of them fails.
+    /// Whether the user asked for these devices. They then count boards of every size, and counting
+    /// ends if one of them fails.
     pub(crate) are_required: bool,
 }
 
@@ -34,7 +35,7 @@ pub struct Devices {
 pub(crate) struct UsedDevice {
     device: Device,
     is_lost: AtomicBool,
-    /// Whether it was told that a board is too large for it.
+    /// Whether a message has said that a board is too large for the device.
     has_told: AtomicBool,
 }
 
@@ -67,13 +68,14 @@ impl Devices {
         self.devices.iter().map(|used| &used.device)
     }
 
-    /// Those of them that have a thread, if there are so many threads.
+    /// The devices that have a thread, if there are `threads` threads.
     pub(crate) fn within(mut self, threads: usize) -> Devices {
         self.devices.truncate(threads);
         self
     }
 
-    /// The place of the thread with this number, of so many, if it feeds a device.
+    /// The place at a device of the thread with the number `thread`, if there are `threads`
+    /// threads. `None` if this thread feeds no device.
     pub(crate) fn feeder(&self, thread: usize, threads: usize) -> Option<Feeder> {
         let devices = self.devices.len();
         let index = thread.checked_rem(devices)?;
@@ -82,17 +84,17 @@ impl Devices {
         Some(Feeder { used, threads })
     }
 
-    /// Whether one of them counts tasks of this plan.
+    /// Whether one of the devices counts tasks of this plan.
     pub fn count(&self, plan: Plan) -> bool {
         self.devices.iter().any(|used| self.count_by(used, plan))
     }
 
-    /// Whether this one of them counts tasks of this plan.
+    /// Whether this device counts tasks of this plan.
     pub(crate) fn count_by(&self, used: &UsedDevice, plan: Plan) -> bool {
         self.should_count(used, plan) && used.device.boards().contains(&plan.problem.n())
     }
 
-    /// Whether this one of them counts tasks of this plan, unless the board is too large for it.
+    /// Whether this device counts tasks of this plan, unless the board is too large for it.
     fn should_count(&self, used: &UsedDevice, Plan { problem, method, .. }: Plan) -> bool {
         !used.is_lost()
             && problem.given().is_none()
@@ -111,8 +113,9 @@ impl Devices {
         }
     }
 
-    /// Whether a device should count what is leased: it can, and has not counted it before. Where
-    /// several kernels counted, a device may have been among them.
+    /// Whether a device should count what is leased: it can, and it has not counted the same tasks
+    /// before. If several kernels counted them, a device may have been among these, so no device
+    /// counts them again.
     pub(crate) fn take(&self, lease: &Lease) -> bool {
         let is_another = lease.recount.is_none_or(|Recount { unlike, by_reference }| {
             unlike != device_name() && unlike != KernelName::default() && !by_reference

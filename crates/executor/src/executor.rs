@@ -18,7 +18,8 @@ use crate::stopwatch::Stopwatch;
 /// short enough that all threads end together and a stop is quick.
 const CHUNK: Duration = Duration::from_millis(10);
 
-/// The same for a device, which has to be told of each chunk.
+/// How long a device should take to count one chunk. It is longer, because each chunk has to be
+/// sent to the device.
 const CHUNK_OF_DEVICE: Duration = Duration::from_millis(100);
 
 /// Counting threads and their queue.
@@ -69,15 +70,15 @@ struct Counted {
 }
 
 impl CountingThread {
-    /// Counts a chunk. If a device fails that is not required, the processor counts it, and all
-    /// that follow.
+    /// Counts a chunk. If a device fails that is not required, the processor counts this chunk and
+    /// all that follow.
     fn count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Counted, gpu::Error> {
         match self.try_count(shared, chunk) {
             Err(gpu::Error::Device(error)) if !shared.devices.are_required => {
                 tracing::error!(%error, "a device failed: counting goes on without it");
                 self.feeder.iter().for_each(|feeder| feeder.used.lose());
                 self.kernel = None;
-                // What was left to the device is every thread's now.
+                // All threads may now count what was left to the device.
                 shared.changed.notify_all();
                 self.try_count(shared, chunk)
             }
@@ -116,7 +117,8 @@ impl CountingThread {
 
 impl Executor {
     /// Starts `threads` threads. Each passes its finished parts to `deliver`, in any order, and
-    /// ends when `deliver` returns `false`. The first ones feed the `devices`.
+    /// ends when `deliver` returns `false`. The first threads feed the `devices`. Panics if the
+    /// system refuses to start the threads.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
@@ -214,10 +216,10 @@ fn count_until_closed(
         let counted = thread.count(shared, &chunk);
         let elapsed = begun.elapsed();
         let by_device = counted.as_ref().is_ok_and(|counted| counted.by.is_of_device());
-        // A thread that feeds a device sleeps while the device counts, for it or for the other
-        // thread. The time of the device is that of its host: nobody else could use it, also
-        // between kernels and while it is copied to. At the end of what is to be counted, one of
-        // the two threads may be alone: that time is counted by half.
+        // A thread that feeds a device sleeps while the device counts, for this thread or for the
+        // other one. All of the time on the wall is the device's, because nobody else could use it,
+        // even between kernels and while data are copied to it. Its threads share this time. When
+        // few tasks are left, one of them may be alone, and half of its time is then missing.
         let (aim, busy) = match by_device {
             true => (CHUNK_OF_DEVICE, elapsed / feeders),
             false => (CHUNK, watch.elapsed()),
@@ -368,7 +370,7 @@ mod tests {
         push(&executor, lease(1, plan), tasks);
         let failure = parts.recv().expect("threads run").expect_err("there is no device");
         assert!(matches!(failure, gpu::Error::Device(_)), "{failure}");
-        // What devices do not count is counted.
+        // The processor counts the tasks that devices do not count.
         let (plan, tasks) = all_tasks(9, Method::Rows { rows: 2 });
         push(&executor, lease(2, plan), tasks);
         let is_counted = |part: Result<Report, _>| part.is_ok_and(|part| part.lease == LeaseId(2));

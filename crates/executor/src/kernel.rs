@@ -41,9 +41,9 @@ impl NamedKernel {
         self.name
     }
 
-    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`:
-    /// all together, and each of them if the plan reports that. It fails if a task cannot be
-    /// counted, or if the sum passes 64 bits.
+    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`.
+    /// Returns the count of all tasks together and, if the plan reports it, that of each task. It
+    /// fails if a task cannot be counted, or if the sum passes 64 bits.
     pub fn count(
         &mut self,
         plan: Fingerprint,
@@ -54,7 +54,7 @@ impl NamedKernel {
     }
 
     /// Counts a range of the plan with this fingerprint, whose tasks `index` enumerates, like
-    /// [`count`](NamedKernel::count).
+    /// [`count`](NamedKernel::count). It also fails if the plan does not have the range.
     pub fn count_range(
         &mut self,
         plan: Fingerprint,
@@ -73,7 +73,8 @@ pub(crate) fn device_name() -> KernelName {
     KernelName::new(Variant::DEVICE).expect("devices have a name")
 }
 
-/// Adds the counts up that `count` passes on, of consecutive tasks from the ordinal `start` on.
+/// Adds up the counts that `count` passes on. They are those of consecutive tasks, the first of
+/// which has the ordinal `start`.
 pub(crate) fn add_up<E: From<CountError>>(
     plan: Fingerprint,
     start: u64,

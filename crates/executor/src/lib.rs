@@ -1,10 +1,10 @@
 //! Counts ranges of a plan on this machine.
 //!
-//! This crate knows threads and kernels: it feeds tasks to one kernel per thread ([`Executor`]), to
-//! those of [`Devices`] too, names what counted them ([`NamedKernel`], [`provenance()`]), estimates
-//! a plan from a sample ([`Effort`]) and reads how many processors this process may use
-//! ([`allowed_processors`]). It deliberately knows nothing about sessions, ledgers, the network or
-//! the command line.
+//! This crate knows threads and kernels. It feeds tasks to one kernel per thread ([`Executor`]), on
+//! the processor or on [`Devices`]. It names what counted them ([`NamedKernel`], [`provenance()`]),
+//! estimates a plan from a sample ([`Effort`]), and reads how many processors this process may use
+//! ([`allowed_processors`]). Its threads are started by [`count::pool`]. It deliberately knows
+//! nothing about sessions, ledgers, the network or the command line.
 #![cfg_attr(unix, forbid(unsafe_code))]
 
 mod allowed;

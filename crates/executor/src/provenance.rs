@@ -23,7 +23,7 @@ pub struct Program {
     pub commit: &'static str,
     /// The compiler, with its version.
     pub compiler: &'static str,
-    /// What it was compiled for.
+    /// The target for which it was compiled.
     pub target: &'static str,
 }
 
@@ -48,7 +48,9 @@ pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devic
     .join("/")
 }
 
-/// The host's name, as far as it can be the name of a machine or a part of a worker's.
+/// The host's name, in a form in which it can be the name of a machine or a part of a worker's
+/// name: at most 64 characters, with a hyphen for each one that is not visible ASCII. It is empty
+/// if the system has no name.
 pub fn host_name() -> String {
     let visible = |c: char| if c.is_ascii_graphic() { c } else { '-' };
     System::host_name().unwrap_or_default().chars().take(64).map(visible).collect()
@@ -66,8 +68,8 @@ pub fn clock_mhz(busy: usize) -> f64 {
     clocks.iter().sum::<u64>() as f64 / clocks.len().max(1) as f64
 }
 
-/// A part of the text: its words joined by hyphens, without slashes and what is no visible ASCII,
-/// at most `most` bytes.
+/// A part of the text: its words joined by hyphens, at most `most` bytes. Words end at slashes and
+/// at anything that is not visible ASCII.
 fn part(text: &str, most: usize) -> String {
     let is_word = |c: char| c.is_ascii_graphic() && c != '/';
     let words: Vec<&str> = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();

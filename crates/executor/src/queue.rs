@@ -1,4 +1,7 @@
 //! The queue of tasks to count: blocks of leases, which are served in the order of their arrival.
+//!
+//! A thread takes a chunk from the first block that it may count. A thread without a device passes
+//! over the blocks that are left to devices, so it may count later blocks first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,8 +53,9 @@ impl Queue {
         self.tasks
     }
 
-    /// Takes up to `most` tasks of the first block for whose lease `is_for` is true, no more than
-    /// can be reported one by one, and no more than is fair to the other ones of `threads` threads.
+    /// Takes up to `most` tasks of the first block for whose lease `is_for` is true, but at most as
+    /// many as a report has counts of single tasks, and at most as many as are [fair](fair_chunk)
+    /// to the other ones of `threads` threads.
     pub(super) fn take(
         &mut self,
         is_for: impl Fn(&Lease) -> bool,

@@ -17,22 +17,24 @@ use crate::stopwatch::Stopwatch;
 /// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
 
-/// A run lasts a share of this size of the time, up to 5 ms, if it can.
+/// A run lasts about the time of the estimate divided by this number, from 0.5 to 5 ms. It lasts
+/// longer if there would otherwise be more runs than [`MOST_RUNS`].
 const RUNS: u32 = 1_000;
 
-/// No more runs than about so many are counted, because all are held in memory.
+/// At most about this many runs are counted, because all are held in memory.
 const MOST_RUNS: f64 = 1e6;
 
 /// A thread's kernel.
 pub(super) struct Counter {
     index: Arc<PlanIndex>,
     kernel: Kernel,
-    /// Of so many parts of a task one is counted.
+    /// One of this many parts of each task is counted.
     every: NonZeroU32,
     seed: u64,
 }
 
-/// What counting a run gave, or would have given if its tasks had been counted in full.
+/// The result of counting a run. If only parts of its tasks were counted, the count and the
+/// processor time are estimates for whole tasks.
 pub(super) struct Run {
     /// The number of its tasks.
     pub(super) tasks: u64,
@@ -59,15 +61,15 @@ impl Counter {
         Counter { index, kernel, every, seed }
     }
 
-    /// The number of tasks in a run, if tasks are counted in full: in the middle of the plan they
-    /// take long enough to be measured.
+    /// The number of tasks in a run, if tasks are counted in full. In the middle of the plan, this
+    /// many tasks take long enough to be measured.
     pub(super) fn run_length(effort: Effort, index: Arc<PlanIndex>) -> Result<u64, CountError> {
         let Effort { plan: Plan { tasks, .. }, time, threads, .. } = effort;
         let mut counter = Counter::new(effort, index, NonZeroU32::MIN);
         let at_least = (time / RUNS).clamp(LEAST_RUN, 10 * LEAST_RUN);
         let at_least = at_least.max(time.mul_f64(threads.get() as f64 / MOST_RUNS));
-        // The first run pays for memory that was never touched, which is nothing beside a long
-        // task.
+        // The first run also pays for memory that was never touched. Beside a long task this is
+        // nothing.
         if tasks == 0 || counter.count(middle(tasks, 1))?.spent > 10 * at_least {
             return Ok(1);
         }

@@ -7,13 +7,13 @@
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice
 //! of tasks is random, and each chosen task is counted in full, because kernels do that fast. A run
-//! has as many neighbours as take long enough to be measured; a count in the middle of the plan
-//! shows how many. By `colours` the board alone decides how many they are, and how large a part of
-//! each task is counted ([`sets`]).
+//! is as many neighbouring tasks as take long enough to be measured. A count in the middle of the
+//! plan shows how many these are. By `colours` the board alone decides how many tasks a run has,
+//! and how large a part of each task is counted ([`sets`]).
 //!
-//! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that
-//! would pass the end if it took as long as the longest before, so that what is left out is seldom
-//! a run that takes long.
+//! A run that is not done when the time is over is abandoned, with its thread. Runs that take long
+//! would be abandoned more often than others, and the estimates would be too low. Therefore no run
+//! is begun that would pass the end if it took as long as the longest one before.
 
 mod counter;
 mod sets;
@@ -36,11 +36,11 @@ use self::spread::Spread;
 /// The fewest draws for an error bar.
 const LEAST_DRAWS: usize = 3;
 
-/// How far the processor time of a count is from that of a sample of it, as a share of it, with 95%
-/// confidence. Other programs use the caches and the memory now and then, and tasks that are drawn
-/// from afar find other things in the caches than neighbours do. By `tools/bench/interval.py`, 35
-/// of 36 plans of N = 17 to 20 were off by less, 0.16 in the root mean square, on two cores on
-/// which 10 to 20 other threads ran.
+/// How far the processor time of a count is from the time that a sample predicts, as a share of the
+/// predicted time, with 95% confidence. Other programs use the caches and the memory now and then,
+/// and tasks from all over a plan find other things in the caches than neighbours do. By
+/// `tools/bench/interval.py`, 35 of 36 plans of N = 17 to 20 were off by less, 0.16 in the root
+/// mean square, on two cores on which 10 to 20 other threads ran.
 const DRIFT: f64 = 0.25;
 
 /// What to estimate, with which resources, and for how long.
@@ -62,9 +62,9 @@ pub struct Effort {
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated {
     /// The sum over all tasks: the number of placements, symmetric ones counted separately. `None`
-    /// if there was none in the tasks that were counted: that says nothing of the others.
+    /// if the counted tasks have no placement, because this says nothing of the other tasks.
     pub total: Option<Estimate>,
-    /// Every task was counted in full: the total is no estimate.
+    /// Whether every task was counted in full, so that the total is exact.
     pub is_exact: bool,
     /// Seconds of processor time that one thread of this machine takes for all tasks. The error is
     /// that of the sample and that of the machine, whose speed drifts.
@@ -74,15 +74,15 @@ pub struct Estimated {
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
-    /// Of so many parts of a task one was counted, which are sets of columns. 1 if tasks were
-    /// counted in full.
+    /// One of this many parts of each task in the sample was counted. The parts are sets of
+    /// columns. 1 if tasks were counted in full.
     pub parts_per_draw: NonZeroU32,
 }
 
 impl Effort {
-    /// Counts a sample of the plan whose tasks `index` enumerates, and takes no longer than it
-    /// says. Returns `None` if the time is over before there is anything to say: a single task may
-    /// take days.
+    /// Counts a sample of the plan whose tasks `index` enumerates, in the `time` of this effort.
+    /// Returns `None` if the time is over before there are enough runs for an error bar, as a
+    /// single task may take days. Panics if the system refuses to start the threads.
     pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
         let index = Arc::new(index);
@@ -131,8 +131,8 @@ impl Effort {
         }))
     }
 
-    /// Of how many parts of a task one is counted, and how many tasks are a run; `None` if the time
-    /// is over before that is known.
+    /// The number of parts of a task of which one is counted, and the number of tasks of a run.
+    /// `None` if the time is over before they are known.
     fn unit(
         self,
         index: &Arc<PlanIndex>,
@@ -152,8 +152,8 @@ impl Effort {
     }
 }
 
-/// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing
-/// of the others.
+/// What a sum over tasks says of the total. If the sample has no placement, this says nothing of
+/// the other tasks.
 fn says(sum: Estimate, is_exact: bool) -> Option<Estimate> {
     (sum.value > 0.0 || is_exact).then_some(sum)
 }
@@ -165,8 +165,8 @@ struct Draws {
     most_spent: Duration,
 }
 
-/// The next unit for a thread that has spent so much time on its last one; `None` if the time is
-/// over or all are drawn.
+/// The next unit for a thread that has `spent` this time on its last one. `None` if the time is
+/// over or enough units are drawn.
 fn draw(draws: &Mutex<Draws>, spent: Duration, end: Instant) -> Option<(u64, Range<u64>)> {
     let mut draws = draws.lock().expect("no thread panics while holding it");
     draws.most_spent = draws.most_spent.max(spent);

@@ -1,5 +1,5 @@
-//! How tasks of `colours` are sampled: by sets of odd columns, a number of them that depends on the
-//! board only.
+//! How tasks of `colours` are sampled: by sets of odd columns, whose number depends only on the
+//! size of the board.
 //!
 //! All work of a task belongs to a set of odd columns, and no two sets share any. So a task is
 //! sampled in two stages. Tasks are drawn from all over the plan, and of a drawn task the sets with
@@ -7,10 +7,11 @@
 //! ([`count::Kernel::sample`]). Nothing has to be measured before, and nothing is kept between
 //! tasks.
 //!
-//! Tasks differ more than sets of a task do, and a set costs nothing beside its own work. Therefore
-//! a task is drawn with about twice as many sets as the kernel counts at a time, because about half
-//! of the sets can have a share. The number halves for every two lines, as the cells of a set
-//! double. Small boards are drawn in runs of whole tasks.
+//! Tasks differ more than the sets of one task do, and a set costs nothing beside its own work.
+//! Therefore many tasks are drawn, each with only as many sets as the kernel counts at a time.
+//! About half of the sets can have a share, so about twice as many are drawn. This number halves
+//! each time that N grows by two, because the cells of a set double. Small boards are drawn in runs
+//! of whole tasks.
 //!
 //! ```text
 //!   N              16      18      20      22      24      26      28      30      32
@@ -24,17 +25,18 @@ use std::num::NonZeroU32;
 use board::MAX_N;
 use board::colours::odd_lines;
 
-/// The board from which parts of tasks are counted, and from which a run is one task. A task of a
-/// smaller board takes half as long for each line less, or less than that, and a run lasts so long
-/// that it is measured well.
+/// The smallest board of which parts of tasks are counted, and of which a run is one task. With
+/// each line less a task takes at most half as long, and a run has twice as many tasks, which is
+/// enough to measure it well.
 const LARGE_MIN_N: u32 = 22;
 
-/// No more tasks are drawn if only some of their sets are counted: the draws are held in memory,
-/// and more of them would hardly make the estimate any better.
+/// The most tasks that are drawn if only some of their sets are counted. The draws are held in
+/// memory, and more of them would hardly make the estimate any better.
 pub(super) const MOST_DRAWS: u64 = 1_000_000;
 
-/// The longest task takes up to so many times as long as tasks on average: 2.3 times at N = 16, 3.2
-/// times at N = 17 and 19, and 3.0 to 3.1 times among some hundred tasks of N = 24 and 28.
+/// The longest task takes at most about this many times as long as the tasks do on average: 2.3
+/// times at N = 16, 3.2 times at N = 17 and 19, and 3.0 to 3.1 times among some hundred tasks of N
+/// = 24 and 28.
 pub(super) const LONGEST: f64 = 3.5;
 
 /// The number of sets of odd columns of which one is counted, for a board of size `n`.

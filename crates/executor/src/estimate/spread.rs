@@ -8,21 +8,21 @@
 //! ```
 //!
 //! The first unit is random, and every unit is equally likely to be among the first n. Wherever the
-//! sample ends, what was drawn is spread evenly. Afterwards every four of them that are neighbours
-//! make a stratum: the units around them, as far as half of the way to the next stratum. Let y(h)
-//! be the mean and s²(h) the variance of the n(h) units drawn from stratum h, which has U(h) units.
-//! Then the whole is estimated as
+//! sample ends, what was drawn is spread evenly. Afterwards every four drawn units that are
+//! neighbours make a stratum. It has the units around them, as far as half of the way to the next
+//! stratum. Let y(h) be the mean and s²(h) the variance of the n(h) units drawn from stratum h,
+//! which has U(h) units. Then the whole is estimated as
 //!
 //! ```text
 //!   Y = Σ U(h) y(h)        variance of Y = Σ g(h) s²(h),   g(h) = U(h) (U(h) - n(h)) / n(h)
 //! ```
 //!
-//! So what grows along the plan makes no error. The error is t times the square root of the
-//! variance, where t is Student's quantile with (Σ g s²)² / Σ (g s²)²/(n - 1) degrees of freedom
-//! (W. G. Cochran, "Sampling Techniques", 3rd edition, 1977, sections 5.3, 5.4 and 5A.9). Once all
-//! units were counted in full, there is no error. Values of units that are counted in part are
-//! estimates without a bias: their errors are in s²(h) and stay when all units were drawn, so that
-//! U(h) stands for U(h) - n(h).
+//! So it makes hardly any error that values grow along the plan. The error is t times the square
+//! root of the variance, where t is Student's quantile with (Σ g s²)² / Σ (g s²)²/(n - 1) degrees
+//! of freedom (W. G. Cochran, "Sampling Techniques", 3rd edition, 1977, sections 5.3, 5.4 and
+//! 5A.9). Once all units were counted in full, there is no error. If units are counted in part,
+//! their values are themselves estimates, without a bias. Their errors are contained in s²(h), and
+//! remain when all units are drawn. Therefore g(h) then has U(h) in the place of U(h) - n(h).
 
 use std::ops::Range;
 
@@ -67,7 +67,8 @@ impl Spread {
         Spread { tasks, units, first, step: step.unwrap_or(1), drawn: 0, in_parts }
     }
 
-    /// The next unit and its ordinals; `None` once all were drawn, or enough.
+    /// The next unit and its ordinals. `None` once all units were drawn, or [`MOST_DRAWS`] that are
+    /// counted in part.
     pub(super) fn draw(&mut self) -> Option<(u64, Range<u64>)> {
         let is_enough = self.in_parts && self.drawn == MOST_DRAWS;
         if self.drawn == self.units || is_enough {
@@ -80,12 +81,13 @@ impl Spread {
         Some((unit, bound(unit)..bound(unit + 1)))
     }
 
-    /// Whether so many draws are all units, each counted in full.
+    /// Whether this number of draws is that of all units, and each was counted in full.
     pub(super) fn is_whole(&self, draws: usize) -> bool {
         !self.in_parts && draws as u64 == self.units
     }
 
-    /// The sum of all units' values. There are two draws, or as many as there are units.
+    /// The sum of all units' values. `drawn` has at least two units with their values, or all units
+    /// that there are.
     pub(super) fn estimate(&self, mut drawn: Vec<(u64, f64)>) -> Estimate {
         drawn.sort_unstable_by_key(|(unit, _)| *unit);
         if self.is_whole(drawn.len()) {
