@@ -1,8 +1,21 @@
-//! The queries about counts, each as it is sent to SQLite.
+//! The queries about jobs and counts, each as it is sent to SQLite.
 //!
 //! Those that read whole counts name the same columns first, in the order in which
-//! [`read_row`](super::entry::read_row) takes them by number. What is between them and the table is the text of the build in
-//! place of its id.
+//! [`read_row`](super::entry::read_row) takes them by number, with the text of the build in place of its id.
+
+/// A job with its newest policy.
+pub(super) const JOB: &str = "
+    SELECT * FROM jobs
+    LEFT JOIN audit_policies p
+        ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)
+    WHERE id = ?1";
+
+/// All jobs, each with its newest policy.
+pub(super) const JOBS: &str = "
+    SELECT * FROM jobs
+    LEFT JOIN audit_policies p
+        ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)
+    ORDER BY id";
 
 /// Adds a count. Evidence, of which no place is given, stands behind all counts that begin where it does.
 pub(super) const ADD_COUNT: &str = "
@@ -35,17 +48,21 @@ pub(super) const CLOSE_DISPUTE: &str = "
 pub(super) const REMOVE_ACCEPTED: &str =
     "DELETE FROM counts WHERE job = ?1 AND first = ?2 AND place = 0";
 
+/// What each task of an accepted count counts.
 pub(super) const TASK_COUNTS: &str = "
     SELECT task_counts FROM counts WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
 
+/// Forgets that.
 pub(super) const FORGET_TASK_COUNTS: &str = "
     UPDATE counts SET task_counts = NULL
     WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
 
-/// How many accepted counts of a job wait. A literal, so that SQLite counts them by their index.
-pub(super) const COUNT_WAITING: &str =
-    "SELECT count(*) FROM counts WHERE job = ?1 AND standing = 'wanted'";
+/// How many accepted counts of a job wait. By itself, SQLite would read all counts of the job.
+pub(super) const COUNT_WAITING: &str = "
+    SELECT count(*) FROM counts INDEXED BY counts_to_audit
+    WHERE job = ?1 AND standing = 'wanted'";
 
+/// How many accepted counts of a job have a second one.
 pub(super) const COUNT_SECONDS: &str =
     "SELECT count(*) FROM counts WHERE job = ?1 AND standing = 'second'";
 

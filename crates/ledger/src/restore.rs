@@ -8,11 +8,7 @@ use farm::{
 use super::store::StoredJob;
 use super::{LedgerFault, Result};
 
-/// All jobs, each with its newest policy.
-pub(super) const JOBS: &str = "SELECT * FROM jobs LEFT JOIN audit_policies p \
-     ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
-
-/// A job of [`JOBS`].
+/// A job of [`queries::JOBS`](super::queries::JOBS).
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
     let id = JobId(row.get("id")?);
     let fault = |what: &str| LedgerFault::Content(format!("job {id} has an unknown {what}"));

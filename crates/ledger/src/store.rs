@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use super::entry::{ACCEPTED, SECOND, Standing, WIDTH, checksum, read_row};
 use super::queries;
-use super::restore::{JOBS, read_job, read_trust};
+use super::restore::{read_job, read_trust};
 use super::{Result, task_counts};
 
 /// The tables of a ledger. They are changed only within a transaction. Accepted ranges of a job never overlap.
@@ -122,19 +122,12 @@ impl Store<'_> {
             ),
         )
     }
-}
 
-/// Job, first and past.
-pub(super) fn key(job: JobId, range: Range) -> (u64, u64, u64) {
-    (job.0, range.start(), range.end())
-}
-
-impl Store<'_> {
     /// The job of this number, if it is there; without a number all jobs, the oldest first.
     pub(crate) fn jobs(&self, only: Option<JobId>) -> Result<Vec<StoredJob>> {
         match only {
-            Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [id.0], read_job),
-            None => self.all(&format!("{JOBS} ORDER BY id"), [], read_job),
+            Some(id) => self.all(queries::JOB, [id.0], read_job),
+            None => self.all(queries::JOBS, [], read_job),
         }
     }
 
@@ -386,6 +379,11 @@ impl Store<'_> {
     pub(crate) fn trust_changes(&self) -> Result<Vec<TrustChange>> {
         self.all("SELECT * FROM trust ORDER BY rowid", [], read_trust)
     }
+}
+
+/// Job, first and past.
+fn key(job: JobId, range: Range) -> (u64, u64, u64) {
+    (job.0, range.start(), range.end())
 }
 
 /// The open claims about one range that contradict its rows.
