@@ -84,9 +84,12 @@ impl Stage {
                     Effect::Ledger(asker, command) => {
                         let at_ms = i64::try_from(self.now).expect("tests are short");
                         let execute = || self.ledger.execute(&command, at_ms);
-                        let answer = self.ledger.in_one_go(execute);
-                        let answer = answer.expect("the farm asks for what fits the rows");
                         let is_look_up = command.is_look_up();
+                        let answer = match is_look_up {
+                            true => execute(),
+                            false => self.ledger.in_one_go(execute),
+                        };
+                        let answer = answer.expect("the farm asks for what fits the rows");
                         if !is_look_up {
                             self.commands.push(command.clone());
                         }
