@@ -1,7 +1,7 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
+    AuditPolicy, Change, CountResult, Ground, IntervalSet, JobId, JobSpec, Party, Provenance,
     Report, RequestId, Row, SessionId,
 };
 
@@ -19,23 +19,19 @@ pub enum LedgerCommand {
         /// What is to be counted twice, if anything is.
         audit: Option<AuditPolicy>,
     },
-    /// A job begins to be counted, rests, goes on, ended without a total, or is served earlier or later than others.
+    /// The first range of a job is leased.
+    NoteBegun(JobId),
+    /// All tasks of a job are accepted.
+    NoteCounted(JobId),
+    /// A client changes a job. With an audit, accepted ranges are to be counted again: those that the policy
+    /// chooses, and those whose second count is no second opinion under it; the policy holds as it is. A job
+    /// that is suspended runs again, and one that is done stays so. With a policy that chooses nothing,
+    /// nothing waits any more.
     Change {
         /// The job.
         job: JobId,
-        /// What changes; never to [`JobState::Done`](crate::JobState::Done) or
-        /// [`JobState::Suspended`](crate::JobState::Suspended).
-        change: JobChange,
-        /// The owner who asked for it; empty if nobody did.
-        by: String,
-    },
-    /// Accepted ranges are to be counted again: those that the policy chooses, and those whose second count is no second
-    /// opinion under it. With a policy that chooses nothing, nothing waits any more.
-    RequestAudit {
-        /// The job. One that is suspended runs again; one that is done stays so.
-        job: JobId,
-        /// Which ranges; it holds for ranges that are accepted later, too.
-        policy: AuditPolicy,
+        /// What changes.
+        change: Change,
         /// The owner who asked for it.
         by: String,
     },
@@ -112,8 +108,9 @@ impl LedgerCommand {
         match self {
             LedgerCommand::CreateJob { job, .. }
             | LedgerCommand::Change { job, .. }
-            | LedgerCommand::RequestAudit { job, .. }
             | LedgerCommand::Finish { job, .. }
+            | LedgerCommand::NoteBegun(job)
+            | LedgerCommand::NoteCounted(job)
             | LedgerCommand::Remove(job)
             | LedgerCommand::FindAudits { job, .. } => Some(*job),
             LedgerCommand::Accept { report, .. }
@@ -143,7 +140,7 @@ pub enum Asker {
 pub enum LedgerAnswer {
     /// It is durable.
     Written,
-    /// A [`LedgerCommand::RequestAudit`] or [`LedgerCommand::Doubt`] is durable.
+    /// An audit by [`LedgerCommand::Change`], or a [`LedgerCommand::Doubt`], is durable.
     AuditNoted {
         /// How many ranges of the job wait for an audit now.
         wanted: u64,

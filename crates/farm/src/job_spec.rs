@@ -103,8 +103,8 @@ impl Times {
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
     }
 
-    /// Notes that the job was changed at this time.
-    pub fn note(&mut self, change: JobChange, now_ms: i64) {
+    /// Notes that the job came to this at this time.
+    pub fn note(&mut self, milestone: Milestone, now_ms: i64) {
         // A clock may have been set back.
         let rested = |since: Option<i64>| since.map_or(0, |since| (now_ms - since).max(0));
         // A pause adds nothing before the first lease, nor while all tasks are accepted.
@@ -112,32 +112,31 @@ impl Times {
             (Some(begun), None) => rested(self.paused_at_ms.map(|since| since.max(begun))),
             _ => 0,
         };
-        match change {
-            JobChange::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
-            JobChange::Counted => {
+        match milestone {
+            Milestone::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
+            Milestone::Counted => {
                 self.paused_ms += pause;
                 self.counted_at_ms.get_or_insert(now_ms);
             }
-            JobChange::TakenBack => {
+            Milestone::TakenBack => {
                 self.paused_ms += pause + rested(self.counted_at_ms.take());
                 self.paused_at_ms = self.paused_at_ms.and(Some(now_ms));
             }
-            JobChange::State(JobState::Paused) => {
+            Milestone::State(JobState::Paused) => {
                 self.paused_at_ms.get_or_insert(now_ms);
             }
-            JobChange::State(state) => {
+            Milestone::State(state) => {
                 self.paused_ms += pause;
                 self.paused_at_ms = None;
                 self.ended_at_ms = state.is_over().then(|| self.ended_at_ms.unwrap_or(now_ms));
             }
-            JobChange::Priority(_) => {}
         }
     }
 }
 
-/// A change of a job that the ledger makes and notes in its log.
+/// What a job has come to. Its times follow from these, and the ledger's log of changes has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobChange {
+pub enum Milestone {
     /// Its first range is leased.
     Begun,
     /// All its tasks are accepted.
@@ -146,8 +145,18 @@ pub enum JobChange {
     TakenBack,
     /// It stands elsewhere now.
     State(JobState),
-    /// It is served earlier or later than others.
-    Priority(i32),
+}
+
+impl Milestone {
+    /// Its name in the ledger's log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Milestone::Begun => "begun",
+            Milestone::Counted => "counted",
+            Milestone::TakenBack => "taken_back",
+            Milestone::State(state) => state.name(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,10 +185,10 @@ mod tests {
         let note = |times: &mut Times, text: &str| {
             let (name, second) = text.split_once(' ').expect("a change and its second");
             let change = match name {
-                "begun" => JobChange::Begun,
-                "counted" => JobChange::Counted,
-                "taken_back" => JobChange::TakenBack,
-                state => JobChange::State(JobState::named(state).expect("it is a state")),
+                "begun" => Milestone::Begun,
+                "counted" => Milestone::Counted,
+                "taken_back" => Milestone::TakenBack,
+                state => Milestone::State(JobState::named(state).expect("it is a state")),
             };
             times.note(change, 1_000 * second.parse::<i64>().expect("a second"));
         };

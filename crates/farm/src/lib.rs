@@ -76,7 +76,7 @@ pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use interval_set::IntervalSet;
-pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
+pub use job_spec::{JobSpec, JobState, Milestone, Origin, Times};
 pub use job_view::JobView;
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known, Question};

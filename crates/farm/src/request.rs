@@ -1,6 +1,6 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
 
-use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
+use crate::{AuditPolicy, JobId, JobSpec, JobState, JobView, Known, Party};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,27 @@ pub enum Change {
         /// Whether its scope holds even if that of the job was wider.
         narrows: bool,
     },
+}
+
+impl Change {
+    /// The changes that a word alone says, each with its word.
+    const WORDS: [(&str, Change); 3] =
+        [("cancel", Change::Cancel), ("pause", Change::Pause), ("resume", Change::Resume)];
+
+    /// The change that this word says, if it is one.
+    pub fn named(word: &str) -> Option<Change> {
+        Change::WORDS.into_iter().find(|(of, _)| *of == word).map(|(_, change)| change)
+    }
+
+    /// Where the job stands once it is changed; `None` if it stands where it did.
+    pub fn state(self) -> Option<JobState> {
+        match self {
+            Change::Cancel => Some(JobState::Cancelled),
+            Change::Pause => Some(JobState::Paused),
+            Change::Resume => Some(JobState::Running),
+            Change::Priority(_) | Change::Audit { .. } => None,
+        }
+    }
 }
 
 /// What a client is answered, once it is durable.

@@ -48,11 +48,11 @@ pub fn check_file(path: &Path) -> Result<Contents> {
 
 #[cfg(test)]
 mod tests {
-    use farm::JobState;
+    use farm::Change;
 
     use super::*;
     use crate::CheckedLedger;
-    use crate::tests::{copies, ledger_in, range, scratch, state};
+    use crate::tests::{change, copies, ledger_in, range, scratch};
 
     /// Reads a ledger of 30 ranges, after `harm` was done to it, and opens it.
     fn after(harm: &str) -> (Result<Contents>, Result<()>) {
@@ -61,7 +61,7 @@ mod tests {
         // Every second range, because neighbours would become one.
         let ranges: Vec<_> = (0..29).map(|at| range(11 + 3 * at, 13 + 3 * at, 1)).collect();
         ledger.apply(&ranges).expect("they are written");
-        ledger.apply(&[state(JobState::Paused)]).expect("it is written");
+        ledger.apply(&[change(Change::Pause)]).expect("it is written");
         ledger.db.pragma_update(None, "foreign_keys", false).expect("it is SQL");
         ledger.db.execute_batch(harm).expect("it is SQL");
         let checked = check_file(&path);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use farm::{
-    AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
+    AuditPolicy, Check, CountedRange, DisputeState, Hours, JobId, JobSpec, JobState, Milestone,
     Party, Principal, Range, Row, TaskCounts, Times, TrustChange,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
@@ -157,24 +157,16 @@ impl Store<'_> {
         )
     }
 
-    /// Writes where a job stands now, and its priority. Notes for people what has changed of these, if anything has, and the
-    /// owner who asked for it; empty if nobody did.
-    pub(crate) fn change_job(
-        &self,
-        job: &StoredJob,
-        change: Option<JobChange>,
-        by: &str,
-    ) -> Result<()> {
+    /// Writes what a job has come to: where it stands now, and its times. Notes it for people, with the owner
+    /// who asked for it; empty if nobody did.
+    pub(crate) fn change_job(&self, job: &StoredJob, milestone: Milestone, by: &str) -> Result<()> {
         let (now, mut times) = (self.now_ms, job.times);
-        if let Some(change) = change {
-            times.note(change, now);
-        }
+        times.note(milestone, now);
         self.change(
-            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, begun_at = ?, counted_at = ?, \
-             paused_at = ?, paused_ms = ?, ended_at = ? WHERE id = ?",
+            "UPDATE jobs SET state = ?, total = ?, reason = ?, begun_at = ?, counted_at = ?, paused_at = ?, \
+             paused_ms = ?, ended_at = ? WHERE id = ?",
             (
                 job.state.name(),
-                job.spec.priority,
                 job.total.map(|total| total.to_string()),
                 &job.reason,
                 times.begun_at_ms,
@@ -185,16 +177,19 @@ impl Store<'_> {
                 job.id.0,
             ),
         )?;
-        let (state, priority) = match change {
-            Some(JobChange::State(state)) => (Some(state.name()), None),
-            Some(JobChange::Begun) => (Some("begun"), None),
-            Some(JobChange::Counted) => (Some("counted"), None),
-            Some(JobChange::TakenBack) => (Some("taken_back"), None),
-            Some(JobChange::Priority(priority)) => (None, Some(priority)),
-            None => return Ok(()),
-        };
-        let query = "INSERT INTO changes VALUES (?, ?, ?, ?, ?)";
-        self.change(query, (job.id.0, state, priority, by, now))
+        self.change(
+            "INSERT INTO changes VALUES (?, ?, NULL, ?, ?)",
+            (job.id.0, milestone.name(), by, now),
+        )
+    }
+
+    /// Writes the priority of a job, and notes it for people if it is another one than before.
+    pub(crate) fn set_priority(&self, job: JobId, priority: i32, by: &str) -> Result<()> {
+        self.change(
+            "INSERT INTO changes SELECT id, NULL, ?2, ?3, ?4 FROM jobs WHERE id = ?1 AND priority != ?2",
+            (job.0, priority, by, self.now_ms),
+        )?;
+        self.change("UPDATE jobs SET priority = ? WHERE id = ?", (priority, job.0))
     }
 
     /// Removes a job with all that is known about it but its hours. Its number is not given again.

@@ -38,7 +38,9 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::tests::{JOB, everything, interval, job_of, kernel, principal, provenance, scratch};
+    use crate::tests::{
+        JOB, audit, everything, interval, job_of, kernel, principal, provenance, scratch,
+    };
     use crate::{CheckedLedger, Draft, Evidence, Ledger, LedgerFault, check_file, join_ledgers};
 
     fn plan() -> Plan {
@@ -137,7 +139,7 @@ mod tests {
         };
         let settled = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a"), dispute, settle];
         let policy = everything(1, false);
-        let audit = LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
+        let audit = audit(JOB, policy, "lab");
         let twice = |task_counts| {
             let second = Report { kernel: kernel("portable"), task_counts, ..report(0, 3, 0) };
             let confirm = LedgerCommand::Confirm(second, provenance("b"));

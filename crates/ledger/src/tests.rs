@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use farm::{
     Asker, AuditPolicy, AuditScope, Change, CheckedCount, Config, Credit, CreditOf, Distrusted,
-    Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, IntervalSet, JobChange, JobId,
-    JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerAnswer,
-    LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Provenance, Range, Report,
-    Request, RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts, WorkerMessage,
+    Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, IntervalSet, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand,
+    Method, Millis, Origin, Plan, Principal, Problem, Provenance, Range, Report, Request,
+    RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 use testkit::Random;
@@ -80,8 +80,14 @@ pub(crate) fn job_of(plan: Plan) -> LedgerCommand {
     LedgerCommand::CreateJob { job: JOB, spec, audit: None }
 }
 
-pub(crate) fn state(state: JobState) -> LedgerCommand {
-    LedgerCommand::Change { job: JOB, change: JobChange::State(state), by: OWNER.into() }
+/// An audit of a job by this policy, which this owner asks for.
+pub(crate) fn audit(job: JobId, policy: AuditPolicy, by: &str) -> LedgerCommand {
+    let change = Change::Audit { policy, narrows: true };
+    LedgerCommand::Change { job, change, by: by.into() }
+}
+
+pub(crate) fn change(change: Change) -> LedgerCommand {
+    LedgerCommand::Change { job: JOB, change, by: OWNER.into() }
 }
 
 pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {

@@ -203,9 +203,7 @@ impl v1::Change {
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
-            Wanted::Cancel(v1::Cancel {}) => Change::Cancel,
-            Wanted::Pause(v1::Pause {}) => Change::Pause,
-            Wanted::Resume(v1::Resume {}) => Change::Resume,
+            Wanted::Word(word) => named("word", &word, Change::named)?,
             Wanted::Priority(priority) => Change::Priority(priority),
             Wanted::Audit(policy) => {
                 let narrows = policy.across.is_some();

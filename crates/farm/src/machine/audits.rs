@@ -4,8 +4,8 @@ use super::{Farm, existing};
 use crate::audit::Audits;
 use crate::stage::{Live, Stage};
 use crate::{
-    Asker, AuditPolicy, Effect, JobChange, JobId, JobState, LedgerCommand, Provenance, Refusal,
-    Report, RequestId, Row, SessionId, Verdict,
+    Asker, AuditPolicy, Change, Effect, JobId, JobState, LedgerCommand, Milestone, Provenance,
+    Refusal, Report, RequestId, Row, SessionId, Verdict,
 };
 
 impl Farm {
@@ -38,7 +38,8 @@ impl Farm {
         if policy.is_none() {
             self.lease_no_recounts(id);
         }
-        let command = LedgerCommand::RequestAudit { job: id, policy, by };
+        let change = Change::Audit { policy, narrows: true };
+        let command = LedgerCommand::Change { job: id, change, by };
         self.command(Asker::Client(request), command);
         Ok(())
     }
@@ -69,7 +70,7 @@ impl Farm {
         if matches!(job.stage, Stage::Finished(_) | Stage::Done | Stage::Suspended(_)) {
             let begun = job.times.begun_at_ms.is_some();
             job.stage = Stage::Live(Live::running(begun));
-            job.times.note(JobChange::State(JobState::Running), self.unix_ms);
+            job.times.note(Milestone::State(JobState::Running), self.unix_ms);
             self.requeue(id);
         }
     }

@@ -10,7 +10,7 @@ use super::{Farm, existing};
 use crate::job::Job;
 use crate::stage::Stage;
 use crate::{
-    Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
+    Answer, Asker, Change, Config, Effect, JobId, JobState, LedgerCommand, Milestone, Origin,
     Refusal, Request, RequestId, Submission,
 };
 
@@ -120,12 +120,13 @@ impl Farm {
 
     pub(super) fn begin(&mut self, id: JobId) {
         if existing(&mut self.jobs, id).stage.begin() {
-            self.note_change(id, JobChange::Begun);
+            self.command(Asker::Farm, LedgerCommand::NoteBegun(id));
         }
     }
 
-    fn note_change(&mut self, job: JobId, change: JobChange) {
-        self.command(Asker::Farm, LedgerCommand::Change { job, change, by: String::new() });
+    /// The ledger has it that a job has come to this.
+    pub(super) fn reached(&mut self, id: JobId, milestone: Milestone) {
+        existing(&mut self.jobs, id).times.note(milestone, self.unix_ms);
     }
 
     fn change(
@@ -135,42 +136,39 @@ impl Farm {
         id: JobId,
         change: Change,
     ) -> Result<(), Refusal> {
-        let change = match change {
+        match change {
+            Change::Cancel => {
+                self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?.stage.cancel(id)?
+            }
+            Change::Pause | Change::Resume => {
+                let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
+                job.stage.set_paused(id, change == Change::Pause)?;
+            }
+            Change::Priority(priority) => self.prioritise(id, priority)?,
             Change::Audit { policy, narrows } => {
                 return self.audit(request, by, id, policy, narrows);
             }
-            Change::Cancel => self.stand(id, JobState::Cancelled)?,
-            Change::Pause => self.stand(id, JobState::Paused)?,
-            Change::Resume => {
-                let change = self.stand(id, JobState::Running)?;
-                self.forget_attempts(id);
-                change
+        }
+        match change.state() {
+            // Leasing stops at once.
+            Some(JobState::Paused | JobState::Cancelled) => {
+                self.requeue(id);
+                for lease in self.leases.of_job(id) {
+                    self.revoke(lease);
+                }
             }
-            Change::Priority(priority) => self.prioritise(id, priority)?,
-        };
-        let command = LedgerCommand::Change { job: id, change, by };
-        self.command(Asker::Client(request), command);
+            Some(_) => {
+                self.requeue(id);
+                self.forget_attempts(id);
+            }
+            None => {}
+        }
+        self.command(Asker::Client(request), LedgerCommand::Change { job: id, change, by });
         Ok(())
     }
 
-    /// Brings a job into another state. Leasing stops at once.
-    fn stand(&mut self, id: JobId, wanted: JobState) -> Result<JobChange, Refusal> {
-        let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        match wanted {
-            JobState::Cancelled => job.stage.cancel(id)?,
-            _ => job.stage.set_paused(id, wanted == JobState::Paused)?,
-        }
-        self.requeue(id);
-        if wanted != JobState::Running {
-            for lease in self.leases.of_job(id) {
-                self.revoke(lease);
-            }
-        }
-        Ok(JobChange::State(wanted))
-    }
-
     /// What is leased next follows a new priority at once, and what is leased already stays so.
-    fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
+    fn prioritise(&mut self, id: JobId, priority: i32) -> Result<(), Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
         // A job that is done is served while it is audited.
         if let Some(end) = job.stage.end().filter(|_| !job.is_served()) {
@@ -179,13 +177,13 @@ impl Farm {
         self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         job.spec.priority = priority;
         self.requeue(id);
-        Ok(JobChange::Priority(priority))
+        Ok(())
     }
 
-    pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
+    pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: Change) {
         let job = existing(&mut self.jobs, id);
-        job.times.note(change, self.unix_ms);
-        if let JobChange::State(state) = change {
+        if let Some(state) = change.state() {
+            job.times.note(Milestone::State(state), self.unix_ms);
             match state {
                 JobState::Cancelled => self.rest(id, Stage::Cancelled),
                 _ => job.stage.note_paused(state == JobState::Paused),
@@ -211,7 +209,7 @@ impl Farm {
             return;
         }
         if job.times.counted_at_ms.is_none() {
-            self.note_change(id, JobChange::Counted);
+            self.command(Asker::Farm, LedgerCommand::NoteCounted(id));
         }
         let job = existing(&mut self.jobs, id);
         if !job.is_complete() {
@@ -249,7 +247,7 @@ impl Farm {
         let job = existing(&mut self.jobs, id);
         job.stage = stage;
         let state = job.stage.state();
-        job.times.note(JobChange::State(state), self.unix_ms);
+        job.times.note(Milestone::State(state), self.unix_ms);
         if state.is_over() {
             job.rest();
         }

@@ -32,8 +32,8 @@ use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
-    JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
-    RequestId, SessionId, Stats, Verdict, WorkerMessage, WorkerView,
+    JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Milestone, Millis, Origin,
+    Pace, Party, RequestId, SessionId, Stats, Verdict, WorkerMessage, WorkerView,
 };
 
 /// The state of a farm. See the crate's documentation.
@@ -281,14 +281,13 @@ impl Farm {
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, .. }, Written) => self.finish_written(job),
-            (Farm, Change { job, change, .. }, Written) => {
-                existing(&mut self.jobs, job).times.note(change, self.unix_ms);
-            }
+            (Farm, NoteBegun(job), Written) => self.reached(job, Milestone::Begun),
+            (Farm, NoteCounted(job), Written) => self.reached(job, Milestone::Counted),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
             }
-            (Client(request), RequestAudit { job, .. }, AuditNoted { .. }) => {
+            (Client(request), Change { job, .. }, AuditNoted { .. }) => {
                 self.audit_noted(request, job);
             }
             (Client(request), Trust { party, trusted, .. }, Settled(withdrawn)) => {

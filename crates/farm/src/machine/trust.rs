@@ -1,9 +1,9 @@
 //! Who is trusted, and what becomes of the counts of those who are not any more.
 
-use super::{Farm, existing};
+use super::Farm;
 use crate::stage::Stage;
 use crate::{
-    Answer, Asker, Dismissal, Effect, JobChange, LedgerCommand, Party, RequestId, SessionId, Vote,
+    Answer, Asker, Dismissal, Effect, LedgerCommand, Milestone, Party, RequestId, SessionId, Vote,
     Withdrawn,
 };
 
@@ -81,7 +81,7 @@ impl Farm {
             self.reopen(*id);
         }
         if !ranges.is_empty() {
-            existing(&mut self.jobs, *id).times.note(JobChange::TakenBack, self.unix_ms);
+            self.reached(*id, Milestone::TakenBack);
         }
         self.requeue(*id);
         self.find_audits(*id);

@@ -27,9 +27,9 @@ mod settle;
 use std::ops::ControlFlow;
 
 use farm::{
-    AuditPolicy, AuditScope, Check, CountedRange, Distrusted, JobChange, JobId, JobState,
-    LedgerAnswer, LedgerCommand, Provenance, Range, Report, Row, TaskCounts, is_second_opinion,
-    tiled,
+    AuditPolicy, AuditScope, Change, Check, CountedRange, Distrusted, JobId, JobState,
+    LedgerAnswer, LedgerCommand, Milestone, Provenance, Range, Report, Row, TaskCounts,
+    is_second_opinion, tiled,
 };
 
 pub(crate) use restore::restore;
@@ -53,13 +53,22 @@ pub(crate) fn execute(store: &Store<'_>, command: &LedgerCommand) -> Result<Ledg
                 store.add_policy(*job, *policy, &spec.origin.owner)?;
             }
         }
-        LedgerCommand::Change { job, change, by } => {
-            change_job(store, *job, *change, by, |_| ())?;
+        LedgerCommand::NoteBegun(job) => reach(store, *job, Milestone::Begun, NOBODY)?,
+        LedgerCommand::NoteCounted(job) => {
+            if stored_job(store, *job)?.times.counted_at_ms.is_none() {
+                reach(store, *job, Milestone::Counted, NOBODY)?;
+            }
         }
-        LedgerCommand::RequestAudit { job, policy, by } => {
-            request_audit(store, *job, *policy, by)?;
-            return audit_noted(store, *job);
-        }
+        LedgerCommand::Change { job, change, by } => match *change {
+            Change::Cancel => stand(store, *job, JobState::Cancelled, by)?,
+            Change::Pause => stand(store, *job, JobState::Paused, by)?,
+            Change::Resume => stand(store, *job, JobState::Running, by)?,
+            Change::Priority(priority) => store.set_priority(*job, priority, by)?,
+            Change::Audit { policy, narrows: _ } => {
+                request_audit(store, *job, policy, by)?;
+                return audit_noted(store, *job);
+            }
+        },
         LedgerCommand::Doubt(report, _) => {
             // It is counted again if it is one row that nobody has checked.
             let first = first_rows(store, report.job, report.range, 1)?.pop();
@@ -79,9 +88,8 @@ pub(crate) fn execute(store: &Store<'_>, command: &LedgerCommand) -> Result<Ledg
         LedgerCommand::Finish { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
             let state = if reason.is_none() { JobState::Done } else { JobState::Suspended };
-            change_job(store, *job, JobChange::State(state), NOBODY, |job| {
-                (job.total, job.reason) = (reason.is_none().then_some(*total), reason.clone());
-            })?;
+            let end = (reason.is_none().then_some(*total), reason.clone());
+            stand_with(store, *job, state, end, NOBODY)?;
         }
         LedgerCommand::Accept { report, provenance, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
@@ -289,34 +297,36 @@ pub(crate) fn stored_job(store: &Store<'_>, id: JobId) -> Result<StoredJob> {
     store.jobs(Some(id))?.pop().ok_or_else(|| contradiction(id, "is gone"))
 }
 
-/// Changes a job, and then what follows from where it stands now. Notes for people only what is another thing than before.
-fn change_job(
+/// Notes that a job has come to this.
+fn reach(store: &Store<'_>, id: JobId, milestone: Milestone, by: &str) -> Result<()> {
+    store.change_job(&stored_job(store, id)?, milestone, by)
+}
+
+/// Brings a job into a state that has neither a total nor a reason.
+fn stand(store: &Store<'_>, id: JobId, state: JobState, by: &str) -> Result<()> {
+    stand_with(store, id, state, (None, None), by)
+}
+
+/// Brings a job into a state, with its total if it has one then, and the reason why it is suspended. A job
+/// that is in this state already stays as it is.
+fn stand_with(
     store: &Store<'_>,
     id: JobId,
-    change: JobChange,
+    state: JobState,
+    (total, reason): (Option<u128>, Option<String>),
     by: &str,
-    then: impl FnOnce(&mut StoredJob),
 ) -> Result<()> {
-    let mut job = stored_job(store, id)?;
-    let is_news = match change {
-        JobChange::State(state) => {
-            (job.total, job.reason) = (None, None);
-            std::mem::replace(&mut job.state, state) != state
-        }
-        JobChange::Begun | JobChange::TakenBack => true,
-        JobChange::Counted => job.times.counted_at_ms.is_none(),
-        JobChange::Priority(priority) => {
-            std::mem::replace(&mut job.spec.priority, priority) != priority
-        }
-    };
-    then(&mut job);
-    store.change_job(&job, Some(change).filter(|_| is_news), by)
+    let job = stored_job(store, id)?;
+    if job.state == state {
+        return Ok(());
+    }
+    store.change_job(&StoredJob { state, total, reason, ..job }, Milestone::State(state), by)
 }
 
 /// A job that was done or suspended no longer is.
 fn reopen(store: &Store<'_>, job: JobId) -> Result<()> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Suspended) {
-        change_job(store, job, JobChange::State(JobState::Running), NOBODY, |_| ())?;
+        stand(store, job, JobState::Running, NOBODY)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use farm::{
-    Check, CountedRange, DisputeState, Distrusted, Ground, IntervalSet, JobChange, JobId, JobState,
+    Check, CountedRange, DisputeState, Distrusted, Ground, IntervalSet, JobId, JobState, Milestone,
     Party, Principal, Provenance, Range, Report, Row, Withdrawn,
 };
 
@@ -184,7 +184,7 @@ fn withdraw(
         reopen(store, job)?;
     }
     if !ranges.is_empty() {
-        super::change_job(store, job, JobChange::TakenBack, super::NOBODY, |_| ())?;
+        super::reach(store, job, Milestone::TakenBack, super::NOBODY)?;
     }
     let audits_agreed = store.count_seconds(job)?;
     Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })

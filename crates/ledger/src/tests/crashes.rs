@@ -25,7 +25,11 @@ const KINDS: [(&str, IsMeant); 10] = [
     ("ranges", |batch| batch.len() > 1),
     ("dispute", |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute(..)))),
     ("settle", |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
-    ("audit", |batch| has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))),
+    ("audit", |batch| {
+        has(batch, |command| {
+            matches!(command, LedgerCommand::Change { change: Change::Audit { .. }, .. })
+        })
+    }),
     ("confirm", |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm(..)))),
     ("done", |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
     ("removal", |batch| has(batch, |command| matches!(command, LedgerCommand::Remove(..)))),

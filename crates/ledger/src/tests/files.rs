@@ -149,7 +149,7 @@ fn nothing_but_the_number_of_a_removed_job_is_left() {
     ledger.apply(&[range(10, 20, 1), range(20, 30, 1)]).expect("it is written");
     ledger.db.execute_batch(&confirm_all()).expect("it is SQL");
     ledger.apply(&[range(30, 40, 1), dispute(30), dispute(0)]).expect("it is written");
-    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+    ledger.apply(&[change(Change::Cancel)]).expect("it is written");
     ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
     ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
 

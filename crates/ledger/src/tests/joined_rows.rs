@@ -69,7 +69,7 @@ proptest! {
             part.is_audited |= policy.chooses(PLAN.fingerprint(), part.report.range);
         }
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
-        let audit = LedgerCommand::RequestAudit { job: JOB, policy, by: OWNER.into() };
+        let audit = audit(JOB, policy, OWNER);
         ledger.apply(&[job_of(PLAN), audit]).expect("it is the first");
         let disputed = disputed.map(|at| all[at.index(all.len())].clone());
         if let Some(Part { report, provenance, .. }) = disputed.clone() {

@@ -15,21 +15,20 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let dispute = LedgerCommand::Dispute(report(interval(0, 10), 8), provenance("c"));
     let priority = |priority| {
         let by = "admin".into();
-        LedgerCommand::Change { job: JOB, change: JobChange::Priority(priority), by }
+        LedgerCommand::Change { job: JOB, change: Change::Priority(priority), by }
     };
-    let audit = LedgerCommand::RequestAudit {
+    let audit = LedgerCommand::Change {
         job: JOB,
-        policy: everything(1, false),
+        change: Change::Audit { policy: everything(1, false), narrows: true },
         by: "auditor".into(),
     };
-    let [begun, counted] = [JobChange::Begun, JobChange::Counted]
-        .map(|change| LedgerCommand::Change { job: JOB, change, by: String::new() });
-    let (again, runs) = (counted.clone(), state(JobState::Running));
+    let (begun, counted) = (LedgerCommand::NoteBegun(JOB), LedgerCommand::NoteCounted(JOB));
+    let (again, runs) = (counted.clone(), change(Change::Resume));
     let changes = [begun, priority(5), priority(5), runs, audit, counted, again];
     let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute];
     ledger.apply(&written).expect("it is written");
     ledger.apply(&changes).expect("it is written");
-    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+    ledger.apply(&[change(Change::Cancel)]).expect("it is written");
 
     // The job came in the millisecond in which the ledger was opened: its log begins behind that.
     let same = "UPDATE epochs SET opened_at = (SELECT submitted_at FROM jobs)";
@@ -99,7 +98,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
 fn a_job_has_all_its_tasks_until_a_worker_that_counted_some_is_distrusted() {
     let (_folder, path) = scratch();
     let ledger = open(&path).expect("it opens");
-    let counted = LedgerCommand::Change { job: JOB, change: JobChange::Counted, by: String::new() };
+    let counted = LedgerCommand::NoteCounted(JOB);
     let finish = LedgerCommand::Finish { job: JOB, tasks: 100, total: 7, reason: None };
     ledger.apply(&[new_job(), range(0, 100, 7), counted, finish]).expect("it is written");
     assert!(read(&ledger)[0].times.counted_at_ms.is_some());
@@ -143,8 +142,7 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
     part.apply(&[new_job()]).expect("it is written");
     part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
         .expect("it is written");
-    let audit =
-        LedgerCommand::RequestAudit { job: JOB, policy: everything(1, false), by: "lab".into() };
+    let audit = audit(JOB, everything(1, false), "lab");
     let seconds = [((0, 50), "liar"), ((50, 60), "friend"), ((60, 100), "liar")];
     part.apply(&[audit]).expect("it is written");
     part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
@@ -237,7 +235,7 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let by_device = LedgerCommand::Accept { report: device, provenance, audit: false };
     ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
     let dispute = LedgerCommand::Dispute(report(interval(20, 30), 8), self::provenance("c"));
-    ledger.apply(&[dispute, state(JobState::Cancelled)]).expect("it is written");
+    ledger.apply(&[dispute, change(Change::Cancel)]).expect("it is written");
     // The first range on a day, the others on the next one; one of them by a device, and one of
     // them counted twice.
     let day_ms = 86_400_000;
@@ -283,7 +281,7 @@ fn hours_keep_each_microsecond_up_to_a_bound_over_a_restart_and_a_removal() {
         let taken = [(OWNER.to_string(), Hours { processor_us, gpu_us: 0 })].into();
         assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
 
-        ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+        ledger.apply(&[change(Change::Cancel)]).expect("it is written");
         ledger.apply(&[LedgerCommand::Remove(JOB)]).expect("it is over");
         assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
     }

@@ -1,12 +1,13 @@
 //! The rules: short histories with known answers and results. Every history reads back what it has written.
 
 use farm::{
-    AuditPolicy, AuditScope, CheckedCount, Ground, IntervalSet, JobChange, JobId, JobSpec,
-    JobState, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method,
-    Origin, Plan, Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Slice,
-    TaskCounts, Withdrawn,
+    AuditPolicy, AuditScope, Change, CheckedCount, Ground, IntervalSet, JobId, JobSpec, JobState,
+    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
+    Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Slice, TaskCounts,
+    Withdrawn,
 };
 
+use super::audit;
 use crate::{CheckedLedger, Ledger};
 
 const JOB: JobId = JobId(1);
@@ -25,11 +26,7 @@ fn empty() -> Ledger {
 #[test]
 fn what_is_written_is_read_back() {
     let store = &empty();
-    let paused = LedgerCommand::Change {
-        job: JOB,
-        change: JobChange::State(JobState::Paused),
-        by: "lab".into(),
-    };
+    let paused = LedgerCommand::Change { job: JOB, change: Change::Pause, by: "lab".into() };
     write(store, &[job(JOB), accept(JOB, "a", 0, 10, 7), accept(JOB, "b", 20, 30, 5), paused]);
     let restored = restored(store, JOB);
     assert_eq!((restored.spec.plan, restored.spec.priority), (plan(), 3));
@@ -37,7 +34,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(restored.accepted, set(&[(0, 10), (20, 30)]));
 
     let later =
-        LedgerCommand::Change { job: JOB, change: JobChange::Priority(i32::MIN), by: "lab".into() };
+        LedgerCommand::Change { job: JOB, change: Change::Priority(i32::MIN), by: "lab".into() };
     write(store, &[later]);
     assert_eq!(self::restored(store, JOB).spec.priority, i32::MIN);
 
@@ -91,7 +88,7 @@ fn rows_are_compared_where_they_tile() {
 fn audits_are_found_in_order_and_confirmed() {
     let store = &empty();
     write(store, &[job(JOB), accept(JOB, "a", 10, 20, 1), accept(JOB, "a", 0, 10, 2)]);
-    let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
+    let audit = audit(JOB, ALL, "lab");
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
     for (worker, name, count) in [("a", "reference", 2), ("b", "avx2", 2), ("b", "reference", 3)] {
@@ -121,7 +118,7 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner() {
         ..provenance("b")
     };
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
-    let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
+    let ask = |policy| audit(JOB, policy, "lab");
     write(store, &[ask(ALL), confirm(JOB, "b", "reference", (0, 50), 1)]);
     let second = report(JOB, "reference", (50, 100), 2);
     write(store, &[LedgerCommand::Confirm(second, by("other"))]);
@@ -146,7 +143,7 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it() {
     let store = &empty();
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3, reason: None }]);
-    let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
+    let ask = |policy| audit(JOB, policy, "lab");
     let reported = |store: &Ledger| {
         let job = restored(store, JOB);
         (job.state, job.total, job.audits_wanted, job.audits_agreed)
@@ -183,7 +180,7 @@ fn a_suspended_job_keeps_its_reason_until_it_is_audited() {
     assert_eq!(restored.suspended.as_deref(), Some("the total is odd"));
 
     // An audit resumes it.
-    let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
+    let audit = audit(JOB, ALL, "lab");
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
     let restored = self::restored(store, JOB);
@@ -200,7 +197,7 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest() {
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 4, reason: None }]);
     let rows = [("liar", 0, 1), ("liar", 10, 2), ("honest", 20, 3), ("liar", 30, 999)];
     write(store, &rows.map(|(worker, at, count)| accept(JOB, worker, at, at + 10, count)));
-    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
+    write(store, &[audit(JOB, ALL, "lab")]);
     write(store, &[confirm(JOB, "honest", "reference", (0, 10), 1)]);
     write(store, &[confirm(JOB, "liar", "reference", (20, 30), 3)]);
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
@@ -269,7 +266,7 @@ fn rows_that_differ_in_nothing_are_joined() {
     let restored = restored(store, JOB);
     assert_eq!((restored.total, restored.accepted), (450, set(&[(0, 100)])));
     // The current policy may choose the rows that the join would make.
-    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
+    write(store, &[audit(JOB, ALL, "lab")]);
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
 
@@ -280,19 +277,12 @@ fn a_removed_job_leaves_nothing_but_its_number() {
     let rows = ["a", "b", "c", "d", "e"].into_iter().zip((0..).step_by(20));
     let rows: Vec<_> = rows.map(|(by, at)| accept(OTHER, by, at, at + 20, 7)).collect();
     write(store, &[&[job(OTHER)], &rows[..]].concat());
-    write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
+    write(store, &[audit(OTHER, ALL, "lab")]);
     let seconds = (0..100).step_by(20).map(|at| confirm(OTHER, "z", "reference", (at, at + 20), 7));
     write(store, &seconds.collect::<Vec<_>>());
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 35, reason: None }]);
     write(store, &[dispute(OTHER, "c", 0, 20, 8)]);
-    write(
-        store,
-        &[LedgerCommand::Change {
-            job: OTHER,
-            change: JobChange::State(JobState::Cancelled),
-            by: "lab".into(),
-        }],
-    );
+    write(store, &[LedgerCommand::Change { job: OTHER, change: Change::Cancel, by: "lab".into() }]);
     let remove = |job| LedgerCommand::Remove(job);
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");

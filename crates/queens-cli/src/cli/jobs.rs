@@ -327,9 +327,9 @@ impl ChangeCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let (args, change, line): (_, _, fn(&JobView) -> String) = match self {
             ChangeCommand::Audit(args) => return audits::audit(args).await,
-            ChangeCommand::Cancel(args) => (args, Change::Cancel(v1::Cancel {}), state),
-            ChangeCommand::Pause(args) => (args, Change::Pause(v1::Pause {}), state),
-            ChangeCommand::Resume(args) => (args, Change::Resume(v1::Resume {}), state),
+            ChangeCommand::Cancel(args) => (args, Change::Word("cancel".into()), state),
+            ChangeCommand::Pause(args) => (args, Change::Word("pause".into()), state),
+            ChangeCommand::Resume(args) => (args, Change::Word("resume".into()), state),
             ChangeCommand::Priority(PriorityArgs { of, priority }) => {
                 (of, Change::Priority(priority), |job| {
                     format!("job {} has priority {}", job.id, job.spec.priority)

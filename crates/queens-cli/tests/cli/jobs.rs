@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use farm::{JobChange, JobId, JobSpec, JobState, LedgerCommand, Origin, Slice};
+use farm::{Change, JobId, JobSpec, LedgerCommand, Origin, Slice};
 use ledger::CheckedLedger;
 use serde_json::Value;
 
@@ -107,7 +107,7 @@ fn the_program_reads_all_pages_of_a_list() {
         LedgerCommand::CreateJob { job: JobId(job), spec, audit: None }
     };
     let cancel = |job| {
-        let change = JobChange::State(JobState::Cancelled);
+        let change = Change::Cancel;
         LedgerCommand::Change { job: JobId(job), change, by: "me".into() }
     };
     let commands = (2..=600).map(create).chain((301..=600).map(cancel));

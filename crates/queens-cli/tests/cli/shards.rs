@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use farm::{JobChange, JobId, LedgerCommand};
+use farm::{Change, JobId, LedgerCommand};
 use ledger::CheckedLedger;
 use rusqlite::Connection;
 
@@ -120,7 +120,7 @@ fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
     let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
     let ledger = CheckedLedger::open(&whole).and_then(CheckedLedger::begin);
     let priority =
-        LedgerCommand::Change { job: JobId(1), change: JobChange::Priority(1), by: "me".into() };
+        LedgerCommand::Change { job: JobId(1), change: Change::Priority(1), by: "me".into() };
     ledger.expect("it opens").apply(&[priority]).expect("it is written");
     assert!(!fs::read(beside("-wal")).expect("it is there").is_empty());
 

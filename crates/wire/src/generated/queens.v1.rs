@@ -691,7 +691,7 @@ pub struct Submit {
     #[prost(sint32, tag = "5")]
     pub priority: i32,
     /// What is to be counted twice as the job runs.
-    #[prost(message, optional, tag = "6")]
+    #[prost(message, optional, tag = "4")]
     pub audit: ::core::option::Option<AuditPolicy>,
     /// A name for the job: 1 to 128 visible ASCII characters. If the owner of the credential has a job
     /// of this name already, that one is the answer, whatever its priority and its state.
@@ -723,40 +723,30 @@ pub struct AuditPolicy {
 pub struct Change {
     #[prost(uint64, tag = "1")]
     pub job: u64,
-    #[prost(oneof = "change::Change", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "change::Change", tags = "2, 3, 4")]
     pub change: ::core::option::Option<change::Change>,
 }
 /// Nested message and enum types in `Change`.
 pub mod change {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Change {
-        /// Ends it without a total; it stays in the list. Repeating it does no harm.
-        #[prost(message, tag = "2")]
-        Cancel(super::Cancel),
-        /// Stops leasing its ranges until it is resumed.
-        #[prost(message, tag = "3")]
-        Pause(super::Pause),
-        /// Leases its ranges again, and its failed tasks.
-        #[prost(message, tag = "4")]
-        Resume(super::Resume),
+        /// `cancel` ends it without a total; it stays in the list, and repeating it does no harm. `pause`
+        /// stops leasing its ranges until it is resumed. `resume` leases its ranges again, and its failed
+        /// tasks.
+        #[prost(string, tag = "2")]
+        Word(::prost::alloc::string::String),
         /// Has it served earlier or later than others from now on; as in Submit. What is leased already
         /// stays leased. FAILED_PRECONDITION refuses it for a job that is over.
-        #[prost(sint32, tag = "5")]
+        #[prost(sint32, tag = "3")]
         Priority(i32),
         /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that
         /// is done stays so meanwhile, unless a count contradicts; one that is suspended runs again. A
         /// policy of no range withdraws the audits before it: nothing waits for a second count any more;
         /// it is refused with FAILED_PRECONDITION for a job that is suspended.
-        #[prost(message, tag = "6")]
+        #[prost(message, tag = "4")]
         Audit(super::AuditPolicy),
     }
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Cancel {}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Pause {}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Resume {}
 /// Distrusts a party, or trusts it again; for admins. Of a party that is distrusted, sessions end,
 /// and what nobody else has confirmed of its counts is counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use farm::{
-    Change, Effect, Event, JobChange, JobId, JobState, JobView, LedgerCommand, Request, SessionId,
-};
+use farm::{Change, Effect, Event, JobId, JobState, JobView, LedgerCommand, Request, SessionId};
 
 use crate::books::{Book, Seat, ordinals};
 use crate::coverage::Coverage;
@@ -98,8 +96,7 @@ impl Model {
         assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.failed_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
             let Effect::Ledger(_, command) = effect else { return false };
-            let running = JobChange::State(JobState::Running);
-            matches!(command, LedgerCommand::Change { change, .. } if *change == running)
+            matches!(command, LedgerCommand::Change { change: Change::Resume, .. })
         };
         if let Event::Asked(_, _, Request::Change(job, Change::Resume)) = event
             && effects.iter().any(is_resumed)

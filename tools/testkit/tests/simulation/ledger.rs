@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use farm::{
-    Asker, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobChange,
-    JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range,
-    Report, Restored, Row, Slice, Vote, Withdrawn,
+    Asker, Change, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
+    JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range, Report,
+    Restored, Row, Slice, Vote, Withdrawn,
 };
 use ledger::LedgerFault;
 
@@ -226,28 +226,23 @@ impl Ledger {
                 let newest = self.jobs.last_key_value().map_or(JobId(0), |(&id, _)| id);
                 assert!(*job > newest, "job number {job} was used before");
             }
-            LedgerCommand::Change { job, change: JobChange::State(state), .. } => {
+            LedgerCommand::Change {
+                job,
+                change: change @ (Change::Cancel | Change::Pause | Change::Resume),
+                ..
+            } => {
                 let known = self.state(*job);
-                assert!(
-                    !matches!(state, JobState::Done | JobState::Suspended),
-                    "these have commands"
-                );
-                let is_given_up = *state == JobState::Cancelled;
+                let is_given_up = *change == Change::Cancel;
                 assert!(known != JobState::Suspended || is_given_up, "job {job} is suspended");
-                let ended = known == JobState::Cancelled && *state != known;
+                let ended = known == JobState::Cancelled && !is_given_up;
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::Change {
-                job, change: JobChange::Begun | JobChange::Counted, ..
-            } => {
+            LedgerCommand::NoteBegun(job) | LedgerCommand::NoteCounted(job) => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
-            LedgerCommand::Change { change: JobChange::TakenBack, .. } => {
-                unreachable!("what settles a dispute takes counts back")
-            }
             // A job that is done is served while it is audited.
-            LedgerCommand::Change { job, change: JobChange::Priority(_), .. } => {
+            LedgerCommand::Change { job, change: Change::Priority(_), .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "job {job} is over");
             }
             LedgerCommand::Finish { job, total, reason: None, .. } => {
@@ -287,7 +282,7 @@ impl Ledger {
                 let is_own_word = self.is_own_word(report, provenance);
                 assert!(is_right || is_own_word || self.lying >= 2, "settled wrong: {report:?}");
             }
-            LedgerCommand::RequestAudit { .. }
+            LedgerCommand::Change { change: Change::Audit { .. }, .. }
             | LedgerCommand::Doubt(..)
             | LedgerCommand::Compare(..)
             | LedgerCommand::FindAudits { .. } => {}
@@ -338,18 +333,17 @@ impl Ledger {
                 };
                 self.jobs.insert(*job, known);
             }
+            LedgerCommand::NoteBegun(job) => *self.states.entry((*job, "begun")).or_default() += 1,
+            LedgerCommand::NoteCounted(job) => {
+                *self.states.entry((*job, "counted")).or_default() += 1;
+            }
             LedgerCommand::Change { job, change, .. } => {
                 let name = match change {
-                    JobChange::State(state) => state.name(),
-                    JobChange::Begun => "begun",
-                    JobChange::Counted => "counted",
-                    JobChange::TakenBack => unreachable!("it was checked"),
-                    JobChange::Priority(_) => "prioritised",
+                    Change::Priority(_) => "prioritised",
+                    Change::Audit { .. } => "audited",
+                    _ => change.state().expect("the others change it").name(),
                 };
                 *self.states.entry((*job, name)).or_default() += 1;
-            }
-            LedgerCommand::RequestAudit { job, .. } => {
-                *self.states.entry((*job, "audited")).or_default() += 1;
             }
             LedgerCommand::Accept { report, audit, .. } => {
                 self.coverage.audits_wanted += u64::from(*audit);
@@ -392,7 +386,7 @@ impl Ledger {
         let coverage = &mut self.coverage;
         let is_done = |job: &JobId| before.jobs[job].job.state == JobState::Done;
         match (command, answer) {
-            (LedgerCommand::RequestAudit { job, .. }, _) => {
+            (LedgerCommand::Change { job, .. }, _) => {
                 coverage.audited_anew += u64::from(is_done(job));
                 let was_suspended = before.jobs[job].job.state == JobState::Suspended;
                 coverage.suspended_and_audited += u64::from(was_suspended);
@@ -426,7 +420,7 @@ fn is_broad(command: &LedgerCommand) -> bool {
     matches!(
         command,
         LedgerCommand::Settle { .. }
-            | LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Change { change: Change::Audit { .. }, .. }
             | LedgerCommand::Doubt(..)
     )
 }

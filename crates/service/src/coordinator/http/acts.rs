@@ -95,14 +95,12 @@ async fn change(
     let malformed = "a priority is a whole number: jobs of higher priority are served first";
     let job = job_id(&job)?;
     let change = match action.as_str() {
-        "pause" => Ok(Change::Pause(v1::Pause {})),
-        "resume" => Ok(Change::Resume(v1::Resume {})),
-        "cancel" => Ok(Change::Cancel(v1::Cancel {})),
         "withdraw" => Ok(Change::Audit(v1::AuditPolicy::default())),
         "priority" => {
             let priority = form.number("priority").map(Change::Priority);
             priority.ok_or_else(|| Status::invalid_argument(malformed))
         }
+        word if farm::Change::named(word).is_some() => Ok(Change::Word(action.clone())),
         _ => return Err(Fault(no_such_page())),
     };
     let answer = match change {

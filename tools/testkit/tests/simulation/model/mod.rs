@@ -242,7 +242,7 @@ impl Model {
                     }
                     // It ends only the recounts of its job, and only if the ledger wants none.
                     Event::Ledger {
-                        command: LedgerCommand::RequestAudit { job, .. },
+                        command: LedgerCommand::Change { job, .. },
                         answer: LedgerAnswer::AuditNoted { wanted: 0, .. },
                         ..
                     } => *job != held.job || !held.whole,

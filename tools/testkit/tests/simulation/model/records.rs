@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    AuditPolicy, AuditScope, Change, Event, JobChange, JobId, JobState, LeaseKind, LedgerCommand,
-    Party, Provenance, Report, Request, Vote, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, JobId, JobState, LeaseKind, LedgerCommand, Party,
+    Provenance, Report, Request, Vote, WorkerMessage,
 };
 
 use super::Model;
@@ -47,27 +47,8 @@ impl Model {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
-            LedgerCommand::Change { change: JobChange::Begun | JobChange::Counted, by, .. } => {
-                assert!(by.is_empty(), "nobody asks for it");
-            }
-            LedgerCommand::Change { job, change, by } => {
-                let (asked, who) = asked(event, *job);
-                assert_eq!(by, who, "another one asked");
-                let is_it = match asked {
-                    Change::Cancel => *change == JobChange::State(JobState::Cancelled),
-                    Change::Pause => *change == JobChange::State(JobState::Paused),
-                    Change::Resume => *change == JobChange::State(JobState::Running),
-                    Change::Priority(priority) => *change == JobChange::Priority(priority),
-                    Change::Audit { .. } => false,
-                };
-                assert!(is_it, "{asked:?} was asked: {command:?}");
-                match *change {
-                    JobChange::State(state) => self.book(*job).state = state,
-                    JobChange::Priority(priority) => self.book(*job).priority = priority,
-                    _ => unreachable!("nobody asks for it: {command:?}"),
-                }
-            }
-            LedgerCommand::RequestAudit { job, policy, by } => {
+            LedgerCommand::NoteBegun(_) | LedgerCommand::NoteCounted(_) => {}
+            LedgerCommand::Change { job, change: Change::Audit { policy, .. }, by } => {
                 let (change, who) = asked(event, *job);
                 let Change::Audit { policy: wanted, narrows } = change else {
                     panic!("another thing: {change:?}")
@@ -83,6 +64,13 @@ impl Model {
                 assert_eq!((*policy, by), (wanted, who), "another thing was asked");
                 book.policy = Some(*policy);
                 book.asked += 1;
+            }
+            LedgerCommand::Change { job, change, by } => {
+                assert_eq!((*change, by), asked(event, *job), "another thing was asked");
+                match *change {
+                    Change::Priority(priority) => self.book(*job).priority = priority,
+                    _ => self.book(*job).state = change.state().expect("it changes the state"),
+                }
             }
             LedgerCommand::Confirm(report, provenance) => {
                 self.check_provenance(event, provenance);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
+    AuditScope, Change, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
     LedgerCommand, Party, Row, Withdrawn,
 };
 
@@ -21,7 +21,9 @@ impl Model {
             LedgerAnswer::Written => self.note_written(done, coverage),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
-                    LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
+                    LedgerCommand::Change { job, change: Change::Audit { policy, .. }, .. } => {
+                        (job, Some(policy))
+                    }
                     LedgerCommand::Doubt(report, _) => (&report.job, None),
                     other => panic!("{other:?} asks for no audit"),
                 };
@@ -90,9 +92,11 @@ impl Model {
                 let counted = book.rows.take(report.range);
                 book.rows.put(CountedRange { check: Check::Agreed, ..counted });
             }
-            LedgerCommand::Change { .. } | LedgerCommand::Dispute(..) => {}
-            LedgerCommand::RequestAudit { .. }
-            | LedgerCommand::Doubt(..)
+            LedgerCommand::Change { .. }
+            | LedgerCommand::NoteBegun(_)
+            | LedgerCommand::NoteCounted(_)
+            | LedgerCommand::Dispute(..) => {}
+            LedgerCommand::Doubt(..)
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Remove(..)
