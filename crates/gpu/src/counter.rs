@@ -107,8 +107,8 @@ impl Counter {
             let split = Split { even: first(k), odd: first(k - (even - lines)) };
             Launch::new(n, split).nodes
         };
-        // Most boards belong to splits with the middle number of black rows. Where a group takes
-        // more, there are fewer groups.
+        // Most boards belong to splits with the middle number of black rows. Splits whose groups
+        // need more nodes are counted by fewer groups.
         let usual = u64::from(groups) * u64::from(nodes_of(even.div_ceil(2)));
         let least = (even - lines..=even).map(nodes_of).max().expect("there is a split");
         let nodes = usual.min(MOST_NODES / NODE).max(least.into()) as u32;
@@ -144,7 +144,7 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// [`Error`](enum@Error)
+    /// [`Error`](enum@Error), as for [`Counter::count_each`].
     pub fn placements(&mut self, tasks: &[Task]) -> Result<u128, Error> {
         let mut placements = 0;
         for splits in self.splits(tasks)?.chunks(BATCH) {

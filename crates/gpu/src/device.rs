@@ -63,7 +63,7 @@ impl Device {
         MIN_N..=most.unwrap_or(MIN_N - 1)
     }
 
-    /// The sentence that says what it lacks for a board of size `n`. `None` if it counts such
+    /// A clause that says what the device lacks for a board of size `n`. `None` if it counts such
     /// boards.
     #[must_use]
     pub fn lacks(&self, n: u32) -> Option<String> {

@@ -94,7 +94,7 @@ impl Device {
         }
     }
 
-    /// Opens a queue for it.
+    /// Opens a queue of this device.
     pub(crate) fn open(&self) -> Result<Box<dyn Commands>, DeviceError> {
         match self.driver {
             Driver::Cuda => cuda::open(self),

@@ -21,8 +21,9 @@ const WORDS_OF_SPLIT: usize = 2 * (4 * DEPTH + 3) + 15;
 /// A `Split`.
 pub(crate) type SplitWords = [u32; WORDS_OF_SPLIT];
 
-/// How many units a group collects for each of its threads before it searches them. The last ones
-/// leave some threads without work, so many units are better, but they take memory.
+/// How many units a group collects for each of its threads before it searches them. The last units
+/// of a search leave some threads without work. A larger number makes that rarer and takes more
+/// memory.
 const UNITS: u32 = 24;
 
 /// A launch of the kernel for one task.
@@ -123,8 +124,8 @@ impl Rows {
         self.odd.len() + self.even.len()
     }
 
-    /// The number of rows of a pipeline. Where it can, it leaves two rows to the units, which are
-    /// then many and small.
+    /// The number of rows of a pipeline. If the colour has enough rows, two of them are left to the
+    /// units, which makes the units many and small.
     fn depth(&self) -> usize {
         self.even.len().saturating_sub(2).clamp(1, DEPTH).min(self.even.len())
     }
@@ -155,8 +156,8 @@ impl Rows {
         for (level, row) in rows.iter().enumerate() {
             (low[level], high[level]) = (row.low, row.high);
         }
-        // A level that is searched has fewer nodes than threads below it, and each thread may add a
-        // node for each column.
+        // When a level is searched, the next level has fewer nodes than the group has threads. Then
+        // each thread may add a node for each column.
         let mut space = THREADS;
         for level in 0..first {
             at[level + 1] = space;
@@ -174,8 +175,8 @@ impl Rows {
     }
 }
 
-/// The rows of a set of so many lines, from the middle of the board to its edges: the middle rows
-/// attack most squares.
+/// The rows in `set`, which has a bit for each of `lines` lines. The rows in the middle of the
+/// board come first, because they attack most squares.
 fn rows(set: u32, lines: u32, shifts: impl Fn(u32) -> Shifts) -> Vec<Shifts> {
     let mut rows: Vec<u32> = (0..lines).filter(|line| set >> line & 1 == 1).collect();
     rows.sort_by_key(|row| (2 * row + 1).abs_diff(lines));

@@ -15,10 +15,10 @@ const BOARDS: [(u32, u64); 2] = [(10, u64::MAX), (16, 12)];
 /// The reason why a device must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelfTestError {
-    /// It does not count.
+    /// The device fails, so that there is no count.
     #[error(transparent)]
     Failed(#[from] crate::Error),
-    /// It miscounts.
+    /// The device counts something else than the reference.
     #[error(
         "{device} miscounts boards of size {n}: use another device, or a processor's backend, and report this"
     )]

@@ -1,12 +1,13 @@
-//! A driver may replace the program's handlers of signals: those that compile with LLVM do.
+//! A driver may replace the program's handlers of signals: those that compile with LLVM do. This
+//! module puts them back, so that the program still stops in order when it is asked to.
 
 use std::mem::MaybeUninit;
 
 const SIGNALS: [libc::c_int; 5] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1];
 
-/// How the process handles the signals that ask programs to stop. It is as before when this value
-/// is dropped.
+/// The handlers of the signals that ask programs to stop. They are restored when this value is
+/// dropped.
 pub(crate) struct KeptHandlers([libc::sigaction; SIGNALS.len()]);
 
 impl KeptHandlers {

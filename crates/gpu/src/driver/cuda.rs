@@ -90,7 +90,8 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Commands>, DeviceError> {
     // SAFETY: the module was loaded.
     let kernel = unsafe { result::module::get_function(queue.module, name) };
     queue.kernel = kernel.map_err(failed("loading the kernel"))?;
-    // SAFETY: the kernel was loaded. The device has so much memory for a group.
+    // SAFETY: the kernel was loaded. `Device::boards` has only boards whose cells fit into the
+    // memory that a group shares.
     let allowed = unsafe {
         use sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as SIZE;
         let most = cells(*device.boards().end()) as i32;
