@@ -26,8 +26,8 @@ pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T>
     Ok(line)
 }
 
-/// A value as a string: numbers too, because programs that read JSON lose digits of numbers beyond
-/// 2^53.
+/// Writes a value as a string. Numbers are strings, too, because many programs that read JSON lose
+/// digits of numbers beyond 2^53.
 pub(super) mod text {
     use std::fmt::Display;
     use std::str::FromStr;

@@ -49,12 +49,14 @@ impl Checked {
 }
 
 /// Reads a bundle from beginning to end, and chooses the ranges to recount. It keeps the drawn
-/// ranges, the authors and the plan in memory, but not the rows.
+/// ranges, the authors, the policies and the changes of trust in memory. It keeps all ranges only
+/// if the sample asks for them, or has at least as many draws.
 ///
 /// # Errors
 ///
-/// What is wrong, with the number of the line. [`UnknownFormat`] if the bundle has another version:
-/// then nothing is known about it.
+/// An error says what is wrong, with the number of the line. It is [`UnknownFormat`] if the bundle
+/// has another version: then nothing is known about the bundle. An [`std::io::Error`] means that
+/// the file cannot be read.
 pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let name = Reader::name(bundle)?;
     let mut lines = Reader::open(bundle)?;

@@ -4,11 +4,15 @@
 //!   by another machine with another kernel    protects against broken hardware
 //!     and by another owner                    protects against an owner that lies, unless both
 //!                                             collude
-//!   by the same kernel, or by a principal     confirms nothing, but a machine that miscounts has
-//!     that the farm distrusts                 not confirmed another owner's count by chance
+//!   by the same kernel                        confirms nothing: a fault of the kernel is in both
+//!   by a distrusted owner, or by a            confirms nothing
+//!     distrusted machine of the same owner
 //!   by machines of one owner alone            rests on the word of that owner
 //!   a settled dispute                         confirms nothing: one of the two was wrong
 //! ```
+//!
+//! A distrusted machine still confirms the counts of other owners: if it miscounts, it finds an
+//! equal count only by chance.
 
 use anyhow::{Result, ensure};
 use farm::{AuditScope, Distrusted};
@@ -48,9 +52,10 @@ pub struct Confirmations {
 }
 
 impl Confirmations {
-    /// Adds a range. `is_agreed` says whether the bundle calls the range counted twice. `second` is
-    /// the count that follows it. It fails if the second count cannot come from a farm: it differs,
-    /// or its author may not check the first one.
+    /// Adds a range. `is_agreed` says whether the bundle calls the range counted twice, and
+    /// `second` is the second count that follows the range. It fails if no farm accepts such a
+    /// second count, because it differs from the first one, or because its author may not check the
+    /// author of the first one.
     pub(super) fn note(
         &mut self,
         first: &StatedRow,

@@ -11,9 +11,9 @@
 //! other range is one unit. What a draw has hit is counted again as a whole.
 //!
 //! Even draws are points of the claimed total, so a unit is hit more often if its count is
-//! overstated. Odd draws are tasks, so a range is hit even if it claims nothing.
-//! Neither depends on how the prover has cut tasks into ranges. Auditors of accounts draw in the
-//! same way, where each unit of money is equally likely (T. W. McRae, "Statistical Sampling for
+//! overstated. Odd draws are tasks, so a range is hit even if it claims nothing. Neither
+//! probability depends on how the prover has cut tasks into ranges. Auditors of accounts draw in
+//! the same way, where each unit of money is equally likely (T. W. McRae, "Statistical Sampling for
 //! Audit and Control", 1974, "monetary unit sampling").
 
 use blake3::Hash;
@@ -26,7 +26,8 @@ pub struct Sample<'a> {
     pub draws: usize,
     /// The seed of the draws.
     pub seed: Seed<'a>,
-    /// Whether to keep all ranges in memory, and not only the drawn ones.
+    /// Whether to keep all ranges in memory, so that each of them can be counted again, and not
+    /// only the drawn ones.
     pub all: bool,
 }
 
@@ -89,7 +90,8 @@ pub(super) fn is_by_count(draw: usize, counted: u128) -> bool {
 /// Draws while rows are read. The arrays have an item for points of the claimed total, and one for
 /// tasks.
 pub(super) struct Drawing {
-    /// Points that are not yet reached, the nearest last, with the number of the draw.
+    /// The points that the rows so far have not reached, the nearest last, each with the number of
+    /// its draw.
     points: [Vec<(u128, usize)>; 2],
     passed: [u128; 2],
     sums: [u128; 2],

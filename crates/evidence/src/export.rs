@@ -102,7 +102,7 @@ pub fn text<E>(
     })
 }
 
-/// Makes lines of records. The line of an author precedes the first count that names it.
+/// Turns records into lines. The line of an author precedes the first count that names the author.
 #[derive(Default)]
 struct Writer {
     authors: HashMap<Hash, u32>,

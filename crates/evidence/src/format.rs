@@ -78,7 +78,7 @@ pub struct StatedPolicy {
     pub share_ppm: u32,
     /// Whether second counts of plans by `colours` were to be by the reference.
     pub by_reference: bool,
-    /// The scope in which the second count must differ.
+    /// Whether a second count must come from another machine, or from another owner.
     pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.
     pub asked_at: i64,

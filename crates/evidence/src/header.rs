@@ -28,7 +28,7 @@ pub struct Header {
     pub tasks: u64,
     /// The fingerprint of the plan, hexadecimal.
     pub fingerprint: String,
-    /// Number of the shard of the plan that was to be counted, from 1 on.
+    /// The number of the shard of the plan that was to be counted. The first shard has number 1.
     pub shard: u32,
     /// Number of shards that the plan is divided into.
     pub shards: u32,

@@ -24,8 +24,8 @@ enum Output {
 }
 
 impl NewFile {
-    /// Begins a file, which is compressed by gzip if the name ends in `.gz`, and which must not be
-    /// there yet.
+    /// Begins the file at `path`. It is compressed by gzip if the name ends in `.gz`. It fails if
+    /// the file exists already, or if its folder does not exist or cannot be written to.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
         if path.symlink_metadata().is_ok() {
             let text = "it is there already, and a bundle replaces no file: choose another name";
@@ -54,7 +54,7 @@ impl NewFile {
         }
     }
 
-    /// Ends the file, all of which is then on the disk.
+    /// Ends the file, and returns once all of it is on the disk.
     pub fn complete(self) -> io::Result<WrittenFile> {
         let mut bytes = match self.out {
             Output::Plain(bytes) => bytes,
@@ -78,7 +78,8 @@ impl WrittenFile {
         crate::check(self.file.path(), Sample { draws: 0, seed: Seed::Number(0), all: false })
     }
 
-    /// Gives the file its name, unless another one has it by now.
+    /// Gives the file its name. It fails if another file has got that name since
+    /// [`NewFile::begin`].
     pub fn keep(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.path).map_err(|error| error.error)?;
         Ok(())

@@ -34,8 +34,8 @@ pub struct Recounted {
     pub ranges: usize,
     /// Number of single tasks, whose counts are reported.
     pub reported: usize,
-    /// Number of tasks in all of them, each of which is one even if it was drawn from a range that
-    /// was counted as a whole.
+    /// Number of tasks that were counted again. A task that was counted alone and in a range is
+    /// one.
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,
@@ -47,8 +47,10 @@ pub struct Recounted {
     pub verdict: Verdict,
 }
 
-/// Counts again what the draws have hit, in the order of the draws, and then all ranges if there
-/// are few. It fails if the count of a range or a task differs.
+/// Counts again what the draws have hit, in the order of the draws, and then all ranges if
+/// [`Drawn::ranges`](crate::Drawn) has them. It fails if the count of a range or a task differs.
+///
+/// It panics if the system refuses a thread, with the words of the standard library.
 pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     let Checked { plan, drawn, .. } = checked;
     let (units, of_draw) = units(drawn);
@@ -92,7 +94,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted> {
     Ok(Recounted { ranges, reported, tasks: tasks.len(), busy, kernel, is_cut_short, verdict })
 }
 
-/// What is counted again, without repetition, and the index of each draw's unit.
+/// The units to count again, each of them once, and for each draw the index of its unit.
 fn units(drawn: &Drawn) -> (Vec<Unit>, Vec<usize>) {
     let (mut numbers, mut units) = (HashMap::new(), Vec::new());
     let mut number = |unit: &Unit| {
@@ -159,8 +161,8 @@ impl Work {
         self.turn.lock().expect("no thread panics while holding it")
     }
 
-    /// The number of the unit that a thread begins. A unit that would not finish in time is not
-    /// begun, and none after it.
+    /// The index of the unit that a thread is to begin. `None` if no unit is left, or if the next
+    /// one would not finish in time; then no later unit is begun either.
     fn begin(&self) -> Option<usize> {
         let mut turn = self.turn();
         let unit = self.units.get(turn.next).filter(|_| !turn.is_over)?;

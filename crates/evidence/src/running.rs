@@ -14,7 +14,7 @@ use crate::confirmations::{Amount, Confirmations};
 use crate::draw::{Drawing, Unit};
 use crate::format::{Line, Lines, StatedAuthor, StatedPolicy, StatedRow};
 
-/// The most bytes of lines that a check keeps in memory: policies, trust and authors.
+/// The most bytes of lines that a check keeps in memory: policies, changes of trust and authors.
 const MOST_KEPT: usize = 64 << 20;
 
 /// The most lines of authors. Each takes some 300 bytes of memory besides its text.
@@ -23,7 +23,7 @@ const MOST_AUTHORS: usize = 100_000;
 /// The most policies. All of them are printed.
 const MOST_POLICIES: usize = 1000;
 
-/// The content of the lines behind a bundle's header.
+/// The content of the lines after a bundle's header.
 #[derive(Debug, Default)]
 pub struct Content {
     /// All audits that were ordered, the oldest first.
@@ -57,8 +57,8 @@ pub(super) struct Running {
     known_authors: HashSet<blake3::Hash>,
     kept: usize,
     pub(super) lines: Lines,
-    /// Number of ranges according to the header. If they are few, all of them are kept, so there
-    /// must not be more.
+    /// Number of ranges according to the header. If the header says that there are few, all of them
+    /// are kept in memory, so there must not be more.
     most_ranges: u64,
     /// The range that a second count on the next line must be of.
     last: Option<(StatedRow, Check)>,
@@ -242,8 +242,8 @@ impl Running {
 
 const OUT_OF_ORDER: &str = "it is out of order";
 
-/// The claim of each task of a row whose counts are reported. Such a row is sampled by its tasks,
-/// and any other as a whole.
+/// The claimed count of each task of a row whose counts are reported. Such a row is sampled task by
+/// task, and any other row as a whole.
 fn results(
     plan: Fingerprint,
     known: &Known,

@@ -23,8 +23,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a bundle that counts `counted`. `alike` says for each draw up to the first
-    /// one for which there was no time whether its unit was counted again.
+    /// The verdict on a bundle that counts `counted`. `alike` has an item for each draw in order,
+    /// up to the first one whose unit was not begun in time: whether its unit was counted again,
+    /// with the same count.
     pub(super) fn of(counted: u128, drawn: &Drawn, alike: &[bool], is_exact: bool) -> Verdict {
         let (mut draws, mut unknown) = ([0; 2], [0; 2]);
         for (draw, is_alike) in alike.iter().enumerate() {
@@ -35,8 +36,8 @@ impl Verdict {
         let done = alike.len() - unknown.iter().sum::<usize>();
         let [wrong_of_total, wrong_of_tasks] =
             [0, 1].map(|of| if is_exact { 0.0 } else { at_most(draws[of], unknown[of], RISK) });
-        // Draws of one kind alone may not hit a wrong unit, and what takes too long is missed
-        // whenever it is hit.
+        // A wrong unit may have no chance of being hit by one of the two kinds of draws, so draws
+        // count in pairs. A unit that takes too long to count is missed even if it is hit.
         let fair = if counted == 0 { draws[1] } else { 2 * draws[0].min(draws[1]) };
         let missed = match () {
             () if is_exact => 0.0,
