@@ -5,7 +5,7 @@ use crate::MAX_TEXT;
 /// The reason why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// A required field is missing.
+    /// The message lacks the field of this name, which is required.
     #[error("the message lacks its field `{0}`; the other end is of another version")]
     Missing(&'static str),
     /// A value is not what it must be.
@@ -24,7 +24,8 @@ impl WireError {
         ))
     }
 
-    /// A name or a version cannot be printed or stored as it is.
+    /// The error of a `field` whose text [`is_text`](crate::is_text) does not allow, or that is
+    /// empty and must not be.
     pub fn text(field: &str) -> WireError {
         WireError::Malformed(format!(
             "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \

@@ -182,8 +182,8 @@ fn recount(v1::Recount { unlike, by_reference }: v1::Recount) -> Result<Recount,
 }
 
 impl v1::AuditPolicy {
-    /// The farm's policy with a seed, which is less than 2^63, and the `usual` scope unless it
-    /// names one. It fails if the share is more than 1, or the scope is unknown.
+    /// The farm's policy with this seed, which is less than 2^63. Its scope is `usual` unless the
+    /// message names one. It fails if the share is more than a million, or if the scope is unknown.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
         let v1::AuditPolicy { share_ppm, by_reference, across } = self;
         if share_ppm > AuditPolicy::ALL {
@@ -198,8 +198,9 @@ impl v1::AuditPolicy {
 }
 
 impl v1::Change {
-    /// The request to the farm. The seed and the `usual` scope are for an audit. It fails if there
-    /// is no change, or if a field of an audit is out of bounds.
+    /// The request to the farm. An audit gets the seed, which is less than 2^63, and the scope
+    /// `usual` unless it names one. It fails if the message has no change, or if a field of an
+    /// audit is out of bounds.
     pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
@@ -287,7 +288,8 @@ impl TryFrom<v1::Plan> for Plan {
 impl TryFrom<v1::Problem> for Problem {
     type Error = WireError;
 
-    /// The plan's index checks later whether the board is too large for the problem.
+    /// Reads the problem. A board that is too large for it passes here: making the plan's index
+    /// refuses it.
     fn try_from(v1::Problem { n, text }: v1::Problem) -> Result<Self, WireError> {
         Problem::from_text(&text, n).ok_or_else(|| {
             WireError::out_of_bounds("problem", format!("{} with N = {n}", shown(&text)))
@@ -368,8 +370,8 @@ fn size(field: &'static str, value: u64) -> Result<usize, WireError> {
     usize::try_from(value).map_err(|_| WireError::out_of_bounds(field, value))
 }
 
-/// Checks the number of a job, a lease or the like. It is below 2^63, because ledgers store signed
-/// integers.
+/// Checks the number of a job, a lease or the like. It must be below 2^63, because ledgers store
+/// signed integers.
 fn id(field: &'static str, value: u64) -> Result<u64, WireError> {
     match i64::try_from(value) {
         Ok(_) => Ok(value),
@@ -402,7 +404,7 @@ fn kernel(name: &str) -> Result<KernelName, WireError> {
     })
 }
 
-/// What `of` finds under the name that a message has.
+/// The value that `of` has for the name in a message. It fails if there is none.
 fn named<T>(field: &str, name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, WireError> {
     of(name).ok_or_else(|| WireError::out_of_bounds(field, shown(name)))
 }
