@@ -1,4 +1,4 @@
-//! The addresses of the pages of those who count, from the farm's first page on.
+//! The addresses of the pages about owners and workers, relative to the farm's first page.
 
 use farm::Principal;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::http::header;
 use axum::routing::get;
 
-/// How long a browser may keep them.
+/// How long a browser may keep these files: a minute.
 const KEPT: (header::HeaderName, &str) = (header::CACHE_CONTROL, "max-age=60");
 
 /// The routes of the style sheet, the scripts and the icon. They reveal nothing about a farm.

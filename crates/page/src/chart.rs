@@ -1,4 +1,4 @@
-//! The chart of what was counted when.
+//! The chart of how fast a job or the farm was counted over time.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -10,11 +10,12 @@ use crate::text::{short, time, utc};
 
 const WIDTH: f64 = 1_000.0;
 const HEIGHT: f64 = 100.0;
-/// The most points that are drawn: neighbouring slots are put together beyond.
+/// The most points that are drawn. If there are more slots, neighbouring ones share a point.
 const POINTS: usize = 500;
 
-/// Placements per second and workers over the slots of a history, which ends now or with a job;
-/// `nothing` says that it is too short.
+/// Placements per second and workers over the slots of a history. `end` names the moment of its
+/// end: now, or the end of a job. If the history has fewer than two slots, the text `nothing` is
+/// shown instead.
 pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
     let Some(past) = past.filter(|past| past.loads.len() > 1) else {
         return html! { p.empty { (nothing) } };
@@ -57,8 +58,8 @@ pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
     }
 }
 
-/// The values of an axis from the top down, beside the picture. Its label says them to those who
-/// cannot see it.
+/// The values of an axis from the top down, beside the picture. Programs that read a page aloud
+/// skip them, because the label of the picture has the same values.
 fn scale(values: &[&str]) -> Markup {
     html! { div.scale aria-hidden="true" { @for value in values { span { (value) } } } }
 }
@@ -67,7 +68,8 @@ fn top(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// The next round number, half of which is round too; 1 of nothing.
+/// The smallest round number that is at least `value`, and half of which is round, too. It is 1 for
+/// 0.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;

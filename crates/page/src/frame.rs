@@ -27,8 +27,8 @@ impl Reader {
     }
 }
 
-/// The way from the page at `path` to the farm's first one: a proxy may have put something before
-/// it.
+/// The relative path from the page at `path` to the farm's first page. A proxy may serve the farm
+/// under any path, so no link begins with a slash.
 pub fn root(path: &str) -> String {
     "../".repeat(path.matches('/').count().saturating_sub(1))
 }
@@ -53,7 +53,8 @@ pub fn login(refusal: Option<&str>) -> Markup {
     document("Log in", "", None, &html! {}, &body)
 }
 
-/// A refusal: its HTTP status and one sentence. `root` is the way to the farm's first page.
+/// The page of a refusal: its HTTP status, and one sentence without an end. `root` is the relative
+/// path to the farm's first page.
 pub fn fault(status: u16, text: &str, root: &str) -> Markup {
     let body = html! {
         h1 { "That did not work" }
@@ -63,8 +64,7 @@ pub fn fault(status: u16, text: &str, root: &str) -> Markup {
     document("Refused", root, None, &html! {}, &body)
 }
 
-/// A page of the farm for `reader`. `live` is the address from which a browser hears of changed
-/// parts.
+/// A page of the farm for `reader`. `live` is the address from which a browser gets changed parts.
 pub(crate) fn page(
     title: &str,
     root: &str,
@@ -92,7 +92,8 @@ pub(crate) fn page(
     document(title, root, live, &header, body)
 }
 
-/// The farm's first page: an empty reference would be the page itself.
+/// A link to the farm's first page. It is never empty, because an empty link leads to the page that
+/// it stands on.
 fn home(root: &str) -> String {
     if root.is_empty() { "./".into() } else { root.into() }
 }

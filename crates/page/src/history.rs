@@ -6,8 +6,8 @@
 //!   a job      2,160 slots at most: when they are full, two become one of twice the length
 //! ```
 //!
-//! Only slots in which something was counted take memory. Nothing is decided by them, and they are
-//! not durable. Prometheus keeps longer histories.
+//! Only slots in which something was counted take memory. The history is for people: the farm
+//! decides nothing by it, and it is lost with the process. Prometheus keeps longer histories.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +17,7 @@ use farm::{JobId, Progress, Times};
 const SLOTS: i64 = 2_160;
 /// The length of the shortest slots, ms.
 const SHORTEST_MS: i64 = 10_000;
-/// The history of a job of which nothing was counted for so long is forgotten, ms.
+/// The history of a job is forgotten when nothing of the job was counted for this time, ms.
 const KEPT_MS: i64 = 7 * 24 * 3_600_000;
 
 /// The work in a slot of time.
@@ -25,7 +25,7 @@ const KEPT_MS: i64 = 7 * 24 * 3_600_000;
 pub struct Load {
     /// Placements in the counts that were accepted, before symmetry.
     pub placements: f64,
-    /// The most workers that had a part in it.
+    /// The most workers that counted at the same time.
     pub workers: u64,
 }
 
@@ -35,13 +35,13 @@ pub struct History {
     rings: BTreeMap<Option<JobId>, Ring>,
 }
 
-/// The work in neighbouring slots, up to a time.
+/// The work of a job or of the farm, slot by slot without a gap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// The length of a slot, ms.
     pub slot_ms: i64,
-    /// One for each slot. The first and the last are of other lengths where a job began or ended in
-    /// between.
+    /// The work in each slot. The first slot is shorter if the job began in it, and the last one is
+    /// shorter or longer if the job has ended.
     pub loads: Vec<Load>,
     /// The beginning of the first slot, Unix milliseconds.
     pub from_ms: i64,
@@ -57,8 +57,8 @@ impl Load {
 }
 
 impl Past {
-    /// When the slot with this index begins, Unix milliseconds; or when all end, if it is behind
-    /// the last one.
+    /// When the slot with this index begins, Unix milliseconds. An index after the last slot gives
+    /// the end of the last slot.
     pub(crate) fn begin(&self, slot: usize) -> i64 {
         let number = self.from_ms.div_euclid(self.slot_ms) + slot as i64;
         let is_there = slot < self.loads.len();
@@ -74,8 +74,8 @@ struct Ring {
 }
 
 impl History {
-    /// Notes what was counted of jobs until `unix_ms`, while so many workers were connected. A job
-    /// of which nothing was counted for a week is forgotten.
+    /// Notes what was counted of jobs until `unix_ms`, while `workers` workers were connected. A
+    /// job of which nothing was counted for a week is forgotten.
     pub fn note(&mut self, unix_ms: i64, progress: &[Progress], workers: usize) {
         let mut all = Load { placements: 0.0, workers: workers as u64 };
         for &Progress { job, placements, workers } in progress {
@@ -109,15 +109,16 @@ impl History {
         self.rings.retain(|_, ring| is_kept(ring));
     }
 
-    /// The work for a job of these times, or for the farm: up to its end, or, if it goes on, up to
-    /// the slot of `unix_ms`, which is not over. `None` if nothing is known.
+    /// The work for a job with these times, or for the farm. It ends with the job. If the job goes
+    /// on, and for the farm, it ends before the slot of `unix_ms`, because that slot is not over.
+    /// `None` if nothing is known.
     pub fn of(&self, job: Option<JobId>, unix_ms: i64, times: Times) -> Option<Past> {
         let mut ring = self.rings.get(&job)?.clone();
         let slots = |ring: &Ring| {
             let first = ring.loads.front()?.0;
             let slot_of = |ms: i64| ms.div_euclid(ring.slot_ms);
-            // What was counted last may be noted after the end, so that a last slot that is short
-            // would show too much.
+            // The last counts may be noted after the end of the job. If the last slot were much
+            // shorter than others, they would show as too high a rate.
             let last = times.ended_at_ms.map(|ended| slot_of(ended + ring.slot_ms / 2));
             Some((first, last.map_or(slot_of(unix_ms), |end| end.max(first + 1))))
         };
@@ -149,7 +150,7 @@ impl History {
 impl Ring {
     fn push(&mut self, slot: i64, load: Load) {
         match self.loads.back_mut() {
-            // A clock that was set back adds to the latest slot.
+            // After the clock was set back, work is added to the latest slot.
             Some((latest, sum)) if slot <= *latest => sum.add(load),
             _ => self.loads.push_back((slot, load)),
         }
@@ -160,7 +161,7 @@ impl Ring {
         ends.is_some_and(|((first, _), (last, _))| last - first >= SLOTS)
     }
 
-    /// Makes one slot of two.
+    /// Joins each two neighbouring slots into one of twice the length.
     fn halve(&mut self) {
         self.slot_ms *= 2;
         for (slot, load) in std::mem::take(&mut self.loads) {

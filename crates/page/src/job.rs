@@ -155,7 +155,7 @@ fn facts(job: &JobView) -> Markup {
     }
 }
 
-/// The part of [`job`] with which `reader` changes the job, if they may.
+/// The part of [`job`] with which `reader` changes the job. It is empty if they may not.
 pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
 }

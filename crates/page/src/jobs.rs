@@ -15,18 +15,18 @@ use crate::text::{ago, end, grouped, percent, plural, rate, sentence, time};
 /// The id of the part with which jobs are submitted.
 const SUBMISSION: &str = "submission";
 
-/// Jobs that have ended, all of them before one.
+/// A page of the list of ended jobs, which continues the list before one job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedBefore {
-    /// The job before which they are.
+    /// The number of that job. All jobs of the page have smaller numbers.
     pub before: JobId,
-    /// The latest of them, the latest first.
+    /// The jobs of the page, the latest first.
     pub jobs: Vec<JobView>,
 }
 
-/// The farm: what was counted lately, all jobs that have not ended, and the latest that have, or
-/// others that have. The part with which jobs are submitted depends on the reader: see
-/// [`submission`].
+/// The farm's first page: what was counted lately, all jobs that have not ended, and the latest
+/// that have ended or, if `earlier` is given, those. The part with which jobs are submitted depends
+/// on the reader: see [`submission`].
 pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefore>) -> Page {
     let Overview { live, ended, ended_in_all, workers, .. } = &snapshot.overview;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
@@ -220,8 +220,8 @@ fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
     }
 }
 
-/// The total, with what was counted for it where that is another number; of a job without one, how
-/// far it came.
+/// The total, and the sum before symmetry if that is another number. Of a job without a total, it
+/// is the sum of its shard, or how far the job came.
 fn total(job: &JobView) -> Markup {
     html! {
         @match job.total {
@@ -238,7 +238,7 @@ fn total(job: &JobView) -> Markup {
     }
 }
 
-/// The owner of a job. The job of a merged ledger has none.
+/// The owner of a job, or "unknown": the job of a merged ledger has no owner.
 pub(crate) fn owner(job: &JobView) -> &str {
     if job.spec.origin.owner.is_empty() { "unknown" } else { &job.spec.origin.owner }
 }
@@ -255,7 +255,8 @@ pub(crate) fn done(job: &JobView) -> Markup {
     }
 }
 
-/// Ranges that were counted twice alike, and how many still wait for that.
+/// The number of ranges of which a second count agreed and, if any range still waits for its second
+/// count, the number of all of them.
 pub(crate) fn audits(job: &JobView) -> String {
     match (job.audits_agreed, job.audits_wanted) {
         (0, 0) => "–".into(),
@@ -273,10 +274,10 @@ pub(crate) fn state(job: &JobView) -> Markup {
     }
 }
 
-/// The fields of a submission's form as they were typed.
+/// The text that was typed into the field of this name of a submission's form.
 pub type Typed<'a> = &'a dyn Fn(&str) -> Option<&'a str>;
 
-/// The part of [`jobs`] with which `reader` submits jobs, if they may.
+/// The part of [`jobs`] with which `reader` submits jobs. It is empty if they may not.
 pub fn submission(reader: &Reader) -> Part {
     let form = html! {
         @if reader.submits { details { summary { "Submit a job" } (submit(&|_| None)) } }
@@ -297,7 +298,7 @@ pub fn submission_page(reader: &Reader, refusal: Option<&str>, typed: Typed<'_>)
 }
 
 fn submit(typed: Typed<'_>) -> Markup {
-    // Any N will do: it is the names that are wanted.
+    // Only the names are used, and they do not depend on N.
     let names = Problem::all(8).map(|problem| problem.name()).filter(|name| *name != "completions");
     let methods = ["rows", "prefixes", "colours"];
     let is = |field, value| typed(field) == Some(value);

@@ -1,7 +1,7 @@
 //! The map of a plan: a square of 64 by 64 cells, row by row.
 //!
-//! Neighbouring cells that look alike become one rectangle, so that a map costs what its borders
-//! cost.
+//! Neighbouring cells that look alike become one rectangle, so that the size of the HTML grows with
+//! the number of borders and not with the number of cells.
 
 use farm::{Cell, PlanMap, Range};
 use maud::{Markup, html};
@@ -26,7 +26,8 @@ farm::named! {
 }
 
 impl Kind {
-    /// The most remarkable kind that a cell is of.
+    /// The kind of a cell. A cell may be of several kinds; this is the one that people most need to
+    /// see.
     fn of(cell: &Cell, record: Option<&CellRecord>) -> Kind {
         let audited = record.map_or(0, |record| record.audited);
         match cell {
@@ -41,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// Its meaning for a task.
+    /// What the kind says of a task.
     fn meaning(self) -> &'static str {
         match self {
             Kind::Disputed => "counted with different results",
@@ -93,7 +94,8 @@ pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     }
 }
 
-/// The number of tasks of a kind. A task that is in dispute is accepted, too, and is counted once.
+/// The number of tasks of a kind. A disputed task is accepted, too, but is included only in the
+/// disputed ones.
 fn tasks_of(map: &PlanMap, record: Option<&JobRecord>, kind: Kind) -> u64 {
     let of = |(at, cell): (usize, &Cell)| {
         let audited = record.and_then(|record| record.cells.get(at)).map_or(0, |cell| cell.audited);

@@ -1,4 +1,4 @@
-//! The parts of a page, which change on their own.
+//! A page, and the parts of it that are sent to a browser one by one when they change.
 //!
 //! All readers share a page, except for the parts that depend on what a reader may do.
 
@@ -10,11 +10,11 @@ use crate::frame::{self, Reader};
 #[derive(Clone, Debug)]
 pub struct Page {
     pub(crate) title: String,
-    /// The way from the page to the farm's first one.
+    /// The relative path from this page to the farm's first page: empty, or `../` once or more.
     pub(crate) root: &'static str,
-    /// The address from which a browser hears of changed parts, from the farm's first page on.
+    /// The address from which a browser gets changed parts, relative to the farm's first page.
     pub(crate) live: String,
-    /// In the order in which they are shown.
+    /// The parts, in the order in which they are shown.
     pub(crate) parts: Vec<Part>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
-/// Numbers that stand out: what each is, the number, and what there is to add.
+/// Numbers that stand out, each as its name, the number, and a remark.
 pub(crate) fn stats<const N: usize>(numbers: [(&str, String, String); N]) -> Markup {
     html! {
         dl.stats {
@@ -64,7 +64,7 @@ pub(crate) fn stats<const N: usize>(numbers: [(&str, String, String); N]) -> Mar
     }
 }
 
-/// What part of all something is, as a bar and in percent.
+/// The share of `part` in `all`, as a bar and in percent.
 pub(crate) fn share(part: f64, all: f64) -> Markup {
     let percent = if all > 0.0 { 100.0 * part / all } else { 0.0 };
     html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }

@@ -1,7 +1,7 @@
-//! The pages of those who count: all owners, one owner, and one worker.
+//! The pages about who counts: all owners, one owner, and one worker.
 //!
-//! What they have counted comes from the ledger, so that it is there after they have left. How fast
-//! they count now comes from the farm.
+//! What they have counted comes from the ledger, so that it is still shown after they have left.
+//! How fast they count now comes from the farm.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::snapshot::{Credits, Snapshot};
 use crate::text::{ago, grouped, hours, plural, rate, short, time};
 use crate::workers::{Marked, distrust, doing, marked};
 
-/// What somebody has counted, and the placements per second of now, if they are shown.
+/// What somebody has counted, and how many placements per second they count now. `None` if the page
+/// does not show that.
 type Contribution = (Credit, Option<f64>);
 
 /// All owners of workers' credentials that have counted, or count now.
@@ -77,8 +78,8 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
 }
 
-/// What is known to be counted, with what the connected workers count now. `of` says whose a
-/// worker's counts are, or that they are not shown.
+/// The contributions in the ledger, with the present speeds of the connected workers. `of` returns
+/// the contribution to which a worker's speed is added, or `None` if the worker is not shown.
 fn with_connected(
     snapshot: &Snapshot,
     credits: &Credits,
@@ -99,7 +100,7 @@ fn with_connected(
     all
 }
 
-/// What the jobs of an owner have taken, and what is leased of them.
+/// The hours that the jobs of an owner have taken, and their share of what is leased now.
 fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
     let leased =
         account.share_of(all).map_or("–".into(), |share| format!("{:.0}%", 100.0 * share));

@@ -28,7 +28,7 @@ impl Snapshot {
         rates.sum::<farm::Rate>().placements_per_second
     }
 
-    /// The machines of all workers, each once.
+    /// The machines of all workers, each of them once.
     pub(crate) fn machines(&self) -> Vec<&Principal> {
         let workers = self.overview.workers.iter();
         let mut machines: Vec<&Principal> =
@@ -51,7 +51,7 @@ pub struct JobDetail {
     pub view: JobView,
     /// Its plan.
     pub map: PlanMap,
-    /// Its record in the ledger; `None` if there is no file, or it was not read yet.
+    /// Its record in the ledger. `None` if the ledger is no file, or was not read yet.
     pub record: Option<Arc<JobRecord>>,
     /// Its history.
     pub history: Option<Past>,
@@ -62,10 +62,10 @@ pub struct JobDetail {
 pub struct JobRecord {
     /// For each cell of the map, what is accepted of it.
     pub cells: Vec<CellRecord>,
-    /// Whether the ledger was read to the end. It is read for some seconds at most, in the order of
-    /// the tasks.
+    /// Whether all rows of the job were read. They are read in the order of the tasks, for some
+    /// seconds at most.
     pub is_whole: bool,
-    /// What happened to it, the latest first.
+    /// What happened to the job, the latest first.
     pub log: Vec<Incident>,
 }
 
@@ -74,9 +74,9 @@ pub struct JobRecord {
 pub struct CellRecord {
     /// Names of the workers that counted it, a few at most.
     pub workers: Vec<String>,
-    /// How many of its tasks two parties counted alike.
+    /// How many of its tasks were counted twice with the same result.
     pub audited: u64,
 }
 
-/// What a ledger has about who counted what; `None` if there is no file, or it was not read yet.
+/// What a ledger has about who counted what. `None` if the ledger is no file, or was not read yet.
 pub type Credits = Option<Arc<Vec<Credit>>>;

@@ -58,7 +58,7 @@ pub(crate) fn hours(hours: f64) -> String {
     format!("{hours:.2}")
 }
 
-/// A percentage that says 100 only if it is all.
+/// A percentage. It says 100% only if `part` is all of `whole`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if part >= whole {
         return "100%".into();
@@ -76,8 +76,8 @@ pub(crate) fn utc(unix_ms: i64) -> String {
     format!("{date} {hour:02}:{minute:02}:{second:02}")
 }
 
-/// When something ends that takes so many seconds from now on: the time of day, and the day if it
-/// is another one.
+/// The time in UTC at which something ends that takes `seconds` from now on. It has the date if the
+/// day is not today.
 pub(crate) fn end(now_ms: i64, seconds: f64) -> String {
     let (now, end) = (utc(now_ms), utc(now_ms.saturating_add((seconds * 1e3) as i64)));
     match end.split_once(' ') {
@@ -86,13 +86,13 @@ pub(crate) fn end(now_ms: i64, seconds: f64) -> String {
     }
 }
 
-/// How long before `now_ms` something was.
+/// How long before `now_ms` the time `at_ms` was, as in "3 min 5 s ago".
 pub(crate) fn ago(now_ms: i64, at_ms: i64) -> String {
     let ms = u64::try_from(now_ms.saturating_sub(at_ms)).unwrap_or(0);
     format!("{} ago", time(Duration::from_millis(ms)))
 }
 
-/// A sentence, with commands set apart that stand between backquotes.
+/// A sentence. Commands between backquotes become elements of their own.
 pub(crate) fn sentence(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {

@@ -13,23 +13,24 @@ use crate::snapshot::Snapshot;
 use crate::text::{grouped, plural, rate, time};
 
 const ON_A_PAGE: usize = 100;
-/// A worker that holds work and has reported nothing for so long is silent. Leases last ten
-/// seconds.
+/// A worker that holds work and has sent nothing for this time is silent. A lease is meant to last
+/// ten seconds by default.
 const SILENT: Duration = Duration::from_secs(60);
-/// A worker is slow if its threads count less than this part of what is usual for its backend and
-/// job.
+/// A worker is slow if one of its threads counts fewer tasks per second than this share of what is
+/// usual for its backend and job.
 const SLOW: f64 = 0.5;
 
 /// A worker, and what is remarkable about it.
 pub(crate) struct Marked<'a> {
     pub(crate) detail: &'a WorkerView,
-    /// How long ago it was heard of.
+    /// How long ago it sent something.
     pub(crate) silent: Duration,
-    /// The gravest first.
+    /// Why somebody should look at it, the gravest reason first.
     pub(crate) troubles: Vec<&'static str>,
 }
 
-/// A page of the connected workers, from 0 on. Those that need somebody to look come first.
+/// The page of the connected workers with this number; the first page is 0. A number that is too
+/// large means the last page. Workers that somebody should look at come first.
 pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     let Overview { workers, distrusted, .. } = &snapshot.overview;
     let (marked, last) = (marked(&snapshot.overview), workers.len().saturating_sub(1) / ON_A_PAGE);
@@ -63,7 +64,7 @@ pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     Page { title: "Workers".into(), root: "", live, parts }
 }
 
-/// Says which parties are distrusted, of ten at most, and how many more there are.
+/// Names the distrusted parties, at most ten of them, and says how many more there are.
 pub(crate) fn distrust<'a>(mut parties: impl Iterator<Item = &'a Party>) -> Markup {
     html! {
         @for party in parties.by_ref().take(10) {
@@ -76,7 +77,8 @@ pub(crate) fn distrust<'a>(mut parties: impl Iterator<Item = &'a Party>) -> Mark
     }
 }
 
-/// All workers, those with the most troubles first, and by their names.
+/// All workers: those with the most troubles first, and in the order of their names if they have
+/// equally many.
 pub(crate) fn marked(overview: &Overview) -> Vec<Marked<'_>> {
     let usual = usual_rates(&overview.workers);
     let mark = |detail| mark(detail, overview, &usual);
@@ -85,12 +87,13 @@ pub(crate) fn marked(overview: &Overview) -> Vec<Marked<'_>> {
     marked
 }
 
-/// Workers with the same backend on the same job can be compared.
+/// The class of a worker: its backend, and the job of its first lease. The speeds of workers of one
+/// class can be compared.
 fn class(detail: &WorkerView) -> Option<(&str, JobId)> {
     Some((detail.backend.as_str(), detail.leased.first()?.0))
 }
 
-/// Tasks per second of one thread.
+/// Tasks per second of one of its threads; `None` if no speed is known.
 fn rate_per_thread(detail: &WorkerView) -> Option<f64> {
     let rate = Some(detail.rate.tasks_per_second).filter(|&rate| rate > 0.0);
     Some(rate? / f64::from(detail.threads.max(1)))
