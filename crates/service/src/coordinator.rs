@@ -6,8 +6,9 @@
 //!   clients ◄──► jobs service ────────┘
 //! ```
 //!
-//! Only the event loop touches the farm; everything else sends it inputs and gets answers. A count
-//! without a server uses the same event loop, with one session in the same process.
+//! Only the event loop touches the farm. Everything else sends inputs to the event loop and gets
+//! answers. A count without a server uses the same event loop, with one session in the same
+//! process.
 
 mod credentials;
 mod downloads;

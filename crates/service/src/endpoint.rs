@@ -19,18 +19,18 @@ use tower::{Service, ServiceExt, service_fn};
 
 use crate::{JoinString, Pin, ServiceError, Token};
 
-/// The address of a coordinator, how it is recognised, and the secret that it wants.
+/// Where a coordinator is, how it is recognised, and the secret that is shown to it.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The name of the coordinator in errors.
+    /// What errors call the coordinator: its URL, or the file that names it.
     name: String,
     found: Found,
 }
 
 #[derive(Clone, Debug)]
 enum Found {
-    /// In plain text at the URL that is its name, with the file of the token that every request
-    /// carries.
+    /// The coordinator serves plain text at the URL that is its name. Every request carries the
+    /// token in this file, if there is one.
     Url(Option<PathBuf>),
     Join(JoinString),
     File(PathBuf),
@@ -40,8 +40,8 @@ enum Found {
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator that serves plain text at `url`, which may lack its `http://` and then its
-    /// port. `token_file` is the file with the secret that it wants.
+    /// The coordinator that serves plain text at `url`. Without `http://`, `url` is a host with or
+    /// without a port. `token_file` is the file with the secret that the coordinator wants.
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
         let name = if url.contains("://") {
             url.into()
@@ -64,18 +64,18 @@ impl Endpoint {
         Endpoint { name, found: Found::File(path) }
     }
 
-    /// The URL, or where it can be found.
+    /// The URL of the coordinator, or the file that names it.
     pub fn url(&self) -> &str {
         &self.name
     }
 
-    /// Finds faults that waiting does not mend.
+    /// Reads the files and checks the address, without connecting.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`] or [`ServiceError::Secret`], if the URL or a file cannot be used;
-    /// [`ServiceError::Unreachable`], if there is no file with the join string yet, which waiting
-    /// may mend.
+    /// [`ServiceError::Url`] or [`ServiceError::Secret`] if the URL or a file cannot be used:
+    /// trying again is useless before somebody mends it. [`ServiceError::Unreachable`] if the file
+    /// with the join string does not exist yet: a later attempt may succeed.
     pub fn check(&self) -> Result<(), ServiceError> {
         self.target()?.builder()?;
         Ok(())
@@ -85,8 +85,9 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
-    /// [`ServiceError::Secret`] or [`ServiceError::Incompatible`] if something else does.
+    /// Those of [`Endpoint::check`]. [`ServiceError::Unreachable`] if nothing answers.
+    /// [`ServiceError::Secret`] or [`ServiceError::Incompatible`] if something else than the
+    /// coordinator answers.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let target = self.target()?;
         let bearer = |token: &Token| format!("Bearer {}", token.secret()).parse();
@@ -100,7 +101,7 @@ impl Endpoint {
         self.target()?.channel().await
     }
 
-    /// The join string, if that is how the coordinator is named.
+    /// The join string, if a join string names the coordinator.
     pub fn join_string(&self) -> Result<Option<JoinString>, ServiceError> {
         match &self.found {
             Found::Url(..) => Ok(None),
@@ -115,7 +116,8 @@ impl Endpoint {
         }
     }
 
-    /// The hash of the secret that it would show now, if any. `None` if a file cannot be used now.
+    /// The hash of the secret that a connection would show now: `Some(None)` if it would show none,
+    /// and `None` if a file cannot be used now.
     pub(crate) fn secret(&self) -> Option<Option<blake3::Hash>> {
         let target = self.target().ok()?;
         Some(target.token.as_ref().map(Token::hash))
@@ -136,8 +138,8 @@ impl Endpoint {
 /// The port of coordinators, unless another one is named.
 pub const PORT: u16 = 7410;
 
-/// The address, with this port if it has none. An IPv6 address gets the brackets that it needs
-/// before a port.
+/// The address, with `port` if it has none. An IPv6 address without brackets gets them, because a
+/// port follows.
 pub fn with_port(address: &str, port: u16) -> String {
     if address.parse::<Ipv6Addr>().is_ok() {
         return format!("[{address}]:{port}");
@@ -228,7 +230,8 @@ fn dialler(
     })
 }
 
-/// The fault of a handshake. An error of input and output does not name it as its cause.
+/// The TLS error in the I/O error of a handshake. An I/O error does not return its content as its
+/// source, so `causes` would not find it.
 fn tls_fault(error: io::Error) -> tower::BoxError {
     error.downcast::<rustls::Error>().map_or_else(Into::into, Into::into)
 }
@@ -251,8 +254,8 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
     std::iter::successors(Some(error), |&cause| cause.source())
 }
 
-/// The innermost cause of an error. It is the part that a person can act on: "transport error" is
-/// not.
+/// The innermost cause of an error. It says what a person can act on; the outermost one says only
+/// "transport error".
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ pub enum ServiceError {
     /// The ledger failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The problem cannot be cut so.
+    /// The method cannot cut the problem into tasks, or the board is too large.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The address of the coordinator cannot be used.
@@ -33,7 +33,7 @@ pub enum ServiceError {
         /// The reason that the attempt gave.
         reason: String,
     },
-    /// There was no coordinator for so long that the worker does not wait any more.
+    /// There was no coordinator for longer than the worker may wait.
     #[error("there was no coordinator for too long ({0})")]
     GaveUp(String),
     /// The coordinator refuses the token.
@@ -62,7 +62,7 @@ pub enum ServiceError {
     /// The coordinator sent tasks that cannot be counted.
     #[error("the coordinator sent tasks that its plan does not have: {0}")]
     Tasks(#[from] CountError),
-    /// A device failed that was asked for.
+    /// A device that was asked for failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The coordinator does not trust this worker any more.

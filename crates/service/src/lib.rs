@@ -3,7 +3,7 @@
 //! This crate knows sockets, TLS, sessions, admission and the order in which events reach the farm.
 //! It deliberately does not decide what may be leased or accepted (`farm` does), does not count
 //! (`executor` does), does not store anything (`ledger` does), and knows neither options nor exit
-//! codes (`queens` does).
+//! codes (`queens-cli` does).
 #![cfg_attr(unix, forbid(unsafe_code))]
 
 pub mod coordinator;

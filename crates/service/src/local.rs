@@ -29,17 +29,18 @@ use crate::worker::{Connect, LeaveRules, Link, LinkEnd, machine, start_executor,
 pub struct LocalCount {
     /// The problem to count.
     pub problem: Problem,
-    /// The method. Whatever it leaves open is taken from the ledger, or chosen to suit the problem.
+    /// The method. What is left open, the method or its parameter, is taken from the ledger, or
+    /// chosen to suit the problem.
     pub method: Option<MethodChoice>,
     /// Number of counting threads.
     pub threads: NonZero<usize>,
     /// The backend of the threads.
     pub backend: Backend,
-    /// The devices that count beside them.
+    /// The devices that count beside the threads.
     pub devices: Devices,
     /// Program and machine, as the evidence names them: see `executor::provenance`.
     pub build: String,
-    /// The part of the plan to count.
+    /// The slice of the plan to count.
     pub slice: Slice,
     /// The ledger's file. Without one, the work is lost if the count is interrupted.
     pub ledger: Option<PathBuf>,
@@ -86,19 +87,19 @@ pub enum LocalError {
     },
 }
 
-/// How long after the first request to stop others belong to it: batch systems and shells send a
-/// signal to the whole group and to each process.
+/// Requests to stop within this time after the first one count as the same request, because batch
+/// systems and shells send a signal both to the process group and to each process.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
-/// Tasks per thread in the first lease. The only worker cannot be lost without the farm, so that
-/// nothing is gained by small leases, and each one that ends costs a transaction of the ledger.
+/// Tasks per thread in the first lease. Small leases limit what is lost with a worker, but here the
+/// worker and the farm are one process. Each lease that ends costs a transaction of the ledger.
 const FIRST_LEASE: u64 = 1_024;
-/// How long a count that ends at once waits to hear how far it came.
+/// How long a count that is to end at once waits for the event loop to say how far it came.
 const LAST_LOOK: Duration = Duration::from_millis(100);
 
 /// A count that may begin.
 struct Prepared {
     count: LocalCount,
-    /// In memory for a count whose rows nobody keeps.
+    /// The ledger. It is in memory if no file was named.
     ledger: Ledger,
     plans: Arc<Plans>,
     plan: Plan,
@@ -110,10 +111,10 @@ impl LocalCount {
     /// Counts, or continues the count in the ledger. Calls `see` with the job after each
     /// `interval`.
     ///
-    /// Each item of `stops` is a request to stop. At the first one, a count with a ledger finishes
-    /// the tasks that its threads have begun, which takes some seconds at most, and keeps them; at
-    /// a second one that is not just another copy of the first, it ends at once. A count without a
-    /// ledger ends at once.
+    /// Each item of `stops` is a request to stop. A count without a ledger ends at the first
+    /// request. A count with a ledger then finishes the tasks that its threads have begun, keeps
+    /// them and ends, which takes some seconds at most. It ends at once at a second request that
+    /// comes more than half a second after the first.
     pub async fn run(
         self,
         interval: Duration,
@@ -267,14 +268,15 @@ impl Prepared {
     }
 }
 
-/// The end of a job that was asked to stop.
+/// The error of a count that was asked to stop, with how far it came if the event loop says so in
+/// time.
 async fn stopped(handle: &FarmHandle, job: JobId, ledger: Option<PathBuf>) -> LocalError {
     let view = tokio::time::timeout(LAST_LOOK, handle.job(job)).await;
     let view = view.ok().and_then(Result::ok).flatten();
     LocalError::Stopped { percent: view.map(|view| view.percent()), ledger }
 }
 
-/// Names a plan or a problem, and the part of it if it is not the whole.
+/// Names a plan or a problem, and the slice of it that is counted if that is not all of it.
 fn part(what: impl std::fmt::Display, slice: Slice) -> String {
     if slice.is_all() { what.to_string() } else { format!("part {slice} of {what}") }
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use farm::Principal;
 
-/// The machine that this process runs on, by the number that Linux draws at each start: containers
-/// of one host have different names, but this in common. [`Principal::UNKNOWN`] where there is no
-/// such number.
+/// The name of the machine that this process runs on. It is made of the random number that Linux
+/// draws at each start of the system, because the containers of one host share this number and not
+/// their host names. It is [`Principal::UNKNOWN`] where there is no such number.
 pub fn machine() -> String {
     let drawn = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = drawn.chars().filter(char::is_ascii_hexdigit).take(12).collect();
@@ -43,8 +43,8 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
-/// Opens a pipe or a device to be written to. A pipe that nobody reads is an error, because nobody
-/// knows when somebody will.
+/// Opens a pipe or a device to be written to. It fails for a pipe that nobody reads, because
+/// waiting for a reader may never end.
 #[cfg(unix)]
 pub(crate) fn open_to_write(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -71,8 +71,8 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Makes a folder, if there is none, which those can enter who can enter the folder around it: on
-/// Windows, nobody but the user and administrators, if it is below the user's own folder.
+/// Makes a folder if there is none. Whoever can enter the folder around it can enter it, too. On
+/// Windows, these are only the user and administrators if it is below the user's own folder.
 #[cfg(not(unix))]
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if !path.exists() {
@@ -88,18 +88,18 @@ pub(crate) fn let_others_read(builder: &mut tempfile::Builder<'_, '_>) {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
 }
 
-/// Others may read what they may in its folder.
+/// Does nothing: the folder decides who can read a new file.
 #[cfg(not(unix))]
 pub(crate) fn let_others_read(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// Gives a file the owner and the group of another one. Whether the system allows it.
+/// Gives a file the owner and the group that `before` has. Returns whether the system allowed it.
 #[cfg(unix)]
 pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {
     use std::os::unix::fs::{MetadataExt as _, fchown};
     fchown(file, Some(before.uid()), Some(before.gid())).is_ok()
 }
 
-/// A file belongs to the user who made it.
+/// Does nothing: a file belongs to the user who made it.
 #[cfg(not(unix))]
 pub(crate) fn give(_: &fs::File, _: &Metadata) -> bool {
     true

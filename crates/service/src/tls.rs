@@ -62,14 +62,15 @@ impl Authority {
         let pem = pem.strip_prefix("\u{feff}".as_bytes()).unwrap_or(pem);
         let certificate = CertificateDer::from_pem_slice(pem)?;
         let key = PrivateKeyDer::from_pem_slice(pem)?;
-        // This fails if they do not belong together.
+        // This fails if the key does not belong to the certificate.
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])?
             .with_no_client_auth()
             .with_single_cert(vec![certificate.clone()], key)?;
         // HTTP/1.1 is for browsers and for readers of `/metrics`.
         config.alpn_protocols = vec![b"h2".into(), b"http/1.1".into()];
-        // Connections last for days, so that resuming them is not worth the memory.
+        // Sessions are not kept to be resumed: a connection lasts for days, so that a quicker
+        // handshake is not worth the memory.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Authority { certificate, config: Arc::new(config) })

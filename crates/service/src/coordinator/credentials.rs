@@ -29,8 +29,8 @@ use super::metrics::Meters;
 use crate::error::CoordinatorGone;
 use crate::{JoinString, ServiceError, Token};
 
-/// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that
-/// its counts are no second opinion about each other.
+/// The owner of the coordinator's own token and of the operator's workers. All of them have one
+/// owner, so that their counts are no second opinion about each other.
 pub(crate) const ADMIN_OWNER: &str = "admin";
 
 /// The number of the coordinator's own token among the credentials. It is no credential of the
@@ -98,8 +98,8 @@ pub(crate) fn new_credential<'a>(
 }
 
 impl Credentials {
-    /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody
-    /// who can connect is an admin.
+    /// The credentials of a ledger, and the coordinator's own token with its files. Without such a
+    /// token, everybody who can connect is an admin.
     pub fn new(own: Option<(Token, OwnFiles)>, mut known: Vec<Credential>) -> Credentials {
         let own = own.map(|(token, files)| {
             known.push(files.credential(&token));
@@ -109,8 +109,8 @@ impl Credentials {
         Credentials { own, known: Arc::new(RwLock::new(known)) }
     }
 
-    /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing
-    /// about the secret.
+    /// The identity that belongs to a secret. The hash of the secret is looked up, so that the time
+    /// of the look-up says nothing about the secrets that exist.
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.known();
@@ -141,7 +141,8 @@ impl Credentials {
                 let lifetime_ms = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
                 credential.created_at_ms.saturating_add(lifetime_ms)
             });
-            // Nobody knows the secret before it is durable, so that nobody can use it.
+            // Nobody can use the credential before it is durable, because nobody knows its secret
+            // yet.
             known.insert(credential.hash, credential.clone());
             credential
         };
@@ -149,9 +150,9 @@ impl Credentials {
         Ok((token, credential))
     }
 
-    /// Revokes a credential, and ends the sessions that began with it. Returns it once that is
-    /// durable; `None` if there is no such credential. In the place of the coordinator's own token,
-    /// its files have a new one.
+    /// Revokes a credential, and ends the sessions that began with it. Returns it once the
+    /// revocation is durable; `None` if there is no such credential. If it is the coordinator's own
+    /// token, a new token is written to its files.
     pub(super) async fn revoke(
         &self,
         farm: &FarmHandle,
@@ -216,7 +217,7 @@ impl Credentials {
         self.known.read().expect("nobody panics while holding it")
     }
 
-    /// Whether access is open, so that a request without a credential is an admin's.
+    /// Whether access is open: then a request without a credential has all rights.
     #[must_use]
     pub fn are_needless(&self) -> bool {
         self.own.is_none()
@@ -248,7 +249,7 @@ pub(super) struct Gate {
     pub(super) credentials: Credentials,
     requests: Rates<String>,
     meters: Meters,
-    /// Lines of the log about wrong credentials.
+    /// The rate of lines of the log about wrong credentials.
     lines: Rates<()>,
 }
 
@@ -275,7 +276,8 @@ impl Gate {
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
         let admission = admission(extensions);
         admission.grant();
-        // Where access is open, everybody has the same name.
+        // Where access is open, all clients have the same owner, so they are told apart by their
+        // addresses.
         let asker = match identity.credential {
             Some(_) => identity.owner.clone(),
             None => machine(admission.peer).to_string(),

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log
-//! grows as long as the ledger is read. So a bundle or a copy is written to a file before the
-//! client gets any of it, and one bundle and one copy are written at a time.
+//! grows as long as the ledger is read. So that a slow client does not make it grow, a bundle or a
+//! copy is written to a file before the client gets any of it, and one bundle and one copy are
+//! written at a time.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -34,7 +35,7 @@ use wire::v1;
 use super::{Credentials, Identity};
 use crate::os::free_space;
 
-/// Bytes of a bundle's text after which the room on the disk is looked at again.
+/// The free space on the disk is checked again after this number of bytes of a bundle's text.
 const BLOCK: usize = 1 << 20;
 /// The most bundles that wait for their turn, are written or are sent at a time. Each may have a
 /// file.
@@ -174,7 +175,7 @@ impl Downloads {
             Status::internal(reason)
         };
         let copied = spawn_blocking(move || {
-            // It is beside the ledger, and is removed in the end.
+            // The copy is beside the ledger, and is removed when it was sent.
             let draft = Draft::begin(&with_suffix(&ledger, ".sent"))?;
             draft.copy_from(&ledger)?;
             Ok((turn, File::open(draft.path())?, draft))
@@ -190,9 +191,10 @@ fn internal(error: impl std::error::Error) -> Status {
     Status::internal(error.to_string())
 }
 
-/// Writes the bundle of a job, as the ledger has it now and compressed, into a file without a name
-/// beside the ledger, unless nobody wants it any more. So many bytes stay free on the disk. The
-/// system removes the file when it is closed.
+/// Writes the compressed bundle of a job, as the ledger has it now, into a file without a name
+/// beside the ledger. The system removes the file when it is closed. It fails if fewer than
+/// `reserve` bytes would stay free on the disk, and when `is_unwanted` says that nobody wants the
+/// bundle any more.
 fn write(
     ledger: &Path,
     id: JobId,

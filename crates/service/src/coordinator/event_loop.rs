@@ -20,14 +20,15 @@ use super::metrics::Meters;
 use crate::error::{CoordinatorGone, ServiceError};
 use ledger::{Credential, Ledger, LedgerEvent, LedgerRequest, unix_ms};
 
-/// Inputs that may wait; beyond that their senders wait.
+/// The number of inputs that may wait. If more are sent, their senders wait.
 const QUEUE: usize = 4_096;
-/// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
-/// reports on the way.
+/// The number of orders that may wait for a slow worker. If there are more, the worker is
+/// dismissed. A worker cannot have as many reports on the way, so that acknowledgements alone never
+/// exceed it.
 const OUTBOX: usize = 16_384;
-/// Events or inputs that are taken in before anything else is looked for.
+/// The number of events or inputs that are taken in before the loop looks for anything else.
 const AT_ONCE: usize = 64;
-/// How often the ledger's file is looked for while nothing is written.
+/// How often the loop checks that the ledger's file is still there, while nothing is written.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Everything that the event loop is told, apart from the ledger's answers and the time.
@@ -52,7 +53,7 @@ enum Input {
     TakeProgress(oneshot::Sender<Vec<Progress>>),
     /// Somebody waits for a job to be over or suspended.
     End(JobId, oneshot::Sender<JobView>),
-    /// What was taken in is to be written; then the event loop ends.
+    /// The event loop is to end once everything that was taken in is in the ledger.
     Stop,
 }
 
@@ -71,7 +72,7 @@ pub struct EventLoop {
     epoch: u64,
     /// Whether the log says that the ledger is an older copy.
     is_older_logged: bool,
-    /// How often workers were told to report.
+    /// How often workers are to report, as they were told last.
     pace: Pace,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
@@ -118,8 +119,8 @@ impl EventLoop {
         (farm, handle)
     }
 
-    /// Runs until it is stopped, or until the ledger fails. It ends when what was taken in is
-    /// written, and what was written is acknowledged.
+    /// Runs until it is stopped, or until the ledger fails. When it is stopped, it first writes
+    /// what was taken in and acknowledges what was written.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await;
         let mut looks = tokio::time::interval(LOOK);
@@ -155,7 +156,8 @@ impl EventLoop {
                 }
                 _ = looks.tick(), if is_open => {
                     if let Some(ledger) = &self.requests {
-                        // If the ledger is busy, it looks anyway.
+                        // A full queue does no harm: a ledger that has requests looks for its file
+                        // anyway.
                         let _ = ledger.try_send(LedgerRequest::Look);
                     }
                 }
@@ -166,8 +168,8 @@ impl EventLoop {
         }
     }
 
-    /// Takes in an input. Returns the event that it is for the farm, if it is one. Nobody may wait
-    /// for the reply any more.
+    /// Takes in an input. Returns the event for the farm, if the input is one. Replies may fail,
+    /// because whoever asked may not wait any more.
     fn take_in(&mut self, input: Input) -> Option<Event> {
         match input {
             Input::Join { owner, is_trusted, hello, joined } => {
@@ -217,8 +219,8 @@ impl EventLoop {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// A worker that holds a lease of a later epoch has worked with a later state of the ledger
-    /// than this one.
+    /// Warns if a worker holds a lease of a later epoch than that of this ledger: then the worker
+    /// has worked with a later state of the ledger, and an older copy is served here.
     fn warn_of_older_copy(&mut self, Hello { worker, holding, .. }: &Hello) {
         let latest = holding.iter().map(|holding| holding.lease.epoch()).max();
         if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_logged)
@@ -274,14 +276,14 @@ impl EventLoop {
         None
     }
 
-    /// Returns a session that had to be dismissed.
+    /// Carries out an effect. Returns the session if one had to be dismissed.
     async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
         match effect {
             Effect::Ledger(asker, command) => {
                 log_dispute(&command);
-                // A closed queue means that the ledger failed, and its last event says why. After
-                // the end of the inputs, what follows from the last answers is left to the next
-                // start.
+                // A closed queue means that the ledger failed, and its last event says why. When
+                // the loop is ending, commands that follow from the last answers are not sent: they
+                // follow again at the next start.
                 if let Some(ledger) = &self.requests {
                     let _ = ledger.send(LedgerRequest::Farm(asker, command)).await;
                 }
@@ -308,7 +310,7 @@ impl EventLoop {
             Effect::Dismiss(session, reason) => {
                 self.meters.dismissed(reason.name());
                 let outbox = self.outboxes.remove(&session);
-                // A worker that takes no orders gets the reason when it comes back.
+                // If the outbox is full, the worker gets the reason when it comes back.
                 if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
                     let _ = outbox.try_send(Err(reason));
                 }
@@ -343,7 +345,7 @@ impl EventLoop {
 #[derive(Clone, Debug)]
 pub struct FarmHandle {
     inputs: mpsc::Sender<Input>,
-    /// It is the event loop that keeps the ledger open.
+    /// A weak sender, so that a handle does not keep the ledger open when the event loop has ended.
     ledger: mpsc::WeakSender<LedgerRequest>,
     pub(super) meters: Meters,
     pub(super) ledger_path: Option<Arc<Path>>,
@@ -407,7 +409,7 @@ impl FarmHandle {
         self.look(move |farm| farm.job(job)).await
     }
 
-    /// A job that exists, as it is once it is over or suspended.
+    /// Waits until a job is over or suspended, and returns it. The job must exist.
     pub async fn end(&self, job: JobId) -> Result<JobView, CoordinatorGone> {
         self.ask_for(|end| Input::End(job, end)).await
     }
@@ -452,7 +454,8 @@ impl FarmHandle {
     }
 }
 
-/// One process may be lost with a cable. The operator should look at a machine that loses more.
+/// Warns of a machine that has lost several worker processes. A single process may be lost with a
+/// connection.
 fn log_lost(principal: &Principal, processes: usize) {
     if processes > 1 && processes.is_power_of_two() {
         tracing::warn!(%principal, processes,
@@ -462,7 +465,8 @@ fn log_lost(principal: &Principal, processes: usize) {
     }
 }
 
-/// A contradiction means that a machine miscounts. The operator should know which.
+/// Logs contradictory counts and their settlement. A contradiction means that a machine miscounts,
+/// and the operator should know which.
 fn log_dispute(command: &LedgerCommand) {
     match command {
         LedgerCommand::Dispute(report, provenance) => {

@@ -87,8 +87,9 @@ async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response,
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// How much a request wants a media type, from 0 to 1: what it says of the last of these ranges of
-/// types that it names, and the index of that range.
+/// How much a request wants a media type, from 0 to 1, and the index of the range of types that
+/// says so. `ranges` go from all types to the one type. The narrowest range that the request names
+/// decides.
 fn quality(headers: &HeaderMap, ranges: [&str; 3]) -> (f32, usize) {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
     let qualities = values.flat_map(|value| value.split(',')).filter_map(|wanted| {
@@ -114,8 +115,9 @@ async fn nothing(request: Request) -> Response {
     }
 }
 
-/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over
-/// TLS, the browser is to use TLS for the next month. A refusal becomes a page.
+/// Adds headers that make a browser show an answer and nothing else: it loads nothing from other
+/// sites and runs nothing that stands in the page. Over TLS, the browser is to use only TLS for the
+/// next month. A refusal becomes a page.
 async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (
@@ -152,7 +154,8 @@ async fn harden(request: Request, next: Next) -> Response {
     answer
 }
 
-/// The sentence for a refusal by a library, which has no body.
+/// The sentence for a refusal by a library, which sends a status without a body. `None` for every
+/// other answer.
 fn bare_refusal(answer: &Response) -> Option<&'static str> {
     let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
     match answer.status() {

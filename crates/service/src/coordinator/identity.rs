@@ -8,8 +8,8 @@ use tonic::Status;
 /// server.
 pub(crate) const LOCAL_OWNER: &str = "local";
 
-/// The greatest priority that somebody who is no admin may give a job, and the least without its
-/// sign.
+/// The greatest priority that somebody who is no admin may give a job. The least one is the same
+/// number with a minus sign.
 const MOST_PRIORITY: i32 = 10;
 
 /// The sender of a request.
@@ -30,7 +30,7 @@ pub(super) enum Right {
     See,
     /// To submit and change jobs.
     Change,
-    /// To manage credentials, limits of owners and trust.
+    /// To manage credentials and trust, and to copy the ledger.
     Decide,
 }
 

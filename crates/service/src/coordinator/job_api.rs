@@ -35,7 +35,8 @@ pub(super) struct JobApi {
 }
 
 impl JobApi {
-    /// Has the farm carry out a request, if the identity allows it.
+    /// Has the farm carry out a request, if the identity may make it. Returns the answer once it is
+    /// durable.
     pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
         let seed = rand::random::<u64>() >> 1;
         let ask = match asked {
@@ -70,8 +71,8 @@ impl JobApi {
             let reason = format!("submit 1 to {MOST} jobs together, no two of one name");
             return Err(Status::invalid_argument(reason));
         }
-        // Plans are made side by side, because each may take many seconds of one thread. A turn is
-        // left for others.
+        // Three plans are made at a time, because each may take many seconds of one thread. One of
+        // the four turns is left to others.
         let submissions = jobs.into_iter().map(|job| self.submission(identity, job, seed));
         Ok(farm::Request::Submit(stream::iter(submissions).buffered(3).try_collect().await?))
     }
@@ -137,7 +138,7 @@ impl ClientService for JobApi {
         };
         let before = JobId(if after == 0 { u64::MAX } else { after });
         let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
-        // One more than is listed shows whether there are more.
+        // One job more than is listed shows whether more jobs follow.
         let seen = self.farm.look(move |farm| -> Vec<JobView> {
             if ended {
                 farm.jobs(..before, JobState::is_over).rev().take(most + 1).collect()

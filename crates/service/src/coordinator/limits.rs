@@ -42,11 +42,12 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of connections that one address may make at once, because all workers of a site may
-    /// come back at once and from one address. Each second makes up for some; further ones are
-    /// closed.
+    /// Number of connections that one address may make at once, with a thousand more for each
+    /// second that passes; further ones are closed. It is large, because all workers of a site may
+    /// come back at once from one address.
     pub visits: u32,
-    /// A connection of which no request was admitted ends when so many others have come after it.
+    /// A connection of which no request was admitted ends when this number of others have come
+    /// after it.
     pub strangers: usize,
     /// How long a connection may take, its handshake included, until a request of it is admitted.
     pub admission: Duration,
@@ -82,8 +83,8 @@ pub(super) fn logins() -> Rates<IpAddr> {
     Rates::new(1, 20)
 }
 
-/// Requests of each owner or address. The many looks of one request that watches a job are not
-/// counted.
+/// Requests of each owner or address. A request that watches a job is one, however often the job is
+/// looked at for it.
 pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
 }
@@ -107,7 +108,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
         Rates { buckets: Arc::default(), per_second, at_once }
     }
 
-    /// Counts one more, unless it is one too many.
+    /// Counts one more and returns true, unless it would be one too many.
     pub(super) fn allow(&self, key: &K) -> bool {
         self.take(key).is_ok()
     }
@@ -125,7 +126,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
         if !buckets.contains_key(key) {
             let most = u64::from(self.at_once);
             if buckets.len() >= Self::MOST {
-                // A bucket that is full forgets nothing by being made anew.
+                // A full bucket can be removed, because a new one is full, too.
                 buckets.retain(|_, bucket| bucket.try_wait_n(most).is_err());
             }
             let bucket = Ratelimiter::builder(self.per_second.into());
@@ -139,8 +140,8 @@ impl<K: Clone + Eq + Hash> Rates<K> {
     }
 }
 
-/// The key of the machine with this address. For IPv6 it is the first half, because one machine has
-/// all of the rest.
+/// The key of the machine with this address. Of an IPv6 address it is the first half, because one
+/// machine may use all addresses with that half.
 pub(super) fn machine(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),

@@ -7,10 +7,10 @@
 //!                    this process, the ledger's disk┘
 //! ```
 //!
-//! A metric is here because an alert, the dashboard or an autoscaler asks for it, or because it
-//! accounts for hours. The labels have no more values than there are kernels, verdicts, reasons,
-//! owners and jobs that have not ended, so that the number of series grows neither with the workers
-//! nor with time. `docs/METRICS.md` lists them.
+//! A metric is here because an alert, the dashboard or an autoscaler reads it, or because somebody
+//! accounts for the hours of jobs and owners with it. The labels have no more values than there are
+//! kernels, verdicts, reasons, owners and jobs that have not ended, so that the number of series
+//! grows neither with the workers nor with time. `docs/METRICS.md` lists them.
 
 use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(super) async fn exposition(farm: &FarmHandle) -> Result<String, CoordinatorG
     gauge(&mut metrics, "ledger_queue_requests", help, ledger_queue as u64);
     of_service(&mut metrics, &farm.meters);
     let ledger = farm.ledger_path.clone();
-    // A disk may be slow.
+    // This may block, because a disk may be slow.
     let text = tokio::task::spawn_blocking(move || {
         ledger.inspect(|ledger| of_disk(&mut metrics, ledger));
         let mut text = String::new();
@@ -309,7 +309,8 @@ impl Meters {
             copied_at: Gauge::default(),
             wrong_credentials: Counter::default(),
         };
-        // A counter must be there before it first counts, or nobody sees that it grew.
+        // Each counter must exist with the value 0. Prometheus sees no growth in a counter that
+        // begins with 1.
         for reason in REASONS {
             drop(meters.dismissals.get_or_create(&[("reason", reason)]));
         }

@@ -1,9 +1,9 @@
 //! A cache of plan indexes, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and the time is not known
-//! before. So a few plans are indexed at a time, and a submission whose plan is not there in time
-//! is refused. Sessions have turns of their own, so that they do not wait for submissions of other
-//! plans. All who want one plan wait for one index.
+//! Indexing takes from microseconds to many seconds of one thread, and nobody can tell in advance.
+//! So only a few plans are indexed at a time, and a submission is refused if its plan is not
+//! indexed in time. Sessions have turns of their own, so that they do not wait for submissions of
+//! other plans. All who need the same plan wait for the same index.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -98,8 +98,8 @@ impl Plans {
         )))
     }
 
-    /// The index of a plan, which is made in its turn unless it is there. Calls for the same one
-    /// wait for it meanwhile, and one of them makes it if this call is given up.
+    /// The index of a plan. If there is none, this call waits for its turn and makes it, and other
+    /// calls for the same plan wait for it. If this call is given up, one of them makes it.
     async fn cut_of(
         &self,
         problem: Problem,
@@ -110,19 +110,19 @@ impl Plans {
         if let Some(made) = index.get() {
             return Ok(made.clone());
         }
-        // The turn comes first: a call that waits for its turn keeps nobody else from making the
-        // same one.
+        // The turn comes first. Otherwise a call that holds the cell and waits for a turn would
+        // keep others, which have turns, from making the index.
         let _turn = turns.acquire().await.map_err(|error| Status::internal(error.to_string()))?;
         index.get_or_try_init(|| elsewhere(problem, method)).await.cloned()
     }
 
-    /// The place for the index of a plan.
+    /// The place for the index of a plan, which becomes the most recently used one.
     fn place(&self, problem: Problem, method: Method) -> Index {
         let mut recent = self.recent.lock().expect("nobody panics while holding it");
         let known = recent.iter().position(|&(of, by, _)| (of, by) == (problem, method));
         let used =
             known.map_or_else(|| (problem, method, Index::default()), |at| recent.remove(at));
-        // The places of plans that could not be made.
+        // Plans that could not be indexed lose their places.
         recent.retain(|(_, _, index)| index.initialized() || Arc::strong_count(index) > 1);
         recent.truncate(Self::KEPT - 1);
         recent.insert(0, used);

@@ -1,5 +1,5 @@
-//! What is served on the port, the service of workers, and the phases of a coordinator: its health,
-//! and what it answers meanwhile.
+//! What is served on the port, the gRPC service for workers, and the phases of a coordinator with
+//! their health and answers.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -160,8 +160,8 @@ type Late = Arc<OnceLock<Router>>;
 /// The answer before the ledger is read.
 const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
 
-/// Has the late routes answer a request. Until they are there, the answer is to try again: the gRPC
-/// status `UNAVAILABLE`, or the HTTP status 503.
+/// Answers a request by the routes that exist once the ledger is read. Before that, the answer is
+/// to try again: the gRPC status `UNAVAILABLE`, or the HTTP status 503.
 async fn answer_late(State(late): State<Late>, request: axum::extract::Request) -> HttpResponse {
     match late.get() {
         Some(routes) => routes.clone().oneshot(request).await.into_response(),

@@ -25,14 +25,14 @@ use super::{FarmHandle, Plans};
 
 /// How long a new session may take to send its Hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long messages of a worker that has hung up are still read. They may be on their way from the
-/// connection.
+/// How long messages of a worker that has hung up are still read. They may have arrived and not
+/// been read yet.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long the network may take to accept a message. After that the session ends, because the
 /// worker does not read.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The worker's end of a session, and who it belongs to.
+/// The worker's end of a session, and its owner.
 pub(crate) struct Peer {
     /// The owner of the worker's credential.
     pub(crate) owner: String,
@@ -52,7 +52,7 @@ pub(crate) async fn host(
     out: mpsc::Sender<CoordinatorMessage>,
 ) -> Result<(), Status> {
     let result = serve(&farm, plans, peer, out).await;
-    // What the farm itself has decided is counted by the event loop.
+    // Dismissals that the farm has decided are counted by the event loop.
     match result.as_ref().map_err(Status::code) {
         Err(Code::InvalidArgument | Code::FailedPrecondition) => farm.meters.dismissed("invalid"),
         Err(Code::DeadlineExceeded) => farm.meters.dismissed("silent"),
@@ -199,8 +199,8 @@ async fn send_messages(
         if out.send_timeout(message, PATIENCE).await.is_err() {
             return Ok(());
         }
-        // To number its tasks may take a while after a restart, and meanwhile the worker is to know
-        // that it has work.
+        // The lease is sent before its plan is indexed, which may take a while after a restart. So
+        // the worker knows meanwhile that it has work.
         if let Some(lease) = lease {
             let index = plans.index(lease.plan).await?;
             coming.push_back(Coming { lease, next: lease.range.start(), index });

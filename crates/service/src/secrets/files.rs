@@ -1,9 +1,9 @@
 //! Files that are written whole: secrets, and others. Only their owner and their group may read a
 //! secret, and a reader never finds half of a file.
 //!
-//! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the
-//! name is a link, the link stays, and what it names is replaced or made. A pipe or a device is
-//! written to.
+//! A regular file is replaced in one step, and the new one gets the owner of the old one where the
+//! system allows it. If the name is a link, the link stays, and the file that it leads to is
+//! replaced or made. A pipe or a device is written to.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,7 +20,8 @@ pub(crate) fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> Vec<u8>,
 ) -> Result<Vec<u8>, ServiceError> {
-    // It is read again, and a pipe that nobody writes to has no end.
+    // Only a file has the same contents when it is read again. Reading a pipe that nobody writes to
+    // would not end.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(ServiceError::secret_file(path, NO_FILE));
     }
@@ -40,7 +41,7 @@ pub(crate) fn read_or_make(
 
 /// Reads the secret file at `path`; `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
-    // The second is what a network file system says of a file that was replaced just now.
+    // A network file system reports the second one for a file that was replaced just now.
     const ABSENT: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::StaleNetworkFileHandle];
     match contents(path) {
         Ok(contents) => Ok(Some(contents)),
@@ -49,8 +50,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     }
 }
 
-/// What is said of a device or a folder, whose mode is not to be changed, and of a pipe where there
-/// must be a file.
+/// The error about a device or a folder, and about a pipe where there must be a file. It does not
+/// name the mode, because changing the mode of these would harm others.
 const NO_FILE: &str = "it is no regular file";
 
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
@@ -69,9 +70,9 @@ fn contents(path: &Path) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Writes `contents` to the file at `path`, all of it or nothing. Those who could read the file
-/// before can read it, if these were only its owner and group; otherwise, and if it is new, its
-/// owner alone.
+/// Writes `contents` to the file at `path`, all of it or nothing. If the file could be read only by
+/// its owner and its group before, both can still read it. Otherwise, and if it is new, only its
+/// owner can.
 pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
     let replaced = if is_pipe_or_device(path) {
         os::open_to_write(path).and_then(|mut file| file.write_all(contents))
@@ -81,9 +82,9 @@ pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
     replaced.map_err(|error| ServiceError::secret_file(path, error))
 }
 
-/// Writes `contents` to the file at `path`, all of it or nothing, like a secret, but anybody may
-/// read it: a new file has the mode of any new file, and one that was there keeps its own. The
-/// error names no file.
+/// Writes `contents`, which are no secret, to the file at `path`, all of it or nothing. A new file
+/// has the mode of any new file, and an existing one keeps its own. The error does not name the
+/// file.
 pub fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_pipe_or_device(path) {
         return fs::write(path, contents);
@@ -101,8 +102,9 @@ pub(super) fn missing(path: &Path) -> ServiceError {
     ServiceError::secret_file(path, "No such file or directory")
 }
 
-/// A new, durable file with these contents to take the place of what `path` names, and where that
-/// is. It is removed with the value.
+/// A new, durable file with these contents beside the file that it is to replace, and the path of
+/// that file, which is `path` with its links followed. The new file is removed if the value is
+/// dropped.
 fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTempFile, PathBuf)> {
     let place = behind_links(path)?;
     let mut builder = tempfile::Builder::new();
@@ -116,7 +118,7 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
         kind => kind.into(),
     })?;
     if let Ok(before) = fs::metadata(&place) {
-        // With another group, the mode of before would let others read it.
+        // If the file has got another group, the earlier mode would let that group read it.
         let is_given = os::give(file.as_file(), &before);
         if is_given && (!is_secret || check_mode(&before, &place).is_ok()) {
             file.as_file().set_permissions(before.permissions())?;

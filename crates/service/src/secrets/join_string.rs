@@ -20,12 +20,12 @@ pub struct JoinString {
     pub pin: Pin,
 }
 
-/// A host, which is a name or an IP address, and a port that is not 0: an IPv6 address is in
+/// A host, which is a name or an IP address, and a port, which is not 0. An IPv6 address is in
 /// brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort(String);
 
-/// Why a text is no join string. It does not repeat the secret.
+/// Why a text is no join string. The error does not repeat the secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JoinStringError(String);

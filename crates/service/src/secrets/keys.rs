@@ -37,7 +37,8 @@ impl KeyFolder {
         self.0.join(name)
     }
 
-    /// The path of the secret `name`, after the folder was made if there was none.
+    /// Makes the folder if there is none, and returns the path of the secret `name`. It fails if
+    /// other users can enter the folder, or if another user owns it.
     pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
         let is_private = || {
             os::make_folder(&self.0)?;
@@ -50,9 +51,10 @@ impl KeyFolder {
     }
 }
 
-/// Refuses to make a new authority or a new token of its own for a ledger that was served with
-/// others: workers and clients would not recognise the coordinator any more, or be refused. Without
-/// TLS there is no authority, and a token only if `token_file` names one.
+/// Fails if a coordinator of this ledger would make a new authority or a new token of its own
+/// although the ledger was served with others. Workers and clients would not recognise the
+/// coordinator any more, or would be refused. Without TLS there is no authority, and there is a
+/// token only if `token_file` names one.
 pub fn require_keys(
     ledger: &Path,
     keys: &KeyFolder,
@@ -84,8 +86,9 @@ pub fn require_keys(
     )))
 }
 
-/// Notes in a ledger the files of the folder of keys with which it is served, and whether it is
-/// served with a token of the coordinator, which may be in another file.
+/// Notes in a ledger with which files of the folder of keys it is served, so that a later start
+/// finds out if one is lost. With `has_token`, the coordinator's own token is noted even if it is
+/// in another file.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
     let [worker, viewer] = [Role::Worker, Role::Viewer].map(Role::name);
     let mut all = vec![Authority::FILE, KeyFolder::OWN_TOKEN, LEASES, worker, viewer];
@@ -93,7 +96,8 @@ pub fn note_keys(ledger: &Ledger, keys: &KeyFolder, has_token: bool) -> Result<(
     Ok(ledger.note_keys(&all).map_err(|fault| fault.at(ledger.path()))?)
 }
 
-/// Whether a file is gone with which a ledger was served.
+/// Whether the ledger was served with the file `name` of the folder of keys, and that file is not
+/// there any more.
 fn is_lost(keys: &KeyFolder, ledger: &Ledger, name: &str) -> Result<bool, ServiceError> {
     let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
     Ok(noted.iter().any(|noted| noted == name) && !keys.path(name).exists())
@@ -117,8 +121,9 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
 }
 
 /// A secret of the role `role` for the operator: a worker's for the operator's workers, or a
-/// viewer's for a monitoring system that reads `/metrics`. It is in the folder of secrets, and made
-/// when it is first needed, and anew after it was revoked. The ledger has its hash.
+/// viewer's for a monitoring system that reads `/metrics`. It is a file in the folder of secrets.
+/// It is made when it is needed for the first time, and again after it was revoked. The ledger has
+/// its hash.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
@@ -153,9 +158,9 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
     Ok(token)
 }
 
-/// Writes what Prometheus needs to read a coordinator into `folder`, which is made if there is
-/// none: the secret `token` of a viewer and, if the coordinator has an authority of its own, the
-/// certificate of that as PEM.
+/// Writes what Prometheus needs to read the metrics of a coordinator into `folder`, which is made
+/// if there is none: the secret `token` of a viewer and, if the coordinator serves TLS, the
+/// certificate `authority` as PEM.
 pub fn write_monitor_folder(
     folder: &Path,
     token: &Token,

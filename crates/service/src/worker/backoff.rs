@@ -11,7 +11,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::fro
 /// How often a worker says that it still has no coordinator.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// Attempts to find a coordinator, from the first one on that fails.
+/// The attempts to find a coordinator since the first one that failed.
 #[derive(Debug)]
 pub(super) struct Backoff {
     pause: Duration,
@@ -23,9 +23,10 @@ impl Backoff {
         Backoff { pause: BACKOFF.0, reported: None }
     }
 
-    /// A session ended that lasted for `lasted`. One that was longer than the pause before it ends
-    /// the pauses. One that was longer than any pause ends the outage: shorter ones are too short
-    /// to be logged again at each.
+    /// A session ended after the time `lasted`. If it was longer than the present pause, the next
+    /// pause is the shortest one again. If it was longer than the longest pause, the outage was
+    /// over, and the next failure is logged at once. A coordinator that ends sessions sooner would
+    /// fill the log.
     pub(super) fn interrupted(&mut self, lasted: Duration) {
         if lasted > self.pause {
             self.pause = BACKOFF.0;

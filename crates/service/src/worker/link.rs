@@ -32,8 +32,8 @@ pub struct Link {
 pub enum LinkEnd {
     /// The connection was lost; another attempt may succeed.
     Lost(String),
-    /// The coordinator has not leased what the worker reported or holds: all of that is void, and
-    /// another attempt may succeed.
+    /// The coordinator has not leased what the worker reported or holds. Everything that the worker
+    /// holds is void, and another attempt may succeed.
     Disowned(String),
     /// Nobody answers who can be recognised as the coordinator. Another attempt is useless, unless
     /// the worker has had a session there: then a file is being replaced, or something else answers
@@ -96,7 +96,7 @@ fn ended(url: &str, status: Status) -> LinkEnd {
         ))),
         Code::Aborted => LinkEnd::Disowned(reason),
         Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token { url: url.into(), reason }),
-        // Some other gRPC service does not even know what is asked of it.
+        // The answer of some other gRPC service, which does not know this method.
         Code::Unimplemented => LinkEnd::Unrecognised(incompatible()),
         Code::FailedPrecondition | Code::InvalidArgument => LinkEnd::Refused(incompatible()),
         _ => LinkEnd::Lost(match std::error::Error::source(&status) {

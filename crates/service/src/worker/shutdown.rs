@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long before its end a worker begins to hand back: it waits a few seconds for the tasks that
-/// are being counted, and needs some time for its last words.
+/// How long before its time limit a worker begins to hand back. It waits a few seconds for the
+/// tasks that are being counted, and needs some time to send its last reports.
 const MARGIN: Duration = Duration::from_secs(6);
 
 /// When a worker leaves without being asked to; by default never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveRules {
-    /// After so long without anything to do, while there is a coordinator that could lease
-    /// something.
+    /// It leaves when it has had nothing to do for this time, while there was a coordinator that
+    /// could lease something.
     pub when_idle: Option<Duration>,
-    /// After so long in all: by then it has left.
+    /// It has left when this time has passed since its start.
     pub time_limit: Option<Duration>,
-    /// After so long without a coordinator.
+    /// It leaves when there was no coordinator for this time.
     pub without_coordinator: Option<Duration>,
 }
 
-/// How far a worker is from leaving.
+/// What decides when a worker leaves: the rules, and since when each of their conditions holds.
 #[derive(Debug)]
 pub(super) struct Shutdown {
     rules: LeaveRules,
@@ -67,7 +67,7 @@ impl Shutdown {
         self.idle_since = from.map(|leases_at| self.idle_since.unwrap_or(now.max(leases_at)));
     }
 
-    /// Why it is time to hand back, if it is.
+    /// Why it is time to hand back. `None` if it is not.
     pub(super) fn reason(&self, now: Instant) -> Option<&'static str> {
         let is_past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if is_past(self.hand_back_at) {
@@ -79,7 +79,7 @@ impl Shutdown {
         }
     }
 
-    /// When to ask for the reason, if nothing happens before.
+    /// When [`Shutdown::reason`] must be asked again at the latest.
     pub(super) fn next_look(&self) -> Option<Instant> {
         self.hand_back_at.into_iter().chain(self.idle_until()).min()
     }

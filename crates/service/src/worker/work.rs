@@ -38,13 +38,14 @@ pub fn start_executor(
     (Executor::start(threads, backend, devices, deliver), parts)
 }
 
-/// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as
-/// everything counted is acknowledged, or after a few seconds.
+/// Works for a coordinator. After `stop` turns true, or when `rules` say so, it hands back what is
+/// not counted, and returns when everything counted is acknowledged, or after a few seconds at the
+/// latest.
 ///
 /// # Errors
 ///
-/// [`ServiceError`], if the coordinator refuses this worker for good, if there was none for too
-/// long, or if counting fails.
+/// [`ServiceError`] if the coordinator refuses this worker for good, if there was no coordinator
+/// for longer than `rules` allow, or if counting fails.
 pub async fn work(
     config: AgentConfig,
     rules: LeaveRules,
@@ -93,7 +94,7 @@ struct Worker {
 enum Next<T> {
     /// The event that was waited for.
     Event(T),
-    /// Something of the worker itself.
+    /// Something that concerns the worker itself, which was done already.
     Own,
     /// It is time to leave.
     Leave,
@@ -148,8 +149,8 @@ impl Worker {
         }
     }
 
-    /// Waits for `event`, for the time `wakeup`, or for what concerns the worker itself, which is
-    /// done then.
+    /// Waits for `event`, for the time `wakeup`, or for something that concerns the worker itself,
+    /// which is done before this returns: a finished part, or a request to stop.
     async fn next<T>(
         &mut self,
         event: impl Future<Output = T>,
@@ -284,7 +285,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Hands back what is not counted, so that nothing counts as crashed, and ends with `failure`.
+    /// Begins to hand back what is not counted, and makes the worker end with `failure`. A worker
+    /// that hands back is not taken for one that crashed.
     fn fail(&mut self, reason: &str, failure: ServiceError) {
         if self.failure.is_none() && self.leave_by.is_none() {
             self.begin_draining(reason);
@@ -304,15 +306,15 @@ impl Worker {
     fn finished(&mut self, part: Option<Result<Report, gpu::Error>>) -> Result<(), ServiceError> {
         match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
             Ok(part) => self.agent.finished(self.now(), part),
-            // What was being counted goes back with the rest.
+            // The tasks that the device was counting are handed back with the rest.
             Err(gpu::Error::Device(error)) => self.fail("a device failed", error.into()),
             Err(gpu::Error::Count(error)) => return Err(error.into()),
         }
         Ok(())
     }
 
-    /// The coordinator is not the one that leased what is here, or knows this worker as another
-    /// owner.
+    /// Drops everything that the worker holds: the coordinator has not leased it, or has leased it
+    /// to another owner than this worker's credential has now. Returns the reason.
     fn disowned(&mut self, reason: String) -> String {
         tracing::warn!(reason, "everything that this worker holds is void: dropping it");
         self.agent.disowned();

@@ -54,7 +54,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Who they are to a page.
+    /// The reader as the pages know them.
     pub(super) fn reader(&self) -> Reader {
         Reader {
             owner: self.identity.owner.clone(),
@@ -66,7 +66,8 @@ impl Caller {
     }
 }
 
-/// The answer to a request by a name that anybody may have registered.
+/// The refusal of a request to an open farm under a name that anybody may have registered: see
+/// [`is_own_name`].
 const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there only under an address, localhost \
                             or a name without a dot: a site of that name could act in the browser of a person who opens it";
 
@@ -96,8 +97,8 @@ impl Web {
     }
 }
 
-/// The name of the cookie of a login. Browsers let nobody set one of the first name but this farm,
-/// over TLS.
+/// The name of the cookie of a login. Over TLS it begins with `__Host-`: browsers accept such a
+/// cookie only from this host itself, and only over TLS.
 fn cookie_name(parts: &Parts) -> &'static str {
     if admission(&parts.extensions).is_encrypted { "__Host-queens" } else { "queens" }
 }
@@ -117,8 +118,8 @@ fn wants_a_page(parts: &Parts) -> bool {
 }
 
 /// Whether the request names the farm by an address, as localhost or by a name without a dot. Any
-/// other name may be that of a site that a browser shows, and which its owner has made to lead
-/// here.
+/// other name may belong to a site that a browser shows and whose owner has directed the name to
+/// this farm (DNS rebinding). The pages of that site could then read and change the farm.
 fn is_own_name(parts: &Parts) -> bool {
     let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let named = named.and_then(|host| host.parse::<Authority>().ok());
@@ -145,7 +146,7 @@ pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) ->
         let why = "too many have tried to log in from this address; wait a second";
         return refused(StatusCode::TOO_MANY_REQUESTS, why);
     }
-    // A form that no browser would send shows nothing.
+    // No browser sends a form without this field, so nothing is explained.
     let secret = match secret_of(form.text("token").unwrap_or_default()) {
         Ok(secret) => secret,
         Err(error) => {

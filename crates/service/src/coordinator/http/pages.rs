@@ -28,9 +28,9 @@ use crate::coordinator::FarmHandle;
 
 /// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// For how long something that was made is shown.
+/// How long a page that was made is shown to further readers.
 const FRESH: Duration = Duration::from_secs(1);
-/// How often the farm is asked how far its jobs have come.
+/// How often the progress of all jobs is noted.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
 /// The routes of all pages, each with the stream of what changes in it.
@@ -45,8 +45,8 @@ pub(super) fn routes() -> Router<Web> {
 /// A page that somebody looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum View {
-    /// The farm, with the jobs that have not ended and the latest that have, or the latest before
-    /// this job.
+    /// The farm, with the jobs that have not ended and the latest that have ended. If a job is
+    /// named, the ended jobs are those before it.
     Jobs(Option<JobId>),
     Job(JobId),
     /// A page of the workers, from 0 on.
@@ -139,8 +139,8 @@ async fn follow(
 }
 
 impl Viewer {
-    /// After a while, the events of the parts that the browser does not have. They end when the
-    /// coordinator stops or the caller may not see the page any more.
+    /// Waits for the next tick, and returns the events of the parts that have changed since they
+    /// were sent. `None` when the coordinator stops or the caller may not see the page any more.
     async fn changed(&mut self) -> Option<Vec<Result<Event, Infallible>>> {
         self.ticks.tick().await;
         if !self.web.still_admits(&self.caller) {
@@ -169,7 +169,7 @@ pub(super) struct Show {
 }
 
 impl Show {
-    /// Begins to remember how far jobs come. Must be called within a runtime.
+    /// Begins to note the progress of all jobs. Must be called within a runtime.
     pub(super) fn of(farm: FarmHandle) -> Show {
         let past = Arc::default();
         tokio::spawn(remember(farm.clone(), Arc::clone(&past)));
@@ -253,7 +253,8 @@ impl Show {
     }
 }
 
-/// Whether those whose counts are wanted are connected, or have had jobs.
+/// Whether the owner or the worker of a page is connected or, of an owner, has had jobs. The page
+/// of all owners always exists.
 fn is_here(Snapshot { overview, .. }: &Snapshot, of: &CreditOf) -> bool {
     let mut workers = overview.workers.iter().map(|worker| &worker.provenance);
     match of {
@@ -268,7 +269,7 @@ fn is_here(Snapshot { overview, .. }: &Snapshot, of: &CreditOf) -> bool {
     }
 }
 
-/// Remembers how far jobs come, for as long as the event loop lives.
+/// Notes the progress of all jobs again and again, for as long as the event loop lives.
 async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
     let mut ticks = tokio::time::interval(REMEMBERED);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -284,8 +285,8 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
 /// Values, and when they were made.
 type Fresh<K, V> = tokio::sync::Mutex<HashMap<K, (Instant, V)>>;
 
-/// A value, which is made anew if there is none that is fresh. Callers that come meanwhile wait for
-/// the same one.
+/// The value of `key`. It is made again if there is none that is fresh. Callers that come while it
+/// is being made wait for it, so that nothing is made twice.
 async fn fresh<K: Eq + Hash, V: Clone, E>(
     values: &Fresh<K, V>,
     key: K,

@@ -1,9 +1,10 @@
 //! What the pages show from the ledger: who counted what of a job, what happened to it, and what an
 //! owner or a worker has counted.
 //!
-//! It is read beside the farm, by a connection of its own, one thing at a time: what is asked for
-//! meanwhile is read when it is asked for again, as the pages do every second. The longer a reading
-//! takes, the less often it is repeated.
+//! A connection of its own reads the ledger, so that the farm does not wait, and it reads one
+//! record at a time. If another record is asked for meanwhile, it is not read before it is asked
+//! for again, which the pages do every second. The longer a reading takes, the less often it is
+//! repeated.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -20,10 +21,10 @@ use tokio::time::Instant;
 
 /// The shortest time between two readings of one record.
 const LEAST: Duration = Duration::from_secs(5);
-/// The rest after reading before the same is read again, as a multiple of the time that it took.
+/// How long a record is not read again, as a multiple of the time that its reading took.
 const REST: u32 = 50;
-/// The rest before another record is read, as the same multiple. SQLite restarts its log only while
-/// nothing is read.
+/// How long no record is read after a reading, as the same kind of multiple. SQLite begins its log
+/// anew only while nobody reads, so there must be such times.
 const REST_OF_ALL: u32 = 4;
 /// The longest that a job's rows are read.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -57,8 +58,8 @@ where
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
-    /// The latest that was read of `key`. If that is some time ago and nothing else is being read,
-    /// it is read again for the next caller. Must be called within a runtime.
+    /// The latest record of `key`; `None` if it was not read yet. If it is old and nothing else is
+    /// being read, it is read again, which a later caller sees. Must be called within a runtime.
     pub(super) fn of(
         &self,
         key: K,

@@ -1,10 +1,10 @@
 //! Accepts connections within limits: how many there may be, and how long each may take to be
 //! admitted.
 //!
-//! A stranger shares its address with others: everybody who comes through a tunnel has that of the
-//! tunnel. So nobody is refused for what others behind the address do. What makes room is the
-//! connection that has been without a credential for the longest time. A client with a credential
-//! shows it long before.
+//! An address may stand for many clients: all that come through a tunnel have the address of the
+//! tunnel. So the limit for one address is high. If there are too many strangers, the connection
+//! that has been without a credential for the longest time is closed, whatever its address is. A
+//! client that has a credential shows it long before.
 
 use std::collections::VecDeque;
 use std::io;
@@ -65,7 +65,8 @@ impl Listener {
     ) -> impl Stream<Item = io::Result<Connection>> {
         let (sender, receiver) = mpsc::channel(1);
         let Listener { listeners, limits } = self;
-        // They take turns, so that a crowd at one of them does not shut the others out.
+        // The sockets take turns, so that a flood of connections to one of them does not shut out
+        // the others.
         let mut listeners = select_all(listeners.into_iter().map(TcpListenerStream::new));
         let mut door = Door::new(limits, tls, sender.clone());
         let accept = async move {
@@ -89,16 +90,16 @@ impl Listener {
     }
 }
 
-/// Where connections come in: what they share.
+/// What all new connections share: the limits, and the connections that they are weighed against.
 struct Door {
     limits: Limits,
     tls: Option<TlsAcceptor>,
-    /// One for each connection that there may be.
+    /// A permit for each connection that there may be at a time.
     permits: Arc<Semaphore>,
-    /// New connections of each address.
+    /// The rate of new connections of each address.
     visits: Rates<IpAddr>,
-    /// Connections that may not have shown a credential, the oldest first. Such a one ends when
-    /// what stands here for it is dropped.
+    /// A sender for each connection that may not have shown a credential yet, the oldest first.
+    /// Dropping the sender ends the connection, unless it was admitted.
     strangers: VecDeque<oneshot::Sender<()>>,
     opened: mpsc::Sender<io::Result<Connection>>,
 }
@@ -113,15 +114,15 @@ impl Door {
             limits,
             tls,
             permits: Arc::new(Semaphore::new(limits.connections)),
-            // The handshakes of a thousand a second take a tenth of a processor.
+            // A thousand handshakes a second take a tenth of a processor.
             visits: Rates::new(1_000, limits.visits),
             strangers: VecDeque::new(),
             opened,
         }
     }
 
-    /// Lets a connection in, unless its address has made too many, as soon as there is room for it.
-    /// Its handshake goes on by itself.
+    /// Accepts a connection as soon as there is room for it, and closes it if its address has made
+    /// too many. The handshake is done by a task of its own, so that a slow one delays nobody.
     async fn visit(&mut self, stream: TcpStream, peer: IpAddr) {
         if !self.visits.allow(&machine(peer)) {
             return;
@@ -173,7 +174,8 @@ const BACKLOG: u32 = 16_384;
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restarted coordinator need not wait until the system forgets its predecessor's connections.
+    // Without this, a restarted coordinator could not listen before the system has forgotten the
+    // connections of the process before.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;

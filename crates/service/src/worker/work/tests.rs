@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 
-/// Longer than all pauses and farewells.
+/// Longer than all pauses between attempts, and than the grace period of a worker that leaves.
 const LONG: Duration = Duration::from_secs(60);
 
 /// The answers to attempts to connect, one after the other; then nobody answers.
