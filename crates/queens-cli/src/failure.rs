@@ -7,11 +7,12 @@ use std::path::Path;
 
 use crate::stderr::{self, visible};
 
-/// Defines [`Failure`] by what each one is, its name and its exit code, as docs/EXIT-CODES.md says.
+/// Defines [`Failure`] from a list that has the meaning, the name and the exit code of each
+/// variant. docs/EXIT-CODES.md explains the codes to users.
 macro_rules! failures {
     ($($(#[$what:meta])* $name:ident = $code:literal,)*) => {
-        /// The reason why a command ended without its result, as a sentence. Each variant has an
-        /// exit code of its own.
+        /// The reason why a command ended without its result, as a sentence for people. Each
+        /// variant has an exit code of its own.
         #[derive(Debug)]
         pub(crate) enum Failure {
             $($(#[$what])* $name(String),)*
@@ -23,7 +24,7 @@ macro_rules! failures {
             fn parts(&self) -> (u8, &str) {
                 match self {
                     $(Failure::$name(text) => ($code, text),)*
-                    // A shell reports this code for a program that SIGPIPE has ended.
+                    // Shells report this code for a program that SIGPIPE has ended.
                     Failure::Unread => (141, "nobody reads standard output any more"),
                 }
             }
@@ -36,29 +37,33 @@ failures! {
     NoPlacement = 1,
     /// The options are wrong or do not fit together.
     Usage = 2,
-    /// The board, or the cut of it, cannot be counted.
+    /// The board is too large or cannot be counted in this way, or the coordinator cannot take the
+    /// job.
     Plan = 3,
-    /// The job does not exist, or is over.
+    /// The job does not exist, or its state refuses the request.
     NoSuchJob = 4,
     /// No coordinator answers.
     Unreachable = 5,
-    /// A secret is refused, is unusable or does not allow this, or the peer is not the coordinator.
+    /// A secret is refused, is unusable, is lost or does not allow this, or the peer is not the
+    /// coordinator.
     Secret = 6,
-    /// Another process holds the ledger.
+    /// Another process has locked the ledger.
     LedgerLocked = 7,
-    /// The ledger holds another job.
+    /// The ledger holds a job of another plan.
     AnotherPlan = 8,
-    /// The ledger cannot be trusted, or is none.
+    /// The ledger is damaged, or the file is no ledger.
     LedgerDamaged = 9,
     /// The ledger cannot be opened or written, or the result cannot be written.
     Unwritten = 10,
     /// The address to listen on cannot be bound.
     Listen = 11,
-    /// Two versions of the program cannot work together.
+    /// Two versions of the program cannot work together, the other end breaks the protocol, or the
+    /// format of a file is unknown.
     Incompatible = 12,
-    /// There is no total: tasks are missing, or ranges wait for a second count.
+    /// There is no total: the job ended without one, tasks are missing, or ranges wait for a second
+    /// count.
     Incomplete = 13,
-    /// A machine miscounts, or this program has a fault.
+    /// A machine miscounts, or a figure of the literature is not reproduced.
     Miscounted = 14,
     /// A placement was neither found nor proven not to exist.
     Undecided = 15,
@@ -72,18 +77,19 @@ failures! {
     BatchSystem = 19,
     /// This program or the coordinator has a fault.
     Internal = 70,
-    /// The count was asked to stop, and a ledger keeps the work, or the system refuses a thread or
+    /// The count was asked to stop, and a ledger keeps the work. Or the system refuses a thread or
     /// an open file.
-    // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
+    // It is EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
     Stopped = 75,
-    /// The user interrupted the command.
+    /// The command was interrupted, or its time limit is over, and no ledger keeps the work.
     Interrupted = 130,
 }
 
 impl Failure {
-    /// The failure of a command for which environment variables have set these options. It names
-    /// the variables whose option may be its cause: if the command was used wrongly, those of
-    /// options that it names, and of options without a name.
+    /// Adds the names of environment variables that may be the cause of this failure. `options` has
+    /// the name of each option that a variable has set, if it has one, and the name of the
+    /// variable. If the command was used wrongly, only options that the failure names and options
+    /// without a name may be the cause.
     pub(crate) fn after(mut self, options: &[(Option<String>, String)]) -> Failure {
         use Failure::{Listen, Secret, Unreachable, Usage};
         let is_usage = matches!(self, Usage(_));
@@ -141,8 +147,8 @@ impl Failure {
     ) -> Failure {
         let way_out = match ledger {
             Some(ledger) => format!(
-                "serve the ledger with `queens coordinator --ledger {}` and two other workers, and let `queens audit --all` \
-                 have all of it counted again",
+                "serve the ledger with `queens coordinator --ledger {}` and two other workers, and let `queens audit JOB \
+                 --all` have all of it counted again",
                 ledger.display()
             ),
             None => "count it again on another machine, and report this".into(),
@@ -158,7 +164,7 @@ impl Failure {
         }
     }
 
-    /// The exit code, which docs/EXIT-CODES.md explains. Code 2 is also the one of wrong options.
+    /// The exit code, which docs/EXIT-CODES.md explains.
     pub(crate) fn code(&self) -> u8 {
         self.parts().0
     }

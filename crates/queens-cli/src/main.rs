@@ -1,4 +1,4 @@
-//! The program: arguments in, one result out.
+//! The program `queens`: arguments in, one result out.
 //!
 //! This crate knows what a user sees: options, exit codes, progress bars and tables. It
 //! deliberately does not serve (`service` does), store (`ledger` does), count (`executor` does) or

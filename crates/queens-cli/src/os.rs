@@ -46,7 +46,8 @@ mod unix {
         const PAUSE: Duration = Duration::from_millis(250);
         let stdout = io::stdout();
         let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-        // Not every system wakes up who waits for this alone.
+        // Some systems do not wake up a process that waits for this event alone, so it is asked for
+        // from time to time.
         while !polled[0].revents().contains(PollFlags::ERR) {
             thread::sleep(PAUSE);
             let _ = poll(&mut polled, Some(&Timespec::default()));
@@ -118,7 +119,7 @@ mod windows {
         })
     }
 
-    /// Only a write would show it on this system.
+    /// Never returns: on this system only a write shows that the reader has gone.
     pub(crate) fn wait_until_unread() {
         loop {
             std::thread::park();

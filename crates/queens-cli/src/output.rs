@@ -22,8 +22,8 @@ pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
 }
 
 /// Ends the process soon after the last reader of standard output has gone. It is for commands that
-/// have no other result than what they print. A command that is at its end anyway has time to end
-/// by itself.
+/// have no other result than what they print. It waits a moment, so that a command that is just
+/// ending ends with its own exit code.
 pub(crate) fn end_with_reader() {
     const SOON: Duration = Duration::from_millis(100);
     std::thread::spawn(|| {
@@ -34,7 +34,8 @@ pub(crate) fn end_with_reader() {
     });
 }
 
-/// Prints lines to standard output. There may be many, and each may take long to come.
+/// Prints lines to standard output. There may be many lines, and there may be a long time between
+/// two of them.
 pub(crate) struct Lines {
     out: BufWriter<StdoutLock<'static>>,
     printed: u64,
@@ -42,7 +43,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The number of first lines that are written at once; each further line is written soon.
+    /// The number of first lines that are written at once. Later lines are gathered for some
+    /// milliseconds.
     const AT_ONCE: u64 = 1000;
     const SOON: Duration = Duration::from_millis(10);
 

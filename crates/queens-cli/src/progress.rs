@@ -11,7 +11,7 @@ use farm::{JobState, JobView};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracing::info;
 
-/// The target of the log lines about progress. They are logged by default.
+/// The log target of the lines about progress, which the default filter lets through.
 pub(crate) const LOG_TARGET: &str = "progress";
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Shows progress if it is `wanted`; with `workers` also the number of workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
-        // There is as much of a message behind the bar as there is room for.
+        // The message behind the bar is cut where the terminal has no more room.
         let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
         let template = format!("{{prefix}} {{bar:{}}} {{wide_msg}}", (columns / 4).clamp(8, 32));
         let draws = draws();
@@ -53,7 +53,8 @@ impl Progress {
         if self.bar.is_hidden() { Duration::from_secs(1) } else { PAUSE }
     }
 
-    /// Shows the progress of a job, the most important first.
+    /// Shows the progress of a job. The most important numbers come first, because a narrow
+    /// terminal cuts the rest.
     pub(crate) fn show(&mut self, job: &JobView) {
         let some = |number: u64, what| (number > 0).then(|| format!("{number} {what}"));
         let rate = job.rate.placements_per_second;
@@ -72,8 +73,8 @@ impl Progress {
         self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, message);
     }
 
-    /// Waits for a count of size `n` that no farm makes. If it is `wanted`, it shows meanwhile the
-    /// share that `see` returns, its words, and the time.
+    /// Waits for a count of a board of size `n` without a farm. If progress is `wanted`, it shows
+    /// the share and the words that `see` returns, and the time.
     pub(crate) async fn during<T>(
         wanted: bool,
         n: u32,
@@ -109,7 +110,7 @@ impl Progress {
     }
 }
 
-/// Whether there was a bar.
+/// Whether a bar or a spinner may be on the terminal.
 static IS_DRAWN: AtomicBool = AtomicBool::new(false);
 
 fn drawn(steps: Option<u64>, template: &str) -> ProgressBar {
@@ -136,7 +137,7 @@ pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").map_or(cfg!(unix), |term| term.is_empty() || term == "dumb")
 }
 
-/// What a count took: the line that ends it.
+/// The cost of a count, which is printed as its last line.
 #[derive(Clone, Debug)]
 pub(crate) struct Took {
     pub(crate) seconds: f64,
@@ -174,8 +175,8 @@ impl Display for Took {
     }
 }
 
-/// Runs `act`, which takes about so long. Meanwhile a spinner shows the time, if that is `wanted`
-/// and standard error is a terminal.
+/// Runs `act`, which takes about the given time. Meanwhile a spinner shows the time, if that is
+/// `wanted` and standard error is a terminal.
 pub(crate) fn while_time_passes<T>(
     wanted: bool,
     what: &'static str,
@@ -220,7 +221,7 @@ impl Lines {
     }
 }
 
-/// A bar of so many characters, of which this share is filled.
+/// A bar of `cells` characters, of which this share is filled.
 pub(crate) fn bar(share: f64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64) as usize;

@@ -69,9 +69,10 @@ impl Table {
     }
 
     /// The table as lines of at most `width` characters, and the names of the columns that were
-    /// left out: the first of those in `spared`. If all of these do not suffice, the lines are
-    /// longer than `width`. Columns are at least as wide as `widths` says, which then says how wide
-    /// they are: so the next table of an updated screen has the same columns.
+    /// left out. Columns are left out in the order of `spared`, until the lines fit. If they do not
+    /// fit without all of these, they are longer than `width`. `widths` has the least width of each
+    /// column, and gets the width that it has now, so that the columns of an updated screen do not
+    /// become narrower and wider all the time.
     pub(crate) fn lines_within(
         &self,
         width: usize,

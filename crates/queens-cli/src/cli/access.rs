@@ -1,4 +1,5 @@
-//! The access to a coordinator for workers and clients: plain text or TLS, with or without a token.
+//! The options for how workers and clients get access to a coordinator: plain text or TLS, with or
+//! without a token.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,9 @@ pub(super) struct AccessArgs {
     /// ledger].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     join_file: Option<PathBuf>,
-    /// Where one is written that only lets count
+    /// Where a join string for workers is written
     ///
-    /// It is for the workers of the farm's operator [default: none is made].
+    /// It only lets count, and is for the workers of the farm's operator [default: none is made].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     worker_join_file: Option<PathBuf>,
     /// A folder for what Prometheus needs
@@ -87,7 +88,8 @@ impl AccessArgs {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
         self.check_outputs(keys, ledger)?;
-        // A variable may be for all coordinators of a machine.
+        // A variable may be meant for all coordinators of a machine, so that one without TLS
+        // ignores it.
         let exported = std::env::var("QUEENS_ADVERTISE").ok();
         let is_typed = self.advertise.is_some() && self.advertise != exported;
         if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some() || is_typed) {
@@ -117,7 +119,8 @@ impl AccessArgs {
         let ledger = canonical(ledger);
         let of_ledger = ["", "-wal", "-shm", "-journal", "-lock"];
         let of_ledger = of_ledger.map(|end| ("the ledger", with_suffix(&ledger, end)));
-        // It comes first, so that it can be skipped for a file in its default place there.
+        // The folder comes first, so that it can be skipped for a file that has its default place
+        // in it.
         let mut taken = vec![("the folder of keys", canonical(&keys.path("")))];
         taken.extend(of_ledger);
         let monitor = |name| self.monitor_folder.as_ref().map(|folder| folder.join(name));
@@ -157,9 +160,9 @@ impl AccessArgs {
 
 impl Access {
     /// Writes the files with which others reach the coordinator, and logs how a worker joins.
-    /// Returns all credentials; those in the files, but for the coordinator's own token, are added
-    /// to `ledger`. The files are written last, so that a coordinator that does not start does not
-    /// overwrite those of another one.
+    /// Returns all credentials. The credentials in the files are added to `ledger`, except for the
+    /// coordinator's own token. The files are written last, so that a coordinator that does not
+    /// start does not overwrite those of another one.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,

@@ -19,13 +19,13 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use crate::failure::Failure;
 use crate::output;
 
-/// The headings of options that have a page of `queens help` each. No other help shows these
-/// options.
+/// The headings of two groups of options. Each group has a page of `queens help`, and no other help
+/// shows its options.
 pub(super) const CONNECTION: &str = "Connection";
 pub(super) const LOGS: &str = "Logs";
 
-/// The groups of commands in the order of the help. Each has commands with a line, and commands
-/// that are only named.
+/// The groups of commands in the order of the help. The first commands of a group have a line each,
+/// and the others are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["check"]),
@@ -45,12 +45,12 @@ help, completions, -V.";
 pub(super) struct Typed {
     /// The names of the command and of its subcommands, each below the one before.
     commands: Vec<String>,
-    /// Their options and operands.
+    /// The options and operands of these commands that were typed.
     args: HashSet<Id>,
 }
 
 impl Typed {
-    /// What these words say to the command, for clap without environment variables.
+    /// What these words mean for the command if environment variables are ignored.
     pub(super) fn read(command: &Command, words: &[OsString]) -> Typed {
         let mut typed = Typed { commands: vec![command.get_name().into()], args: HashSet::new() };
         let command = without_variables(command.clone()).no_binary_name(true).ignore_errors(true);
@@ -70,7 +70,8 @@ impl Typed {
     }
 }
 
-/// The switch for the short help, where help is an argument like others.
+/// The switch for the short help while the arguments are read for the first time: then help is a
+/// switch like any other.
 const SHORT_HELP: &str = "short-help";
 
 /// The command and its subcommands without environment variables and without an answer to -h.
@@ -80,8 +81,8 @@ fn without_variables(command: Command) -> Command {
     command.mut_args(|arg| arg.env(None::<&'static str>)).mut_subcommands(without_variables)
 }
 
-/// The command that reads what was typed. Environment variables that do not apply are removed from
-/// it. Its help shows the subcommands in groups.
+/// The command that reads the arguments for the second time, without the environment variables that
+/// do not apply beside what was typed. Its help shows the subcommands in groups.
 pub(super) fn prepared(command: Command, typed: &Typed) -> Command {
     let command = with_variables_that_apply(command, typed);
     let mut text = String::new();
@@ -178,7 +179,7 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
             }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // It is on standard error.
+            // It goes to standard error, and an error of writing is ignored.
             let _ = error.print();
             exit(error.exit_code())
         }
@@ -190,11 +191,11 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
     })
 }
 
-/// What commands are called by other programs, and here.
+/// Names of commands in other programs, each with the name of the command here.
 const COMMANDS_ELSEWHERE: [(&str, &str); 3] =
     [("status", "jobs"), ("serve", "coordinator"), ("stop", "cancel")];
 
-/// The error about a command that other programs have, with what it is called here.
+/// Adds the name of the command here to the error about a command that only other programs have.
 fn named_as_here(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
@@ -206,8 +207,8 @@ fn named_as_here(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The environment variable that sets an option of the command that was typed, if the option was
-/// not typed. It is named as errors of clap name it.
+/// The environment variable that sets `option` of the typed command. `None` if the option was
+/// typed, or if no variable sets it. `option` is spelled as in errors of clap.
 fn variable(command: &Command, typed: &Typed, option: &str) -> Option<String> {
     let mut subcommands = typed.commands[1..].iter();
     let command = subcommands.try_fold(command, |command, name| command.find_subcommand(name))?;
@@ -217,8 +218,8 @@ fn variable(command: &Command, typed: &Typed, option: &str) -> Option<String> {
 }
 
 /// The options of the command that was read, and of its subcommands, that environment variables
-/// have set, with the names of the variables. Options of how to reach a coordinator have no name of
-/// their own: any error may be about them.
+/// have set, with the names of the variables. Options of how to reach a coordinator are listed
+/// without a name, because any error may be about them.
 pub(super) fn exported_options(
     command: &Command,
     matches: &ArgMatches,
@@ -241,7 +242,7 @@ pub(super) fn exported_options(
     options
 }
 
-/// What Rust says of a number that cannot be read, and what a person would say.
+/// What Rust says of a number that cannot be read, and what users are told instead.
 const NUMBERS: [(&str, &str); 5] = [
     ("invalid digit found in string", "it is no whole number"),
     ("cannot parse integer from empty string", "it is no whole number"),
@@ -256,8 +257,8 @@ pub(super) fn sentence(error: &clap::Error, variable: impl Fn(&str) -> Option<St
     let end = ["\n\nUsage: ", "\n\nFor more"].iter().filter_map(|end| text.find(end)).min();
     let text = text[..end.unwrap_or(text.len())].replace("\n\n  tip:", "; tip:");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // To write `--` before a negative number helps nowhere: where one has a meaning, it is read
-    // without.
+    // The tip to write `--` before a negative number is left out: options that may be negative are
+    // read without `--`.
     let text = text.split("; tip: to pass '").next().unwrap_or_default();
     let mut text = text.strip_prefix("error: ").unwrap_or(text).to_owned();
     for (of_rust, of_people) in NUMBERS {

@@ -15,8 +15,8 @@ use super::show::plural;
 use crate::failure::{Failure, usage};
 use crate::output;
 
-/// The number of polls for whether a worker may count the waiting ranges, and the pause between two
-/// polls.
+/// How often the coordinator is asked whether a worker may count the waiting ranges, and the pause
+/// between two requests.
 const MOST_LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 

@@ -39,7 +39,7 @@ pub(super) struct AutoscaleArgs {
     #[arg(long, value_name = "JOBS", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..))]
     backlog: u32,
-    /// A worker leaves after so long without work
+    /// A worker leaves after this time without work
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = in_units(1_000, 1..=u64::MAX))]
     idle: u64,
     /// How long a job may take, more than 2m, such as 4h [default: as the batch system says]
@@ -62,7 +62,7 @@ pub(super) struct AutoscaleArgs {
     coordinator: CoordinatorArgs,
 }
 
-/// The time by which a worker stops before the end of its job.
+/// How many seconds before the end of its job a worker is asked to stop.
 const MARGIN_S: u64 = 60;
 
 /// The number of failures in a row that ends the command.
@@ -70,11 +70,11 @@ const MOST_FAILURES: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Demand {
-    /// Threads that it could keep busy, besides those of workers that others have started.
+    /// Threads that the farm could keep busy, besides those of workers that others have started.
     threads: u64,
-    /// Threads of one of these nodes; 1 until one has come.
+    /// Threads of one node of this command; 1 until the first one has joined.
     of_a_node: u64,
-    /// Whether one of these nodes has nothing to do.
+    /// Whether a node of this command has nothing to do.
     is_any_idle: bool,
 }
 
@@ -98,8 +98,8 @@ fn decide(demand: Demand, queued: Queued, max_nodes: u32, backlog: u32) -> Step 
     let there = queued.running.saturating_add(queued.pending);
     let more = nodes.saturating_sub(there).min(backlog.saturating_sub(queued.pending));
     match there.saturating_sub(nodes).min(queued.pending) {
-        // A node that idles beside leasable work cannot count it, and a further one could not
-        // either.
+        // If a node idles although there is work to lease, it cannot count that work, and a further
+        // node could not either.
         0 if more == 0 || demand.is_any_idle => Step::Nothing,
         0 => Step::Submit(more),
         surplus => Step::Withdraw(surplus),
@@ -114,8 +114,9 @@ struct History {
 }
 
 impl History {
-    /// Takes note of jobs that have ended. A failure counts once; none counts that ended before
-    /// this process looked, or that ran while no coordinator answered (`counts` is false).
+    /// Takes note of jobs that have ended. Each failure counts once. With `counts` false, the jobs
+    /// that are in the queue now never count: those that have ended before this process looked for
+    /// the first time, and those that run while no coordinator answers.
     fn see(&mut self, jobs: &BTreeMap<u64, State>, counts: bool) {
         self.seen.retain(|job| jobs.contains_key(job));
         for (&job, &state) in jobs {
@@ -156,7 +157,7 @@ impl State {
 
 /// The queue of Slurm, and how a worker is put into it.
 struct Slurm {
-    /// It identifies the farm to which a job belongs.
+    /// The comment of a job, which says to which farm the job belongs.
     comment: String,
     submission: Vec<OsString>,
     /// The variables with the address of the coordinator, for workers.
@@ -177,8 +178,8 @@ impl Slurm {
              --give-up-after 5m",
             args.idle
         );
-        // A whole node for each worker, which is asked to stop ahead of the job's end and does not
-        // come back.
+        // Each worker gets a whole node, is asked to stop ahead of the end of its job, and is not
+        // put into the queue again.
         let whole = "--parsable --job-name=queens-worker --nodes=1 --ntasks=1 --exclusive --mem=0 --no-requeue \
                      --signal=TERM@60";
         let mut submission: Vec<OsString> = whole.split(' ').map(Into::into).collect();
@@ -219,7 +220,7 @@ impl Slurm {
         Ok(())
     }
 
-    /// Withdraws the newest `number` of the jobs that wait. One that has begun by now goes on.
+    /// Withdraws the newest `number` of the jobs that wait. A job that has begun meanwhile goes on.
     fn withdraw(&self, jobs: &BTreeMap<u64, State>, number: u32) -> Result<(), Failure> {
         let pending = jobs.iter().rev().filter(|(_, state)| **state == State::Pending);
         let newest = pending.take(number as usize).map(|(job, _)| job.to_string());
@@ -253,7 +254,7 @@ fn run(command: &mut Command) -> Result<String, Failure> {
 async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Demand, Failure> {
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
     let v1::ListWorkersResponse { workers, leasable_threads, .. } = client.given(answer)?;
-    // `queens worker` names itself so in a job of Slurm.
+    // In a job of Slurm, `queens worker` calls itself slurm-JOB-NODE.
     let job =
         |worker: &v1::Worker| worker.name.strip_prefix("slurm-")?.split('-').next()?.parse().ok();
     let is_ours = |worker: &v1::Worker| job(worker).is_some_and(|job| jobs.contains_key(&job));
@@ -266,8 +267,8 @@ async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Dema
     })
 }
 
-/// Looks at farm and queue until it is asked to stop. After the first look, only submissions or
-/// jobs that fail again and again end it.
+/// Looks at farm and queue until it is asked to stop. An error of the first look ends it. Later,
+/// only submissions or jobs that fail three times in a row do.
 pub(super) async fn autoscale(args: AutoscaleArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let queue = Slurm::new(&args)?;
@@ -302,8 +303,8 @@ async fn look(
     let demand = match demand(client, &jobs).await {
         Ok(demand) => demand,
         Err(failure) => {
-            // Without a coordinator nothing is changed, and that its workers give up is no fault of
-            // theirs.
+            // Without a coordinator the queue stays as it is. Workers that give up meanwhile do not
+            // count as failures.
             history.see(&jobs, false);
             client.connect_again().await?;
             return Err(failure);

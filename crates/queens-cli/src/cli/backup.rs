@@ -1,4 +1,4 @@
-//! `queens backup`: copies of a ledger, from its file or from a running farm, and whether one is
+//! `queens backup`: copies a ledger, from its file or from a running farm, or checks whether one is
 //! sound.
 
 use std::io::Write;
@@ -71,7 +71,7 @@ fn object(file: &Path, contents: &Contents, bytes: u64) -> Value {
     })
 }
 
-/// What a ledger holds that was read.
+/// The sentence about a ledger that was read and is sound.
 fn sentence(contents: &Contents, bytes: u64) -> String {
     let Contents { jobs, ranges, audits, disputes } = *contents;
     format!(

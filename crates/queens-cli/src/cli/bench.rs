@@ -60,7 +60,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
         backends.push(Backend::detect());
     } else if args.backend.is_empty() {
         backends = Backend::available().collect();
-        // The processor itself is measured by its own loops.
+        // A device that is the processor itself is left out, because the loops measure the
+        // processor.
         devices = Device::all();
         devices.retain(|device| args.list || !device.is_processor);
     }
@@ -142,7 +143,7 @@ struct Contender {
     name: String,
     /// The threads that are measured at a time; 1 for a device.
     threads: NonZero<usize>,
-    /// Whether `queens count` takes it, without graphics processors.
+    /// Whether `queens count` uses it by default on a machine without graphics processors.
     is_default: bool,
     /// The samples that were long enough.
     samples: Vec<Sample>,
@@ -150,7 +151,7 @@ struct Contender {
     device: Value,
 }
 
-/// What a sample of one thread, or of a device, tells.
+/// The result of a sample of one thread, or of a device.
 #[derive(Clone, Copy)]
 struct Sample {
     /// Solutions per second.
@@ -230,7 +231,7 @@ impl Contender {
         Ok(())
     }
 
-    /// The least, the median and the most of what the samples say.
+    /// The least, the median and the greatest of a value of the samples.
     fn spread(&self, of: impl Fn(&Sample) -> f64) -> Option<[f64; 3]> {
         let mut values: Vec<f64> = self.samples.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
@@ -283,8 +284,8 @@ fn board_time(seconds: f64) -> String {
 }
 
 impl Contender {
-    /// A second line for a graphics processor: what it searches, as far as a card's speed depends
-    /// on it.
+    /// A second line for a graphics processor: the placements of single colours that it finds per
+    /// second, and what that is for each multiprocessor and clock, by which cards can be compared.
     fn device_row(&self) -> Option<String> {
         let number = |field: &str| self.device.get(field)?.as_f64();
         let (placements, units) = (number("placements_per_second")?, number("multiprocessors")?);
@@ -312,7 +313,8 @@ fn sample_of_loop(
     let effort = Effort { plan, backend, threads, time, seed: 1 };
     let (estimated, clock_mhz) = std::thread::scope(|scope| {
         let (ends, ended) = mpsc::channel::<()>();
-        // In the middle of the sample, or at its end if it takes less time.
+        // The clock is read in the middle of the sample, or at its end if the sample is shorter
+        // than expected.
         let clock = scope.spawn(move || {
             let _ = ended.recv_timeout(time / 2);
             executor::clock_mhz(threads.get())

@@ -48,7 +48,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
 /// Prints that the queens are a placement, or returns the reason why they are none.
 fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
     let (said, queens) = queens_input::read(board, source, false)?;
-    // Squares do not say how large their board is: a placement has as many rows as queens.
+    // Squares do not say how large their board is. A placement has as many rows as queens, so that
+    // number is taken.
     let n = said.unwrap_or(queens.len() as u32);
     let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;
     let reason = if let Some(square) = queens.iter().find(is_off) {

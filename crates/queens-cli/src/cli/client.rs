@@ -34,8 +34,8 @@ pub(super) struct CoordinatorArgs {
     /// wanted
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// The coordinator's join string, which stands for all other options of where it is; other
-    /// users of this machine can read it in the list of processes
+    /// The coordinator's join string, instead of all other options of how to reach it; other users
+    /// of this machine can read it in the list of processes
     #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
           conflicts_with_all = ["coordinator", "token_file", "join_file"])]
     join: Option<String>,
@@ -47,8 +47,8 @@ pub(super) struct CoordinatorArgs {
 }
 
 impl CoordinatorArgs {
-    /// Where the coordinator is. The join string is read here and not by clap, which would print
-    /// it.
+    /// Where the coordinator is. The join string is parsed here and not by clap, because errors of
+    /// clap would print it.
     pub(super) fn endpoint(&self) -> Result<Endpoint, Failure> {
         if let Some(join) = &self.join {
             let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));
@@ -60,8 +60,8 @@ impl CoordinatorArgs {
         })
     }
 
-    /// The environment variables that set the same options for a worker elsewhere. The join string
-    /// in `join_file` has precedence.
+    /// The environment variables by which a worker on another machine finds this coordinator; those
+    /// without a value are to be removed. The join string in `join_file` has precedence.
     pub(super) fn for_workers(
         &self,
         join_file: Option<&Path>,
@@ -184,7 +184,8 @@ impl Client {
                 listed.push(job.try_into()?);
             }
             match last {
-                // A coordinator that repeats itself would never come to an end.
+                // The next page must begin after another job. Otherwise a faulty coordinator could
+                // make this loop endless.
                 Some(last) if more && last != request.after => request.after = last,
                 _ => return Ok((listed, false)),
             }
@@ -213,7 +214,8 @@ impl Client {
         Ok(())
     }
 
-    /// The join string for another secret at the same coordinator, if this client uses one.
+    /// The join string with another secret for the same coordinator. `None` if this client uses no
+    /// join string.
     pub(super) fn join_string(&self, secret: &str) -> Result<Option<JoinString>, Failure> {
         let unusable = || Failure::Incompatible("the coordinator made no usable secret".into());
         let Some(own) = self.endpoint.join_string()? else { return Ok(None) };
@@ -240,7 +242,7 @@ impl Client {
     }
 
     /// Whether a later attempt may succeed, because the connection broke or the coordinator is
-    /// being restarted. A status that the coordinator itself sent has no source.
+    /// being restarted. A status with a source was made on this side, by a broken connection.
     fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             || std::error::Error::source(status).is_some()

@@ -111,7 +111,7 @@ fn json(line: &Line) -> String {
     .to_string()
 }
 
-/// Whether `queens count` uses this algorithm on this board by default.
+/// Whether `queens count` uses this algorithm by default on a board of this size.
 fn is_default(line: &Line) -> bool {
     MethodChoice::suggested(Problem::Total { n: line.n }).name() == line.algorithm.name
 }

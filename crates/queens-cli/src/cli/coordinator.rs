@@ -25,9 +25,9 @@ const DRAIN: Duration = Duration::from_secs(3);
 pub(super) struct CoordinatorArgs {
     /// Where to listen: a host, a port, or both
     ///
-    /// A port alone is one of this machine; port 0 is any that is free. It may be given several
-    /// times, or with commas. If others can reach one of the addresses, it serves TLS and wants a
-    /// token, unless --insecure is given.
+    /// A port alone is a port of this machine on loopback; port 0 is any that is free. It may be
+    /// given several times, or with commas. If others can reach one of the addresses, it serves TLS
+    /// and wants a token, unless --insecure is given.
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -49,8 +49,8 @@ pub(super) struct CoordinatorArgs {
     lease_ttl_ms: u64,
     /// How long workers may take to reconnect
     ///
-    /// It begins with a restart. What they hold is leased to others afterwards. In milliseconds, or
-    /// with a unit as in 5s.
+    /// The time begins when a coordinator starts again. What workers hold that have not come back
+    /// by its end is leased to others. In milliseconds, or with a unit as in 5s.
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "5s", env = "QUEENS_GRACE_MS",
           value_parser = in_units(1, 0..=3_600_000))]
     grace_ms: u64,
@@ -80,7 +80,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     }
     let keys = KeyFolder::beside(&args.ledger);
     let has_tls = args.access.check(&addresses, &keys, &args.ledger)?;
-    // Signals are caught from here on, because a reader of the log line "serves" may send one.
+    // Signals are caught before the log says that the coordinator serves, because whoever reads
+    // that may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
     let listener = Listener::bind(&addresses, Limits::default()).await?;
@@ -161,7 +162,7 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
         ErrorKind::InvalidInput => Failure::Usage(format!("cannot listen on {listen}: {error}")),
         _ => fault(error.to_string()).into(),
     })?;
-    // Clients use the address of IPv4 by default.
+    // An address of IPv4 is preferred, because clients use one by default.
     let best = found.min_by_key(SocketAddr::is_ipv6);
     Ok(best.ok_or_else(|| fault("the name has no address".into()))?)
 }

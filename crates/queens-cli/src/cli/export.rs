@@ -57,7 +57,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let evidence = Evidence::open(ledger).map_err(at_ledger)?;
     let found = evidence.jobs().iter().find(|found| found.id == job);
     let found = found.ok_or(Refusal::NoSuchJob(job))?;
-    // Facts may have been added since the ledger called it done.
+    // This version may know more facts than the one that has ended the job.
     if found.state == JobState::Done
         && let Some(reason) =
             Known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
@@ -67,7 +67,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let exported =
         evidence::export(found, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
-        // The ledger is open already: it is the bundle that cannot be written.
+        // The ledger is open already, so the file that fails is the bundle.
         LedgerFault::File(error) => Failure::output(args.bundle.display(), error),
         fault => at_ledger(fault).into(),
     })

@@ -86,7 +86,7 @@ pub(super) struct JobsArgs {
     /// List all jobs
     #[arg(long)]
     all: bool,
-    /// List so many of the jobs that have ended, the newest
+    /// List at most K of the jobs that have ended, the newest
     #[arg(short = 'n', long, value_name = "K", default_value_t = 10, conflicts_with = "all")]
     limit: usize,
     /// Only ask whether the coordinator serves
@@ -154,7 +154,7 @@ pub(super) struct WatchArgs {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
-    // All requests are made before anything is submitted.
+    // All requests are checked before the coordinator is asked.
     let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.client.coordinator).await?;
     let answer = client.ask(Asked::Submit(v1::Submissions { jobs: requests })).await;
@@ -364,7 +364,7 @@ async fn follow(
     output::end_with_reader();
     let is_one = jobs.len() == 1;
     let has_bar = !progress.quiet && !json;
-    // What is typed is left to the programs after a submission.
+    // After a submission nothing typed is read, so that it is left to the next program of a script.
     let (_mode, quit_typed) = quit_key::typed(each_change && has_bar && stdout().is_terminal());
     let mut quit_typed = pin!(quit_typed);
     for_each(jobs, async |(job, plan)| {
@@ -372,7 +372,8 @@ async fn follow(
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
-            // Turns come and go all the time.
+            // A job that only waits for its turn is no reason for a warning, because turns come and
+            // go all the time.
             let what = job.waits_for.as_ref().filter(|_| !job.awaits_turn);
             // The number of waiting ranges changes all the time, and is not compared.
             let why = what.map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));

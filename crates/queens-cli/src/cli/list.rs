@@ -37,7 +37,7 @@ pub(super) struct ListArgs {
     /// Rotations and reflections of it are left out.
     #[arg(long)]
     fundamental: bool,
-    /// Print at most so many
+    /// Print at most K placements
     #[arg(short = 'n', long, value_name = "K")]
     limit: Option<usize>,
     /// Print only the placement with this number
@@ -143,7 +143,7 @@ impl Printer {
                 let fields = text.trim_start_matches('{');
                 format!(r#"{{"number":{number},"group":{group},{fields}"#)
             }
-            // As a comment, so that every command reads the placement again.
+            // The numbers are a comment, so that every command can read the placement again.
             Some(group) if takes_lines => format!("# {number} {group}\n{text}"),
             Some(group) => format!("{text} # {number} {group}"),
         })

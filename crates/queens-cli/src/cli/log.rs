@@ -56,7 +56,7 @@ impl LogArgs {
             .with_default(usual)
             .with_target(LOG_TARGET, usual.max(LevelFilter::INFO));
         let filter = self.log.clone().unwrap_or(usual);
-        // A line stands where a bar was, which is drawn again below it.
+        // A line takes the place of the bar, which is drawn again below it.
         let writer = || {
             erase();
             std::io::stderr()

@@ -32,7 +32,8 @@ pub(super) struct MergeArgs {
     json: bool,
 }
 
-/// Joins the ledgers. What is there is kept even if tasks are missing.
+/// Joins the ledgers. The new ledger is kept even if tasks are missing, so that the others can be
+/// added later.
 pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
     let Joined { plan, ref slices, ref parts, tasks_done, total, ref missing, .. } = joined;
@@ -119,7 +120,8 @@ fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(ledgers)
 }
 
-/// The parts that lack tasks, if all ledgers of parts divide the plan alike.
+/// The shards that lack tasks. The list is empty if the ledgers do not divide the plan into the
+/// same number of shards.
 fn incomplete_parts(plan: &Plan, slices: &[Slice], missing: &IntervalSet) -> Vec<Slice> {
     let mut divisions = slices.iter().filter(|slice| !slice.is_all()).map(|slice| slice.of());
     let Some(of) = divisions.next().filter(|&of| divisions.all(|other| other == of)) else {

@@ -184,7 +184,8 @@ impl Command {
     }
 }
 
-/// Runs a command whose work is done by counting threads, or that has little work.
+/// Runs a command on this thread. It is for commands whose work is done by counting threads, or
+/// that have little work.
 fn on_one_thread(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     run(tokio::runtime::Builder::new_current_thread(), command)
 }
@@ -193,7 +194,7 @@ fn run(
     mut runtime: tokio::runtime::Builder,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
-    // It opens files, and nothing else of it can fail.
+    // Making the runtime opens files, and nothing else in it can fail.
     let runtime = runtime.enable_all().build().map_err(Failure::no_file)?;
     let result = runtime.block_on(command);
     // Tasks that still run need not be waited for: everything important is durable.
@@ -202,9 +203,11 @@ fn run(
 }
 
 /// Makes a panic on any thread end the whole process. After a broken invariant a count could become
-/// wrong, and everything accepted is in the ledger. A limit of the system is no fault of this
-/// program: the standard library and Tokio panic then with these words, and so do the executor and
-/// the ledger.
+/// wrong, and nothing is lost, because everything accepted is in the ledger.
+///
+/// A limit of the system is no fault of this program, and gets a failure of its own. It is
+/// recognised by the words with which the standard library and Tokio panic. The crates here use the
+/// same words when they cannot start a thread.
 fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -28,9 +28,9 @@ pub(super) struct MethodArgs {
     rows: Option<u32>,
     /// Count mirror images too, with rows or states
     ///
-    /// Tasks of the method rows are then those of prefixes. With the method states, every state is
-    /// kept as it is, and neither made one with its mirror image nor rid of attacks that meet no
-    /// free square.
+    /// Tasks of the method rows are then those of prefixes. The method states then keeps every
+    /// state as it is: it does not merge a state with its mirror image, and keeps attacks that meet
+    /// no free square.
     #[arg(hide_short_help = true, long)]
     pub(super) no_mirror: bool,
 }
@@ -238,7 +238,7 @@ pub(super) fn name(text: &str) -> anyhow::Result<String> {
     wire::name("name", text.into()).map_err(|_| anyhow!(wire::rule_of_names()))
 }
 
-/// Reads who is to count again.
+/// Reads between whom audits are: machines or owners.
 pub(super) fn scope() -> impl TypedValueParser<Value = String> {
     let [machines, owners] = [AuditScope::Machines, AuditScope::Owners].map(AuditScope::name);
     one_of([
@@ -287,8 +287,8 @@ fn of_clock(text: &str) -> Option<u64> {
     minutes.checked_mul(60)?.checked_add(seconds)
 }
 
-/// Reads a duration in whole units of so many milliseconds, rounded down. A bare number counts
-/// units.
+/// Reads a duration in whole units of `unit_ms` milliseconds, rounded down. A bare number is a
+/// number of units.
 pub(super) fn in_units(
     unit_ms: u64,
     range: RangeInclusive<u64>,
@@ -302,7 +302,7 @@ pub(super) fn in_units(
             Err(_) => {
                 let given = duration(text)?;
                 let units = given.as_millis() / u128::from(unit_ms);
-                // Less than a unit is not nothing.
+                // A duration of less than a unit is refused, so that it does not become 0.
                 ensure!(units > 0 || given.is_zero(), "give {} or more", shown(1));
                 u64::try_from(units).unwrap_or(u64::MAX)
             }
@@ -337,7 +337,7 @@ pub(super) fn sizes_of_boards(text: &str) -> anyhow::Result<RangeInclusive<u32>>
     Ok(sizes)
 }
 
-/// The most memory of the method `states` if nothing else is said, in bytes.
+/// The most memory that the method `states` takes by default, in bytes.
 pub(super) const STATES_MEMORY: u64 = 1 << 30;
 
 /// Reads an upper bound of memory, and returns its bytes.

@@ -42,7 +42,8 @@ const NOTATIONS: [(&str, Notation, &str); 5] = [
 const LARGEST_DRAWN: u32 = 1_000;
 
 impl FormatArgs {
-    /// The chosen notation for boards of size `n`, or else the usual one.
+    /// The chosen notation for boards of size `n`, or `usual` if none was chosen. It fails if the
+    /// board is too large to be drawn.
     pub(super) fn notation(&self, n: u32, usual: Notation) -> Result<Notation, Failure> {
         match self.format {
             _ if self.json => Ok(Notation::Json),

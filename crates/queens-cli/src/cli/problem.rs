@@ -38,8 +38,8 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
-    /// The plain search for a board of size `n`, if no method cuts the problem because of blocked
-    /// squares, `ranks` or given queens.
+    /// The plain search that counts a board of size `n`, if blocked squares, `ranks` or given
+    /// queens make it a problem that has no plan. `None` if it has one.
     pub(super) fn search(
         &self,
         n: u32,
@@ -47,7 +47,7 @@ impl ProblemArgs {
         ranks: Option<u32>,
     ) -> Result<Option<Search>, Failure> {
         let is_restricted = !blocked.is_empty() || ranks.is_some();
-        // Methods cut completions of the usual rules, up to 64 columns.
+        // There are plans for completions by the usual rules, up to 64 columns.
         let (problem, rules, has_cut) = match self.problem {
             None | Some(ProblemName::Total | ProblemName::Completions) => {
                 ("completions", Rules::Plain, n <= Given::MAX_N)

@@ -18,7 +18,7 @@ use crate::failure::{Failure, usage};
 /// prints, take 0.83 GiB.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The size of the board, if the text has it, and the queens on it.
+/// The size of the board, if the text says it, and the queens on it.
 pub(super) type Queens = (Option<u32>, Vec<Square>);
 
 #[derive(Clone, Debug, Args)]
@@ -41,7 +41,7 @@ impl GivenArgs {
         self.given.is_some() || self.board.is_some()
     }
 
-    /// Reads the given queens, if they are given. They are one at least.
+    /// Reads the given queens: at least one, or `None` if neither option was given.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         let wrong = |error| Failure::Usage(format!("--given: {error}"));
         let (option, (size, queens)) = match (&self.board, &self.given) {
@@ -94,7 +94,7 @@ impl QueensArgs {
                 "no queens are given: name them, as in a1 b5, or their file with --board FILE",
             ),
             None => {
-                // Each of several permutations is one word.
+                // A word with spaces is a whole permutation, so each word is a line of its own.
                 let are_many = self.queens.iter().any(|word| word.contains(' '));
                 Ok((self.queens.join(if are_many { "\n" } else { " " }), "the queens".into()))
             }
@@ -126,7 +126,7 @@ pub(super) fn boards(text: &str) -> Vec<&str> {
     if boards.is_empty() { vec![text] } else { boards }
 }
 
-/// Where the first line begins that begins with an object, or an array of objects.
+/// Where the first line begins that starts with a JSON object, or with an array of objects.
 fn begin_of_json(text: &str) -> Option<usize> {
     let is_json = |text: &str| {
         text.trim_start_matches(|c: char| c == '[' || c.is_whitespace()).starts_with('{')
@@ -139,7 +139,7 @@ fn begin_of_json(text: &str) -> Option<usize> {
     })
 }
 
-/// Where the JSON value at the begin of a text ends; `None` if there is no whole one.
+/// Where the JSON value at the beginning of a text ends; `None` if it is not complete.
 fn end_of_value(text: &str) -> Option<usize> {
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     values.next()?.ok()?;
@@ -177,7 +177,8 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
     }
 }
 
-/// Squares mean the same in both orders: beside them, a permutation may have either.
+/// Reads a placement in JSON. Squares beside a permutation must agree with it as columns on ranks
+/// or as ranks on files. Without squares, `by_file` says how the permutation is read.
 fn of_json(object: &str, by_file: bool) -> anyhow::Result<Queens> {
     let PlacementJson { n, squares, permutation } =
         serde_json::from_str(object).map_err(|error| {

@@ -1,8 +1,8 @@
 //! The key `q`, which ends a watch on a terminal.
 
-/// A future that completes when `q` is typed, if that `is_wanted`. While the first value lives, the
-/// terminal passes keys on at once and does not show them. Nothing is read if standard input is not
-/// a terminal, or while it belongs to another process group.
+/// A future that completes when `q` is typed, if that `is_wanted`. Until the first value is
+/// dropped, the terminal passes keys on at once and does not show them. Nothing is read if standard
+/// input is not a terminal, or while another process group owns the terminal.
 #[cfg(unix)]
 pub(super) fn typed(is_wanted: bool) -> (Option<Mode>, impl Future<Output = ()>) {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -14,7 +14,7 @@ pub(super) fn typed(is_wanted: bool) -> (Option<Mode>, impl Future<Output = ()>)
             let input = std::io::stdin();
             let mut typed = [0; 64];
             loop {
-                // It fails when a stopped process goes on.
+                // The call fails when a process that was stopped goes on.
                 let is_ready = poll(&mut [PollFd::new(&input, PollFlags::IN)], None).is_ok();
                 if !is_in_front() {
                     // Nothing tells when the terminal belongs to this group again.
@@ -47,8 +47,8 @@ pub(super) fn typed(_is_wanted: bool) -> (Option<()>, impl Future<Output = ()>) 
     (None, std::future::pending())
 }
 
-/// Whether the terminal belongs to this process group: the system stops a process that reads or
-/// changes another one's.
+/// Whether this process group owns the terminal. The system stops a process that reads or changes a
+/// terminal that another group owns.
 #[cfg(unix)]
 fn is_in_front() -> bool {
     let group = rustix::termios::tcgetpgrp(std::io::stdin());

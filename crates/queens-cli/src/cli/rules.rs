@@ -22,8 +22,8 @@ pub(super) struct RulesArgs {
 pub(super) struct BlockedArgs {
     /// Squares on which no queen may stand
     ///
-    /// As in a1,c2; a1-h8 stands for all squares from a1 to h8, which are on one row, column or
-    /// diagonal.
+    /// They are named as in a1,c2. A line as in a1-h8 stands for all squares from a1 to h8 on one
+    /// row, column or diagonal.
     #[arg(hide_short_help = true, long, value_name = "SQUARES")]
     blocked: Option<String>,
 }
@@ -37,7 +37,7 @@ const RULES: [(&str, Rules, &str); 4] = [
 ];
 
 impl RulesArgs {
-    /// The name of the problem in `queens count`.
+    /// The name that the problem with these rules has in `queens count`.
     pub(super) fn name(&self) -> &'static str {
         RULES.iter().find(|(_, rules, _)| *rules == self.rules).map_or("", |(name, ..)| name)
     }

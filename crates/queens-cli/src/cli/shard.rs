@@ -1,5 +1,5 @@
-//! `--shard`: the part of a plan that this process counts, given by number or read from a cluster's
-//! scheduler.
+//! `--shard`: the shard of a plan that this process counts, given by its number or taken from the
+//! scheduler of a cluster.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,24 +10,25 @@ use farm::{NoSlice, Slice};
 use crate::failure::{Failure, usage};
 use crate::os::split;
 
-/// The placeholder for the part in the name of a file.
+/// The placeholder for the shard in the name of a file.
 const PLACE: &str = "{shard}";
 
-/// A part of a plan on the command line: `3/64` or `auto/64`.
+/// A shard of a plan on the command line: `3/64` or `auto/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shard {
-    /// The part itself.
+    /// The shard with this number.
     Part(Slice),
-    /// The part that belongs to this task of a scheduler's array.
+    /// The shard that belongs to the task of a scheduler's array in which this process runs.
     Auto { parts: u32 },
 }
 
-/// How a scheduler reports the task of an array: the variable with its number, the value that says
-/// that there is no array, besides an empty one, and the number of the first part.
+/// How a scheduler says which task of an array a process runs in: the variable with the number of
+/// the task, the value besides an empty one that means that there is no array, and the number of
+/// the first task.
 ///
-/// Slurm's arrays may begin at 0, too. HyperQueue's are numbered as they are submitted; the
-/// documented ones begin at 1. HTCondor sets no variable by itself: the submit file sets this one
-/// from $(Process).
+/// Slurm's arrays may also begin at 0, as a further variable says. HyperQueue's arrays have the
+/// numbers that were submitted, and those of our documentation begin at 1. HTCondor sets no
+/// variable by itself: the submit file sets this one from $(Process).
 const SCHEDULERS: [(&str, &str, u32); 8] = [
     (SLURM, "", 1),
     ("PBS_ARRAY_INDEX", "", 1),
@@ -60,8 +61,8 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// The part, where `variable` reads the environment. An array may be a piece of the one that
-    /// has all parts.
+    /// The shard that is to be counted. `variable` reads the environment. The array of this task
+    /// may have fewer tasks than there are shards, as when some are submitted again.
     pub(super) fn slice(self, variable: impl Fn(&str) -> Option<String>) -> Result<Slice, Failure> {
         let parts = match self {
             Shard::Part(slice) => return Ok(slice),
@@ -100,8 +101,8 @@ impl Shard {
     }
 }
 
-/// The path with the part in place of `{shard}`, as `3-of-64`. It fails if the path wants a part
-/// and there is none.
+/// The path with the shard in place of `{shard}`, as `3-of-64`. It fails if the path has the
+/// placeholder and there is no shard.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
     let mut pieces = split(path, PLACE).into_iter();
     let mut named = pieces.next().unwrap_or_default();

@@ -67,7 +67,7 @@ pub(super) fn plan(plan: &Plan) -> Value {
     })
 }
 
-/// An object with the fields of both.
+/// The first object with the fields of the second one added.
 pub(super) fn with(mut object: Value, further: Value) -> Value {
     if let (Value::Object(fields), Value::Object(further)) = (&mut object, further) {
         fields.extend(further);
@@ -102,7 +102,7 @@ pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 
-/// The name of an owner. The job of merged ledgers has none.
+/// The name of an owner, or "unknown": the job of merged ledgers has no owner.
 fn owner(name: &str) -> &str {
     if name.is_empty() { "unknown" } else { name }
 }
@@ -172,8 +172,8 @@ pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
     Table::new(jobs.iter().copied(), &columns)
 }
 
-/// A time in UTC, to the minute. Those before 1970 and after 9999 are the first and the last
-/// between.
+/// A time in UTC, to the minute. Times before 1970 and after 9999 are shown as the first and the
+/// last time between.
 pub(super) fn utc(unix_ms: i64) -> String {
     const LAST: u64 = 253_402_300_799_000;
     let text = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_ms).unwrap_or(0).min(LAST));

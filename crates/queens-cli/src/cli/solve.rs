@@ -51,9 +51,9 @@ pub(super) struct SolveArgs {
     rules: RulesArgs,
     #[command(flatten)]
     blocked: BlockedArgs,
-    /// Give so many queens of a random placement
+    /// Give Q queens of a random placement
     ///
-    /// So there is a placement; --seed chooses them [default: none].
+    /// So a placement that has them exists. --seed chooses them [default: none].
     #[arg(hide_short_help = true, long, value_name = "Q", requires = "n",
           conflicts_with_all = ["given", "board", "rules", "blocked"])]
     random_given: Option<u32>,
@@ -83,7 +83,7 @@ pub(super) struct SolveArgs {
     /// It goes to standard error, or with JSON into the object.
     #[arg(long)]
     stats: bool,
-    /// Give a search up after so long [default: 60s]
+    /// Give a search up after this time [default: 60s]
     ///
     /// In seconds, or with a unit as in 5m.
     #[arg(long, value_name = "SECONDS", value_parser = in_units(1_000, 0..=u64::MAX))]
@@ -103,7 +103,8 @@ const OPENINGS: [(&str, Opening, &str); 2] = [
     ("random", Opening::Random, "In any order, with attacks on half of the diagonals"),
 ];
 
-/// The largest board that is random or searched. It is held in memory, with about 30 bytes per row.
+/// The largest board of --random and of a search, which are held in memory with about 30 bytes per
+/// row.
 const LARGEST_HELD: u32 = 10_000_000;
 
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {

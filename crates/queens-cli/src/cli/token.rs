@@ -62,7 +62,7 @@ fn role(text: &str) -> anyhow::Result<Role> {
     role.ok_or_else(|| anyhow::anyhow!("a role is worker, viewer, submitter or admin"))
 }
 
-/// The URL of the page: that of a host, with or without a port, its scheme and a path.
+/// The URL of the page, of a host with or without a port. The scheme and a path may be left out.
 fn page(text: &str) -> anyhow::Result<String> {
     let url = if text.contains("://") { text.into() } else { format!("https://{text}") };
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
@@ -150,7 +150,7 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The remaining time of its validity, as text.
+/// How long a credential is still valid, as text.
 fn valid(token: &v1::Token) -> String {
     let left_ms = token.expires_at_ms.map(|at_ms| at_ms.saturating_sub(unix_ms()));
     match (token.revoked_at_ms, left_ms) {

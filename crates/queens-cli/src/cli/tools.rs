@@ -1,4 +1,4 @@
-//! `queens completions`, and what `--version` says.
+//! `queens completions`, and the text of `--version`.
 
 use std::sync::LazyLock;
 
@@ -41,8 +41,8 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<()
     output::print(String::from_utf8_lossy(&script).trim_end())
 }
 
-/// The command with options for names of files, and others without. The script for bash splits
-/// other names at spaces.
+/// The command with hints of which options take names of files. Without them, the script for bash
+/// splits the names of files at spaces.
 fn with_files(command: Command) -> Command {
     let for_files = |arg: Arg| match arg.get_value_hint() {
         ValueHint::AnyPath => arg.value_hint(ValueHint::FilePath),

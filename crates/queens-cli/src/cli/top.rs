@@ -42,7 +42,7 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
                 (drawn, before, widths) = (0, size, Default::default());
             }
             let text = screen(&jobs, workers.as_deref(), size, key, &mut widths);
-            // Errors are ignored: if the terminal has gone away, a signal follows.
+            // Errors are ignored: if the terminal is closed, a signal follows.
             let _ = terminal.move_cursor_up(drawn);
             let _ = terminal.clear_to_end_of_screen();
             let _ = terminal.write_str(&text);

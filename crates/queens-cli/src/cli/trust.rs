@@ -88,8 +88,8 @@ pub(super) const COLUMNS: [Column<v1::Worker>; 9] = [
 /// The columns that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 5] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "TASKS"];
 
-/// The counting loop of a worker, or the graphics processor, which the fifth part of its build
-/// names.
+/// The counting loop of a worker, or its graphics processor, whose name is the fifth part of the
+/// worker's build.
 fn kernel(worker: &v1::Worker) -> &str {
     match worker.backend.as_str() {
         Variant::DEVICE => worker.build.split('/').nth(4).unwrap_or(Variant::DEVICE),

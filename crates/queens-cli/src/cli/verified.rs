@@ -217,7 +217,7 @@ impl Verified<'_> {
         ascii(&json.to_string())
     }
 
-    /// The answer to what the job asks, if the bundle has all of it.
+    /// The answer to what the job asks, if the bundle is of a finished job for the whole plan.
     fn total(&self) -> Option<u128> {
         let Checked { plan, header, slice, .. } = self.checked;
         let is_total = header.state == JobState::Done && slice.is_all();

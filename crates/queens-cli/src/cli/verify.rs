@@ -67,13 +67,14 @@ fn recounter(name: &str) -> anyhow::Result<Backend> {
     Ok(backend.require()?)
 }
 
-/// The most draws: they are held in memory.
+/// The most draws. All of them are held in memory.
 const MOST_DRAWS: i64 = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let opened = std::fs::File::open(&args.bundle).and_then(|file| file.metadata());
     if !opened.map_err(|error| args.unreadable(&error))?.is_file() {
-        // It is read several times, and has to end.
+        // A bundle is read several times, and its text must have an end. Neither is true of a pipe
+        // or a device.
         return Err(args.unreadable(&"it is a folder, a pipe or a device"));
     }
     let seed = match &args.beacon {
@@ -137,7 +138,8 @@ impl VerifyArgs {
         if let Some(error) = error.downcast_ref::<CountError>() {
             return CountingError::Count(*error).into();
         }
-        // An error of the operating system. Others are of the bundle's compression.
+        // An error with a number is one of the operating system. Other I/O errors are about the
+        // compression of the bundle.
         match error.downcast_ref::<std::io::Error>() {
             Some(error) if error.raw_os_error().is_some() => self.unreadable(error),
             _ => Failure::bundle(&self.bundle, format_args!("{error:#}")),

@@ -48,20 +48,20 @@ pub(super) struct WorkerArgs {
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "30s", env = "QUEENS_RESEND_MS",
           value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
-    /// Leave after so long without work, such as 5m
+    /// Leave after this time without work, such as 5m
     ///
-    /// It counts while there is a coordinator [default: never].
+    /// Only time with a coordinator is included [default: never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE", help_heading = "Draining",
           value_parser = positive_duration)]
     exit_when_idle: Option<Duration>,
-    /// Have left after so long, such as 2h
+    /// Have left when this time is over, such as 2h
     ///
     /// What is not counted by then is handed back [default: in a Slurm job, by the time in
     /// SLURM_JOB_END_TIME; elsewhere, never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", help_heading = "Draining",
           value_parser = duration)]
     time_limit: Option<Duration>,
-    /// Leave after so long without a coordinator
+    /// Leave after this time without a coordinator
     ///
     /// The exit code is 5 then [default: never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER", help_heading = "Draining",
@@ -71,8 +71,8 @@ pub(super) struct WorkerArgs {
     coordinator: CoordinatorArgs,
 }
 
-/// How long after the first signal others belong to it: batch systems and shells send it to the
-/// whole group and to each process.
+/// Signals within this time after the first one count as the same request, because batch systems
+/// and shells send a signal both to the process group and to each process.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
 /// The name of a worker in a Slurm job: by the job and the node.
@@ -94,7 +94,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let asked = asked_to_stop();
     let threads = args.counting.threads.number();
     let backend = args.counting.tested_backend(MethodChoice::all())?;
-    // Whatever is submitted may be worth a graphics processor.
+    // Boards of any size may be submitted, so graphics processors are always used.
     let devices = args.counting.tested_devices(u32::MAX)?;
     for device in devices.iter() {
         tracing::info!(%device, driver = device.version, "this device counts");
@@ -136,7 +136,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         asked.await;
         stop.send_replace(true);
         tokio::time::sleep(SAME_SIGNAL).await;
-        // A second one ends the process at once.
+        // A second request ends the process at once.
         asked_to_stop().await;
         std::process::exit(130);
     });

@@ -86,8 +86,8 @@ impl From<LedgerError> for Failure {
                  made"
             )),
             LedgerFault::Linked => Failure::Unwritten(format!(
-                "the ledger {ledger} cannot be locked: {reason}; remove it (`find FOLDER -samefile {ledger}` tells where it \
-                 is), or use a copy (`queens backup --from {ledger} COPY`)"
+                "the ledger {ledger} cannot be locked: {reason}; remove the other name (`find FOLDER -samefile {ledger}` finds \
+                 it), or use a copy (`queens backup --from {ledger} COPY`)"
             )),
             LedgerFault::Gone(_) => Failure::Unwritten(format!(
                 "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \

@@ -61,7 +61,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     assert_eq!((joined.code, joined.stdout.as_str()), (Some(17), ""), "{}", joined.stderr);
     for ledger in [&ledger, &merged] {
         let count = run(&mut queens(&["count", "16", "--ledger", ledger]));
-        count.refusal(17, &["comes to 42", ledger]);
+        count.refusal(17, &["comes to 42", ledger, "`queens audit JOB --all`"]);
     }
     let _coordinator = farm.start_coordinator();
     assert_eq!(farm.job(1)["suspended"], suspended["suspended"]);

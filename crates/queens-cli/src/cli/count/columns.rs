@@ -50,7 +50,7 @@ pub(super) async fn count(args: &CountArgs, n: u32) -> Result<Took, Failure> {
     let mirrored = half[..(n / 2) as usize].iter().rev();
     let columns: Vec<String> = half.iter().chain(mirrored).map(ToString::to_string).collect();
     let sum: u128 = half.iter().sum::<u128>() + half[..(n / 2) as usize].iter().sum::<u128>();
-    // The empty board has a placement, and no column.
+    // The board of size 0 has one placement and no column.
     let total = if n == 0 { 1 } else { sum };
     check_total(problem, total)?;
     let seconds = begun.elapsed().as_secs_f64();

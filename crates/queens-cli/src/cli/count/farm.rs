@@ -35,7 +35,7 @@ pub(super) async fn count(
     let LocalCount { backend, threads, .. } = count;
     let (devices, has_ledger) = (count.devices.clone(), count.ledger.is_some());
     let goes_on = count.ledger.as_deref().is_some_and(Path::exists);
-    // An answer up to symmetry needs a search besides the count.
+    // An answer up to symmetry needs a search besides the count, which runs at the same time.
     let answering = spawn_blocking(move || Ok(Answering::new(problem, counts_orbits)?));
     let mut progress = Progress::new(!args.progress.quiet, false);
     let interval = progress.interval();
@@ -74,7 +74,7 @@ fn local_count(args: &CountArgs, problem: Problem) -> Result<LocalCount, Failure
     let devices = args.counting.tested_devices(problem.n())?;
     let methods: Vec<MethodChoice> = match method {
         Some(method) => vec![method],
-        // A ledger may be of any.
+        // The ledger may be of any method, so all loops are tested.
         None if ledger.is_some() => MethodChoice::all().collect(),
         None => vec![MethodChoice::suggested(problem)],
     };
@@ -90,7 +90,7 @@ fn local_count(args: &CountArgs, problem: Problem) -> Result<LocalCount, Failure
     })
 }
 
-/// How a job was counted, and whether its total is known.
+/// How a job was counted, and where its total was published if it was.
 fn how(job: &JobView, backend: &str, threads: NonZero<usize>, counts_orbits: bool) -> String {
     let plan = job.spec.plan;
     let (method, s) = (plan.method.name(), show::plural(threads.get() as u64, "s"));
@@ -107,7 +107,7 @@ fn how(job: &JobView, backend: &str, threads: NonZero<usize>, counts_orbits: boo
     }
 }
 
-/// The answer that follows from so many placements, once the search that it needs has ended.
+/// The answer that follows from `counted` placements, once the search that it needs has ended.
 async fn answer(
     answering: JoinHandle<Result<Answering, Failure>>,
     counted: u128,

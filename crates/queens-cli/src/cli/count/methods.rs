@@ -52,8 +52,8 @@ pub(super) async fn count(args: &CountArgs, n: u32, method: MethodName) -> Resul
     counted.map_err(anyhow::Error::from)??.print(args, n)
 }
 
-/// Counts by a method that makes no tasks, in `memory` bytes. With `is_plain`, the method `states`
-/// keeps each state as it is.
+/// Counts by a method that makes no tasks. The method `states` takes at most `memory` bytes and,
+/// with `is_plain`, keeps each state as it is.
 fn run(
     method: MethodName,
     problem: Problem,

@@ -1,8 +1,8 @@
 //! `queens count`: one command for four ways of counting a board.
 //!
-//! A farm in this process counts what a method cuts into tasks (`farm`). Only it keeps what it has
-//! counted. Other methods make no tasks (`methods`), other boards are counted by one plain search
-//! (`search`), and a count for each file of the first queen is a count of many boards (`columns`).
+//! A farm in this process counts what a method cuts into tasks (`farm`). Only a farm can keep its
+//! work in a ledger. Some methods make no tasks (`methods`), some boards are counted by one plain
+//! search (`search`), and `--by-column` is a count of several boards (`columns`).
 
 mod columns;
 mod farm;
@@ -36,8 +36,8 @@ use crate::{output, stderr};
 pub(super) struct CountArgs {
     /// Board size, 0 to 32, or sizes as in 18..22
     ///
-    /// With given queens or --blocked squares to 10000, but from 65 on by a plain search on one
-    /// thread; with --ranks to 64.
+    /// With given queens or --blocked squares, N may be up to 10000. From 65 on, a plain search on
+    /// one thread counts them. With --ranks, N is at most 64.
     #[arg(value_parser = sizes)]
     n: RangeInclusive<u32>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(super) struct CountArgs {
     fundamental: bool,
     /// Print a count for each file of the first queen
     ///
-    /// From the file a on (A059963), instead of their sum.
+    /// The counts begin with file a (A059963), and are printed instead of their sum.
     #[arg(hide_short_help = true, long,
           conflicts_with_all = ["given", "board", "fundamental", "method", "rows", "no_mirror", "ledger", "shard", "stats"])]
     by_column: bool,
@@ -144,7 +144,7 @@ impl CountArgs {
         }
     }
 
-    /// How the board of size `n` is counted, if a farm does not count it.
+    /// How the board of size `n` is counted without a farm; `None` if a farm counts it.
     fn alone(&self, n: u32) -> Result<Option<Alone>, Failure> {
         let search = self.problem.search(n, self.blocked.squares(n)?, self.ranks)?;
         let alone = match (search, self.method_args.local()?) {
@@ -220,7 +220,8 @@ impl CountArgs {
 /// Counts one board, or several, the smallest first.
 pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
     args.log_is_json = log_is_json;
-    // The clock is read before the timer starts, so that a stop by the timer is found to be one.
+    // The clock is read before the timer starts. Otherwise a stop by the timer could seem to come
+    // before the end of the time.
     let begun = Instant::now();
     let mut stops = stops(args.time_limit);
     args.check()?;

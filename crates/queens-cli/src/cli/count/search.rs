@@ -1,6 +1,7 @@
-//! `queens count` of boards that farms do not know: more columns than fit words of 64 bits, blocked
-//! squares, given queens of a torus or of superqueens, and boards of fewer ranks than files. With
-//! blocked squares colours can count them.
+//! `queens count` of boards that no plan describes: boards with more columns than a word of 64 bits
+//! has, with blocked squares, with given queens of a torus or of superqueens, and with fewer ranks
+//! than files. One plain search counts them. Boards with blocked squares can also be counted by
+//! colours.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,14 +29,14 @@ pub(crate) struct Search {
     pub(crate) start: Start,
     pub(crate) given: Vec<Square>,
     pub(crate) blocked: Vec<Square>,
-    /// The number of rows that are filled, if not all.
+    /// The number of rows that get queens; `None` for all.
     pub(crate) ranks: Option<u32>,
 }
 
-/// Counts what no farm knows, and prints the result.
+/// Counts such a board, and prints the result.
 pub(super) async fn count(args: &CountArgs, search: Search) -> Result<Took, Failure> {
-    // Many blocked squares leave little to search, so that colours is not chosen unless it is asked
-    // for.
+    // Many blocked squares leave little to search, which the plain search does sooner than colours.
+    // So colours counts only if it is asked for.
     let is_asked = matches!(args.method_args.choice(), Ok(Some(MethodChoice::Colours)));
     let colours = search.for_colours().filter(|_| is_asked);
     let foreign = [
@@ -80,7 +81,8 @@ impl Search {
     ) -> Result<Counted, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;
         let (rows, begun) = (ranks.unwrap_or(n), Instant::now());
-        // The number found so far may be all that is ever known, if few rows have given queens.
+        // The progress shows the number found so far, because the count may never end if few rows
+        // have given queens.
         let found = Arc::new(AtomicU64::new(0));
         let (counting, closed) = (Arc::clone(&found), blocked.clone());
         let counted = spawn_blocking(move || {

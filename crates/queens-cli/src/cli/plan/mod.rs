@@ -36,7 +36,7 @@ pub(super) struct PlanArgs {
     method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Count a sample for so long; 0 for no estimate
+    /// Count a sample for this time; 0 for no estimate
     ///
     /// The sample yields estimates of the total and the time [default: 5s, and 45s from N = 21 on].
     #[arg(long, value_name = "SECONDS",
@@ -95,7 +95,7 @@ impl PlanArgs {
         };
         let devices = self.counting.tested_devices(self.n)?;
         if !self.json {
-            // The sample takes a while.
+            // The head is printed before the sample is counted, which takes a while.
             output::print(head(effort))?;
         }
         let estimated = self.estimated(effort, index)?;
@@ -180,7 +180,7 @@ pub(super) fn published(plan: Plan) -> Option<(u128, &'static str)> {
     })
 }
 
-/// The addition to "placements" for a problem that counts orbits.
+/// What follows the word "placements" if the problem counts orbits.
 fn before_symmetry(plan: Plan) -> &'static str {
     if plan.problem.counts_orbits() { " before symmetry" } else { "" }
 }

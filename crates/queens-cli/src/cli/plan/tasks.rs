@@ -12,8 +12,8 @@ use crate::output::{self, Lines};
 /// How many tasks are made at a time.
 const BLOCK: u64 = 1 << 12;
 
-/// Prints left, down and right of each task of a board of size `n`, and for how many boards it
-/// stands, which is 2 where its mirror image is left out.
+/// Prints the masks left, down and right of each task of a board of size `n`, and for how many
+/// boards the task stands: 2 if its mirror image is left out.
 pub(super) fn print(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failure> {
     let problem = Problem::Total { n };
     let method = choice.for_problem(problem);
@@ -37,8 +37,8 @@ pub(super) fn print(n: u32, choice: MethodChoice, json: bool) -> Result<(), Fail
     lines.end()
 }
 
-/// The largest board whose jobs are all counted, to show that their totals add up to that of the
-/// board.
+/// The largest board whose jobs are all counted here, to show that their counts add up to the
+/// total.
 const LARGEST_COUNTED: u32 = 12;
 
 /// Prints how many jobs a board of size `n` has, for each column of the first queen.
