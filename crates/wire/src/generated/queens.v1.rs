@@ -6,26 +6,27 @@ pub struct Problem {
     #[prost(uint32, tag = "1")]
     pub n: u32,
     /// One of these words: `total`: all placements in which no queen attacks another (OEIS A000170).
-    /// `fundamental`: placements up to the symmetries of the square (A002562). A job of it counts all
-    /// placements. `toroidal`: on a torus, where diagonals go on at the opposite edge (A007705).
-    /// Queens attack each other if the distance of their columns is 0, or equals that of their rows,
-    /// or adds up with it to n. `superqueens`: queens that also move as knights (A051223), by one
-    /// column and two rows, or by two columns and one row. `completions`, a space, and the squares of
-    /// given queens, such as `a1,c2`: these stay where they are, and none attacks another.
+    /// `fundamental`: placements up to the symmetries of the square (A002562). A job of this problem
+    /// counts all placements, and its total is derived from them. `toroidal`: on a torus, where
+    /// diagonals go on at the opposite edge (A007705). Queens attack each other if the distance of
+    /// their columns is 0, or equals that of their rows, or adds up with it to n. `superqueens`:
+    /// queens that also move as knights (A051223), by one column and two rows, or by two columns and
+    /// one row. `completions`, a space, and the squares of given queens, such as `a1,c2`: all
+    /// placements that contain these queens, none of which attacks another.
     #[prost(string, tag = "2")]
     pub text: ::prost::alloc::string::String,
 }
 /// How a problem is cut into tasks.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Method {
-    /// `rows`: a task is the state after the first rows or, of problems where such states do not tell
-    /// enough, the columns of the queens in the first rows that are open. `prefixes`: the same
-    /// prefixes as of `rows` with no symmetry removed. Mirror images are tasks too, each of weight 1.
-    /// `colours`: a task says for the queen of each row whether it stands on a black or a white
-    /// square, as a chessboard has them.
+    /// `rows`: a task is the state after the first rows. For problems in which such a state does not
+    /// say enough, it is the columns of the queens in the first rows without a given queen.
+    /// `prefixes`: the same as `rows` without removing any symmetry, so that mirror images are tasks,
+    /// too, each of weight 1. `colours`: a task says for the queen of each row whether it stands on a
+    /// black or on a white square of a chessboard.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// Of `rows` and `prefixes` the number of rows M, 0 to n; absent of `colours`.
+    /// The number of rows M, 0 to n, for `rows` and `prefixes`. Absent for `colours`.
     #[prost(uint32, optional, tag = "2")]
     pub parameter: ::core::option::Option<u32>,
 }
@@ -39,9 +40,10 @@ pub struct Plan {
     /// How many tasks there are; ordinals are 0 to tasks - 1.
     #[prost(uint64, tag = "3")]
     pub tasks: u64,
-    /// BLAKE3 over all of the above and the enumeration's version, 32 bytes. Whoever computes another
-    /// one from the same fields must not take part. A worker that counts the tasks that it is sent may
-    /// take the fingerprint as it comes: it needs it in Holding, Report and its digest.
+    /// BLAKE3 over all of the above and the enumeration's version, 32 bytes. A program that computes
+    /// another fingerprint from the same fields must not take part. A worker that counts the tasks
+    /// that it is sent need not compute it: it only repeats it in Holding and Report, and uses it for
+    /// the digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
 }
@@ -65,17 +67,17 @@ pub mod work_request {
         /// First, and only first.
         #[prost(message, tag = "1")]
         Hello(super::Hello),
-        /// The most tasks that the worker agrees to hold from now on; absolute, so that it may be
-        /// repeated. With 0 it is leased nothing.
+        /// The most tasks that the worker agrees to hold from now on. It replaces the number before, so
+        /// that the message may be repeated. A worker with 0 is leased nothing.
         #[prost(uint64, tag = "2")]
         Credit(u64),
         #[prost(message, tag = "3")]
         Report(super::Report),
         #[prost(message, tag = "4")]
         Draining(super::Draining),
-        /// A part of this lease is counted that will be reported as a whole: the lease goes on, for 64
-        /// times its time at most. A worker whose recount takes longer is asked again later, and has
-        /// twice as long.
+        /// The number of a lease that must be reported as a whole, and of which a part is counted. The
+        /// message begins the lease's time anew, as a report would, for 64 times that time at most. If
+        /// the recount takes longer, the worker is asked for it again later, and has twice as long.
         #[prost(uint64, tag = "5")]
         Working(u64),
     }
@@ -98,14 +100,14 @@ pub mod work_response {
         Tasks(super::Tasks),
         #[prost(message, tag = "4")]
         Ack(super::Ack),
-        /// Drop what is left of this lease.
+        /// The number of a lease. The worker drops what it has not counted of it.
         #[prost(uint64, tag = "5")]
         Revoke(u64),
         /// The least time for which the worker gathers what it finishes of a lease before it reports it:
-        /// milliseconds, 600,000 at most. So a large farm reports about 200 times a second, and its
-        /// leases are longer. It comes after Welcome, and again when the number of workers has changed
-        /// much. If nothing is left to count of a lease, what is finished of it is reported at once all
-        /// the same.
+        /// milliseconds, 600,000 at most. So the workers of a large farm together send about 200 reports
+        /// a second. Their leases are longer accordingly. The message comes after Welcome, and again
+        /// when the number of workers has changed much. When nothing of a lease is left to count, what
+        /// is finished of it is reported at once all the same.
         #[prost(uint64, tag = "6")]
         Pace(u64),
     }
@@ -114,15 +116,15 @@ pub mod work_response {
 /// without spaces; others are refused.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
-    /// The version of this protocol that the worker speaks. FAILED_PRECONDITION refuses another one
-    /// than the coordinator's, and names both.
+    /// The version of this protocol that the worker speaks. If it is not the coordinator's version,
+    /// FAILED_PRECONDITION refuses the worker and names both versions.
     #[prost(uint32, tag = "1")]
     pub protocol: u32,
     /// A name for people and for the evidence: host and a random part. Never empty.
     #[prost(string, tag = "2")]
     pub worker: ::prost::alloc::string::String,
-    /// A random number of this process: a second session of the same one, with a credential of the
-    /// same owner, replaces the first.
+    /// A random number that identifies this process. A new session with the number of another one, and
+    /// with a credential of the same owner, replaces that one.
     #[prost(fixed64, tag = "3")]
     pub instance: u64,
     #[prost(uint32, tag = "4")]
@@ -130,21 +132,23 @@ pub struct Hello {
     /// The most tasks that the worker agrees to hold at a time.
     #[prost(uint64, tag = "5")]
     pub credit: u64,
-    /// What it still works on, or has not seen acknowledged, from an earlier session.
+    /// Parts of leases of earlier sessions that it still counts, or whose reports it has not seen
+    /// acknowledged.
     #[prost(message, repeated, tag = "6")]
     pub holding: ::prost::alloc::vec::Vec<Holding>,
-    /// What counts, for people and for the evidence. It may be empty. Workers of this project say
-    /// version/commit/compiler/target/processor/microcode/memory, with `unknown` for what nobody tells
-    /// them.
+    /// The program and the machine, for people and for the evidence. It may be empty. Workers of this
+    /// project send version/commit/compiler/target/processor/microcode/memory, where `unknown` stands
+    /// for what they cannot find out, and memory is `ecc` if the memory corrects errors.
     #[prost(string, tag = "7")]
     pub build: ::prost::alloc::string::String,
     /// The counting loop in use, for people. It may be empty.
     #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
     /// The name of the machine, at most 128 bytes. Counts of one machine do not confirm each other.
-    /// Workers on one machine should give the same name, in containers too: `boot-` and the first 12
-    /// digits of Linux's boot id unless it is declared, and `unknown` if there is none. An unknown
-    /// machine may be any but a declared one.
+    /// Workers on one machine should give the same name, in containers too. Without a name that a
+    /// person has declared, it is `boot-` and the first 12 digits of Linux's boot id, or `unknown` if
+    /// there is no such id. Counts of `unknown` and of a name that begins with `boot-` do not confirm
+    /// each other, because both may be the same machine.
     #[prost(string, tag = "9")]
     pub machine: ::prost::alloc::string::String,
 }
@@ -166,19 +170,20 @@ pub struct Holding {
 /// The session has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Welcome {
-    /// Nothing new is leased before so many milliseconds have passed, because the coordinator was
-    /// restarted and workers that still hold ranges may come back first; 0 if it leases now. A worker
-    /// that leaves when it has nothing to do counts from then on.
+    /// The number of milliseconds before which nothing new is leased, because the coordinator was
+    /// restarted and workers that still hold ranges may come back first. 0 if it leases now. A worker
+    /// that leaves when it has had nothing to do for a while begins to measure that while afterwards.
     #[prost(uint64, tag = "1")]
     pub leases_in_ms: u64,
 }
-/// The worker was asked to stop: it wants no more work, and closes once all is acknowledged.
+/// The worker was asked to stop. It wants no more work, and closes the stream once all its reports
+/// are acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Draining {}
 /// A range leased to the worker. Its tasks follow, in order, in one or more Tasks.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Lease {
-    /// Rises with every leasing.
+    /// It is greater than those of all earlier leases of this coordinator.
     #[prost(uint64, tag = "1")]
     pub id: u64,
     #[prost(uint64, tag = "2")]
@@ -187,12 +192,12 @@ pub struct Lease {
     pub plan: ::core::option::Option<Plan>,
     #[prost(message, optional, tag = "4")]
     pub range: ::core::option::Option<OrdinalRange>,
-    /// Present if the range was counted before, for an audit or a dispute. It must come back as one
-    /// Report.
+    /// Present if the range was counted before and is counted again, for an audit or a dispute. The
+    /// whole range must be in one Report.
     #[prost(message, optional, tag = "5")]
     pub recount: ::core::option::Option<Recount>,
-    /// 33 bytes by which the coordinator recognizes the lease. What they mean is its own business; the
-    /// worker repeats them in every Report and Holding of the lease.
+    /// 33 bytes by which the coordinator recognizes the lease. The worker need not understand them. It
+    /// repeats them in every Report and Holding of the lease.
     #[prost(bytes = "vec", tag = "6")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }
@@ -203,7 +208,7 @@ pub struct Recount {
     /// the range.
     #[prost(string, tag = "1")]
     pub unlike: ::prost::alloc::string::String,
-    /// Whether to count as `reference` does if the method is `colours`.
+    /// Whether to count by the kernel `reference`. It has an effect only if the method is `colours`.
     #[prost(bool, tag = "2")]
     pub by_reference: bool,
 }
@@ -227,9 +232,9 @@ pub struct Recount {
 ///
 /// TOTAL AND FUNDAMENTAL BY `colours`. left and right are 0. down has the rows whose queens stand in
 /// even columns: bit r is row r. The queens of all other rows stand in odd columns. A completion is
-/// a way to place one queen in each row, in such columns, so that no two queens attack each other.
-/// It does not count 1: it counts its share, because only some symmetries were removed from the
-/// tasks.
+/// a way to place one queen in each row, in such columns, so that no two queens attack each other. A
+/// completion does not count 1. It counts its share, because only some symmetries were removed from
+/// the tasks.
 ///
 /// A split s is a mask of n bits, of which (n + 1)/2, rounded down, are set. Its images are s, the
 /// mask with the bits of s in reverse order (bit i becomes bit n - 1 - i) and, if n is even, the
@@ -291,24 +296,25 @@ pub struct Report {
     /// The sum modulo 2^61 - 1, accumulated independently of `count`.
     #[prost(uint64, tag = "7")]
     pub residue: u64,
-    /// It says which task counts what, in 16 bytes: the sum modulo 2^128 of, for each task, the first
-    /// 16 bytes of BLAKE3(fingerprint, ordinal, weight x count). The fingerprint has 32 bytes, the two
-    /// numbers 8 bytes each; all numbers, those that are added up and the sum included, have their
-    /// lowest byte first.
+    /// 16 bytes that depend on the count of each task: the sum modulo 2^128 of one number for each
+    /// task, which is the first 16 bytes of BLAKE3(fingerprint, ordinal, weight x count). The
+    /// fingerprint has 32 bytes, and the ordinal and the product have 8 bytes each. All numbers, also
+    /// those that are added up and the sum, have their lowest byte first.
     #[prost(bytes = "vec", tag = "8")]
     pub digest: ::prost::alloc::vec::Vec<u8>,
     /// What counted it: `reference`, `portable`, `neon`, `avx2` or `avx512`, also followed by `  mirrored`; or `gpu`, for graphics processors of every kind. A report with another name ends the
-    /// session. `reference` is right for a program that counts in its own way.
+    /// session. A program that counts in its own way says `reference`.
     #[prost(string, tag = "9")]
     pub kernel: ::prost::alloc::string::String,
-    /// The token of the lease, of which `range` is a part. A report that proves nothing ends the
-    /// session with ABORTED: then the coordinator has another key or ledger, or the worker another
-    /// owner than before, and the worker forgets all that it holds.
+    /// The token of the lease, of which `range` is a part. A report without a valid token ends the
+    /// session with ABORTED, and the worker forgets everything that it holds. This happens if the
+    /// coordinator has another key or ledger than before, or if the worker has a credential of another
+    /// owner.
     #[prost(bytes = "vec", tag = "10")]
     pub token: ::prost::alloc::vec::Vec<u8>,
     /// For plans by `colours`: weight x count of each task of the range, in the order of their
-    /// ordinals, at most 4,096. Empty if they are not reported. A report whose counts are not those
-    /// that `count` and `digest` add up ends the session.
+    /// ordinals, at most 4,096. Empty if they are not reported. A report in which they do not agree
+    /// with `count` and `digest` ends the session.
     #[prost(uint64, repeated, tag = "11")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
 }
@@ -322,13 +328,13 @@ pub struct Ack {
     #[prost(message, optional, tag = "3")]
     pub range: ::core::option::Option<OrdinalRange>,
     /// What became of the report: `accepted`: it is durable, and in the total. `agreed`: its range was
-    /// accepted before, with the same count. `superseded`: it was partly accepted before: parts of the
-    /// range may be reported by themselves. Or it contradicts an accepted count, and this worker was
-    /// not asked to count the range again: it decides nothing. `disputed`: it is a recount that
-    /// contradicts an accepted count, or settles such a case; durable as evidence. `obsolete`: the job
-    /// has ended or does not exist. `foreign`: the job of that number has another plan here.
-    /// `invalid`: the range is no part of the plan, or its sum and residue disagree, or its tasks
-    /// cannot count so much.
+    /// accepted before, with the same count. `superseded`: only a part of its range was accepted
+    /// before, and the rest may be reported by itself; or it contradicts an accepted count and decides
+    /// nothing, because this worker was not asked to count the range again. `disputed`: it is a
+    /// recount that contradicts an accepted count, or that settles such a case; it is durable as
+    /// evidence. `obsolete`: the job has ended or does not exist. `foreign`: the job of that number
+    /// has another plan here. `invalid`: the range is no part of the plan, or the sum and the residue
+    /// disagree, or its tasks cannot have such a large count.
     #[prost(string, tag = "4")]
     pub verdict: ::prost::alloc::string::String,
 }
@@ -635,7 +641,7 @@ pub struct AskRequest {
 pub mod ask_request {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Request {
-        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this
+        /// Adds all of these jobs or, if one of them is refused, none. The answer is the jobs, in this
         /// order. A coordinator that is killed before it answers may have kept the first of them.
         #[prost(message, tag = "1")]
         Submit(super::Submissions),
@@ -648,24 +654,25 @@ pub mod ask_request {
         /// was.
         #[prost(uint64, tag = "3")]
         Remove(u64),
-        /// The answer is who is distrusted all the same.
+        /// The answer is `distrusted`.
         #[prost(message, tag = "4")]
         Trust(super::Trust),
     }
 }
-/// One of these, by what was asked. A job that was changed or removed is the only one of `jobs`.
+/// The request decides which of these is set. A job that was changed or removed is the only one in
+/// `jobs`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskResponse {
     /// In the order of the submissions.
     #[prost(message, repeated, tag = "1")]
     pub jobs: ::prost::alloc::vec::Vec<Job>,
-    /// After a reinstatement: the parties that are distrusted all the same and have machines in common
-    /// with the reinstated one. They are its owner as a whole, or machines that were distrusted one by
-    /// one.
+    /// After a party was trusted again: the parties that are still distrusted and have machines in
+    /// common with it. They are the owner of that machine as a whole, or single machines of that
+    /// owner.
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
 }
-/// 1 to 100 jobs, no two of which have one name.
+/// 1 to 100 jobs, no two of which have the same name.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Submissions {
     #[prost(message, repeated, tag = "1")]
@@ -682,39 +689,40 @@ pub struct JobRequest {
 pub struct Submit {
     #[prost(message, optional, tag = "1")]
     pub problem: ::core::option::Option<Problem>,
-    /// The coordinator chooses a parameter that is absent.
+    /// If the method or its parameter is absent, the coordinator chooses it.
     #[prost(message, optional, tag = "2")]
     pub method: ::core::option::Option<Method>,
-    /// Jobs of higher priority are served first. Among equal ones, their owners take turns, and those
-    /// of one owner are served in the order of their submission. A submitter may say -10 to 10, an
-    /// admin anything.
+    /// Jobs of higher priority are served first. Owners of jobs with the same priority take turns, and
+    /// jobs of one owner are served in the order of their submission. A submitter may choose -10 to
+    /// 10, and an admin any number.
     #[prost(sint32, tag = "5")]
     pub priority: i32,
-    /// What is to be counted twice as the job runs.
-    #[prost(message, optional, tag = "4")]
+    /// What is counted twice while the job runs.
+    #[prost(message, optional, tag = "6")]
     pub audit: ::core::option::Option<AuditPolicy>,
     /// A name for the job: 1 to 128 visible ASCII characters. If the owner of the credential has a job
-    /// of this name already, that one is the answer, whatever its priority and its state.
-    /// ALREADY_EXISTS refuses a submission of another plan, or of a stronger audit, under its name. So
-    /// a submission whose answer was lost can be repeated.
+    /// of this name already, no job is added, and the answer is that job, whatever its priority and
+    /// its state. So a submission whose answer was lost can be repeated. ALREADY_EXISTS refuses a
+    /// submission under the name if it has another plan or a stronger audit than that job.
     #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody
-/// which.
+/// Which accepted ranges are to be counted again. The coordinator draws them at random, and does not
+/// say which they are.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditPolicy {
-    /// How many ranges of a million are chosen; 1,000,000 is every range.
+    /// How many ranges of a million are drawn on average. 1,000,000 means every range.
     #[prost(uint32, tag = "1")]
     pub share_ppm: u32,
-    /// Whether to count ranges of plans by `colours` as the kernel `reference` does.
+    /// Whether ranges of plans by `colours` are counted again by the kernel `reference`.
     #[prost(bool, tag = "2")]
     pub by_reference: bool,
-    /// Between whom a second opinion lies: `machines`, against broken hardware, or `owners` of
-    /// credentials, against owners that lie, unless they collude. If it is absent: owners as soon as
-    /// two of them have a worker's credential that is valid or if the job's audit before was across
-    /// owners, and machines otherwise. An audit that chooses nothing leaves it as it is. Whatever it
-    /// is, no owner alone decides a dispute about another one's count.
+    /// Who must count a range again: another one of the `machines`, which protects against broken
+    /// hardware, or another one of the `owners` of credentials, which also protects against owners
+    /// that lie, unless they collude. If it is absent, it is `owners` if two owners have a valid
+    /// credential of a worker, or if the job's earlier audit was between owners; otherwise it is
+    /// `machines`. A policy of no range does not change it. Whatever it is, no owner alone decides a
+    /// dispute about the count of another one.
     #[prost(string, optional, tag = "3")]
     pub across: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -730,36 +738,38 @@ pub struct Change {
 pub mod change {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Change {
-        /// `cancel` ends it without a total; it stays in the list, and repeating it does no harm. `pause`
-        /// stops leasing its ranges until it is resumed. `resume` leases its ranges again, and its failed
-        /// tasks.
+        /// `cancel` ends the job without a total. It stays in the list, and repeating the request does no
+        /// harm. `pause` stops leasing ranges of the job until it is resumed. `resume` leases ranges of
+        /// the job again, also its failed tasks.
         #[prost(string, tag = "2")]
         Word(::prost::alloc::string::String),
-        /// Has it served earlier or later than others from now on; as in Submit. What is leased already
-        /// stays leased. FAILED_PRECONDITION refuses it for a job that is over.
+        /// Changes the job's priority, which is as in Submit. What is leased already stays leased.
+        /// FAILED_PRECONDITION refuses it for a job that is over.
         #[prost(sint32, tag = "3")]
         Priority(i32),
         /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that
-        /// is done stays so meanwhile, unless a count contradicts; one that is suspended runs again. A
-        /// policy of no range withdraws the audits before it: nothing waits for a second count any more;
-        /// it is refused with FAILED_PRECONDITION for a job that is suspended.
+        /// is done stays done meanwhile, unless a second count contradicts the first. A job that is
+        /// suspended runs again. A policy of no range withdraws all earlier audits, so that no range
+        /// waits for a second count any more. FAILED_PRECONDITION refuses such a policy for a job that
+        /// is suspended.
         #[prost(message, tag = "4")]
         Audit(super::AuditPolicy),
     }
 }
-/// Distrusts a party, or trusts it again; for admins. Of a party that is distrusted, sessions end,
-/// and what nobody else has confirmed of its counts is counted again.
+/// Distrusts a party, or trusts it again; for admins. When a party is distrusted, its sessions end,
+/// and those of its counts that nobody else has confirmed are counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Trust {
     #[prost(message, optional, tag = "1")]
     pub party: ::core::option::Option<Party>,
     #[prost(bool, tag = "2")]
     pub trusted: bool,
-    /// Why, for people; one line of at most 1,024 bytes, and not blank. It is written into the ledger.
+    /// The reason, for people: one line of at most 1,024 bytes that is not blank. It is written into
+    /// the ledger.
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
 }
-/// Those who are taken for one when counts are compared.
+/// A machine, or an owner with all machines. A party does not confirm its own counts.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Party {
     #[prost(string, tag = "1")]
@@ -770,13 +780,13 @@ pub struct Party {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRequest {
-    /// The most jobs that are wanted; 0 for as many as one answer holds, which is 256.
+    /// The most jobs that the answer may have. 0 means 256, which is also the most.
     #[prost(uint32, tag = "1")]
     pub page_size: u32,
     /// The last job of the page before; 0 for the first page.
     #[prost(uint64, tag = "2")]
     pub after: u64,
-    /// Whether jobs are wanted that are done or cancelled, and not those that are neither.
+    /// Whether the answer has the jobs that are done or cancelled. Otherwise it has all other jobs.
     #[prost(bool, tag = "5")]
     pub ended: bool,
 }
@@ -796,49 +806,50 @@ pub struct Job {
     pub plan: ::core::option::Option<Plan>,
     #[prost(sint32, tag = "3")]
     pub priority: i32,
-    /// Where it stands: `running`, `paused`, `cancelled`, `done`; or `suspended`: everything is
-    /// counted, but the total contradicts what is known of it, and nothing happens before a client
-    /// audits or cancels the job.
+    /// The state of the job: `running`, `paused`, `cancelled`, `done` or `suspended`. A job is
+    /// suspended if everything is counted and the total contradicts what is known of it. Then nothing
+    /// happens before a client audits or cancels the job.
     #[prost(string, tag = "4")]
     pub state: ::prost::alloc::string::String,
     /// Tasks whose counts are durable.
     #[prost(uint64, tag = "5")]
     pub tasks_done: u64,
-    /// The sum of these counts, before symmetry, in decimal: it passes 2^64 at N = 29.
+    /// The sum of these counts, before symmetry, in decimal, because it exceeds 2^64 from N = 29 on.
     #[prost(string, tag = "6")]
     pub counted: ::prost::alloc::string::String,
-    /// Workers that hold ranges of it.
+    /// The number of workers that hold ranges of it.
     #[prost(uint64, tag = "7")]
     pub workers: u64,
-    /// Ranges that were counted with different results and wait for another count.
+    /// The number of ranges that were counted with different results and wait for another count.
     #[prost(uint64, tag = "9")]
     pub disputes: u64,
     /// How many connected workers may be leased ranges of it, while it runs.
     #[prost(uint64, tag = "11")]
     pub able_workers: u64,
-    /// Accepted ranges that wait for their second count.
+    /// The number of accepted ranges that wait for their second count.
     #[prost(uint64, tag = "13")]
     pub audits_wanted: u64,
-    /// Accepted ranges of which a second count agreed.
+    /// The number of accepted ranges of which a second count agreed.
     #[prost(uint64, tag = "14")]
     pub audits_agreed: u64,
-    /// The part of the plan that is wanted, counted from 1, and the number of parts; 1 of 1 is all.
+    /// The shard of the plan that is counted, from 1 on, and the number of shards of the plan. Shard 1
+    /// of 1 is the whole plan.
     #[prost(uint32, tag = "15")]
     pub shard: u32,
     #[prost(uint32, tag = "16")]
     pub shards: u32,
-    /// Tasks that are not leased any more, because each was lost three times with the worker that
-    /// counted it. The job does not end before it is resumed and they are counted.
+    /// The number of tasks that are not leased any more, because each was lost three times with the
+    /// worker that counted it. The job does not end before it is resumed and these tasks are counted.
     #[prost(uint64, tag = "17")]
     pub failed: u64,
     /// The first of these tasks, at most eight.
     #[prost(uint64, repeated, tag = "18")]
     pub failed_first: ::prost::alloc::vec::Vec<u64>,
-    /// Microseconds that the rest will take these workers if they go on as they do; absent until it
-    /// can be estimated.
+    /// Microseconds until the rest is counted if the workers that hold ranges of the job go on at
+    /// their present speed. Absent until it can be estimated.
     #[prost(uint64, optional, tag = "19")]
     pub us_left: ::core::option::Option<u64>,
-    /// Threads of these workers.
+    /// Threads of the workers that hold ranges of the job.
     #[prost(uint32, tag = "20")]
     pub threads: u32,
     /// What is counted twice, if anything is.
@@ -847,15 +858,15 @@ pub struct Job {
     /// Why it is suspended, if it is.
     #[prost(string, optional, tag = "22")]
     pub suspended: ::core::option::Option<::prost::alloc::string::String>,
-    /// The owner of the credential that submitted it; empty if ledgers were merged.
+    /// The owner of the credential that submitted it. Empty if the job was made by merging ledgers.
     #[prost(string, tag = "23")]
     pub owner: ::prost::alloc::string::String,
     /// The owner's name for it, if it has one.
     #[prost(string, optional, tag = "24")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
     /// When it was submitted, and when it was done or cancelled: Unix milliseconds, by the
-    /// coordinator's clock. Only answers of List and Get tell them, and none of a coordinator whose
-    /// ledger is no file.
+    /// coordinator's clock. Only answers of List and Get have them, and only if the coordinator's
+    /// ledger is a file.
     #[prost(int64, optional, tag = "26")]
     pub submitted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "27")]
@@ -865,26 +876,29 @@ pub struct Job {
     #[prost(string, optional, tag = "28")]
     pub disputed: ::core::option::Option<::prost::alloc::string::String>,
     /// The answer to what the job asks, in decimal: how many placements there are or, for the problem
-    /// `fundamental`, how many up to symmetry. Absent until the job is done, and for a part of a plan.
+    /// `fundamental`, how many up to symmetry. Absent until the job is done, and for a shard of a
+    /// plan.
     #[prost(string, optional, tag = "29")]
     pub total: ::core::option::Option<::prost::alloc::string::String>,
-    /// Of the ranges that wait for their second count, so many that no connected worker may give one
-    /// of; some hundreds at most. Absent for a moment after an audit was ordered.
+    /// How many of the ranges that wait for their second count no connected worker may count. Only
+    /// some hundreds of the waiting ranges are looked at. Absent for a moment after an audit was
+    /// ordered.
     #[prost(uint64, optional, tag = "30")]
     pub audits_stranded: ::core::option::Option<u64>,
-    /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told
-    /// where `ended_at_ms` is.
+    /// When the first of its ranges was leased, Unix milliseconds. It is in the same answers as
+    /// `ended_at_ms`.
     #[prost(int64, optional, tag = "31")]
     pub begun_at_ms: ::core::option::Option<i64>,
-    /// Since when all its tasks are accepted; and since when it is paused, or counts of it were taken
-    /// back in that pause.
+    /// Since when all its tasks are accepted; and since when it is paused, or since counts of it were
+    /// taken back in that pause. Unix milliseconds.
     #[prost(int64, optional, tag = "39")]
     pub counted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "41")]
     pub paused_at_ms: ::core::option::Option<i64>,
-    /// For how long it rested between `begun_at_ms` and `counted_at_ms`: it was paused, or had all its
-    /// tasks until some were taken back. It was counted from the one until the other, or until
-    /// `ended_at_ms` if it ended before, less this time.
+    /// For how many milliseconds it rested between `begun_at_ms` and `counted_at_ms`, because it was
+    /// paused, or because all its tasks were accepted until some were taken back. The time for which
+    /// it was counted is that from `begun_at_ms` to `counted_at_ms`, or to `ended_at_ms` if it ended
+    /// before, less this time.
     #[prost(int64, tag = "40")]
     pub paused_ms: i64,
     /// How fast its workers count it now, or how fast it was while it was counted; 0 if that cannot be
@@ -904,7 +918,7 @@ pub struct Job {
     /// counts that it wants: the end of a sentence for people that begins with "waits for".
     #[prost(string, optional, tag = "37")]
     pub waits_for: ::core::option::Option<::prost::alloc::string::String>,
-    /// It waits for its turn alone: the workers count jobs that are served before it.
+    /// Whether it waits only for its turn, while the workers count jobs that are served before it.
     #[prost(bool, tag = "38")]
     pub awaits_turn: bool,
 }
@@ -916,8 +930,8 @@ pub struct ListWorkersResponse {
     pub workers: ::prost::alloc::vec::Vec<Worker>,
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
-    /// How many threads the farm could keep busy for the length of a lease with what is left of its
-    /// running jobs.
+    /// How many threads the farm could keep busy for the length of a lease, with what is left to count
+    /// of its running jobs.
     #[prost(uint64, tag = "3")]
     pub leasable_threads: u64,
 }
@@ -934,7 +948,7 @@ pub struct Worker {
     pub build: ::prost::alloc::string::String,
     #[prost(uint32, tag = "5")]
     pub threads: u32,
-    /// Tasks that it was leased and has not reported.
+    /// The number of tasks that it was leased and has not reported.
     #[prost(uint64, tag = "7")]
     pub tasks: u64,
     /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
@@ -958,7 +972,7 @@ pub struct CreateTokenRequest {
     /// may have one owner.
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,
-    /// Seconds after which it is not valid any more; absent for ever.
+    /// For how many seconds it is valid. Absent if it is valid for ever.
     #[prost(uint64, optional, tag = "3")]
     pub lifetime_s: ::core::option::Option<u64>,
 }
@@ -966,7 +980,7 @@ pub struct CreateTokenRequest {
 pub struct CreateTokenResponse {
     #[prost(message, optional, tag = "1")]
     pub token: ::core::option::Option<Token>,
-    /// To be shown as the header `authorization: Bearer SECRET`.
+    /// The secret. Requests show it in the header `authorization: Bearer SECRET`.
     #[prost(string, tag = "2")]
     pub secret: ::prost::alloc::string::String,
 }
@@ -1021,7 +1035,8 @@ pub mod client_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
+    /// An owner of credentials may make 64 requests a second, on all connections together. Further
+    /// requests wait.
     #[derive(Debug, Clone)]
     pub struct ClientServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1091,7 +1106,8 @@ pub mod client_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Asks the farm for something: see AskRequest. It is durable when the answer arrives.
+        /// Asks the farm for something: see AskRequest. What was asked for is durable when the answer
+        /// arrives.
         pub async fn ask(
             &mut self,
             request: impl tonic::IntoRequest<super::AskRequest>,
@@ -1113,7 +1129,8 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Ask"));
             self.inner.unary(req, path, codec).await
         }
-        /// Jobs that have not ended, the oldest first, or that have, the newest first; a page at a time.
+        /// A page of the jobs that have not ended, the oldest first, or of those that have ended, the
+        /// newest first.
         pub async fn list(
             &mut self,
             request: impl tonic::IntoRequest<super::ListRequest>,
@@ -1157,8 +1174,8 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Get"));
             self.inner.unary(req, path, codec).await
         }
-        /// One job, now and then again every time it has changed, at most a few times a second; the
-        /// stream ends with the job.
+        /// One job: at once, and again whenever it has changed, at most a few times a second. The stream
+        /// ends with the job.
         pub async fn watch(
             &mut self,
             request: impl tonic::IntoRequest<super::JobRequest>,
@@ -1183,10 +1200,10 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in
-        /// pieces. The first one may take as long as it takes to read all rows of the job, and of those
-        /// that are exported first. RESOURCE_EXHAUSTED says that too many are being exported; try again
-        /// later. For everybody who may see the job.
+        /// The evidence of a job as it is now, in the format of docs/BUNDLE.md, compressed by gzip, in
+        /// pieces. All rows of the job are read before the first piece comes, and before that the rows of
+        /// jobs whose export was asked for earlier. RESOURCE_EXHAUSTED says that too many jobs are being
+        /// exported; try again later. For everybody who may see the job.
         pub async fn export(
             &mut self,
             request: impl tonic::IntoRequest<super::JobRequest>,
@@ -1236,8 +1253,8 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListWorkers"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's
-        /// credential.
+        /// Makes a credential. Its secret is returned only here. This method and those below need an
+        /// admin's credential.
         pub async fn create_token(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateTokenRequest>,
@@ -1287,9 +1304,9 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListTokens"));
             self.inner.unary(req, path, codec).await
         }
-        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for
-        /// number 0, the coordinator's own token: each call replaces it by a new one, which the
-        /// coordinator writes into its files.
+        /// Ends a credential, and the sessions that began with it. Repeating the call does no harm, except
+        /// for number 0, which is the coordinator's own token: each call replaces this token by a new one,
+        /// which the coordinator writes into its files.
         pub async fn revoke_token(
             &mut self,
             request: impl tonic::IntoRequest<super::RevokeTokenRequest>,
@@ -1311,9 +1328,9 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "RevokeToken"));
             self.inner.unary(req, path, codec).await
         }
-        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the
-        /// hashes of the credentials' secrets, and nothing of the folder of keys beside the ledger.
-        /// RESOURCE_EXHAUSTED refuses a second copy at the same time.
+        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. The copy has
+        /// the hashes of the credentials' secrets. It has nothing from the folder of keys beside the
+        /// ledger. RESOURCE_EXHAUSTED refuses a second copy at the same time.
         pub async fn backup(
             &mut self,
             request: impl tonic::IntoRequest<super::BackupRequest>,
@@ -1353,12 +1370,14 @@ pub mod client_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with ClientServiceServer.
     #[async_trait]
     pub trait ClientService: std::marker::Send + std::marker::Sync + 'static {
-        /// Asks the farm for something: see AskRequest. It is durable when the answer arrives.
+        /// Asks the farm for something: see AskRequest. What was asked for is durable when the answer
+        /// arrives.
         async fn ask(
             &self,
             request: tonic::Request<super::AskRequest>,
         ) -> std::result::Result<tonic::Response<super::AskResponse>, tonic::Status>;
-        /// Jobs that have not ended, the oldest first, or that have, the newest first; a page at a time.
+        /// A page of the jobs that have not ended, the oldest first, or of those that have ended, the
+        /// newest first.
         async fn list(
             &self,
             request: tonic::Request<super::ListRequest>,
@@ -1374,8 +1393,8 @@ pub mod client_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// One job, now and then again every time it has changed, at most a few times a second; the
-        /// stream ends with the job.
+        /// One job: at once, and again whenever it has changed, at most a few times a second. The stream
+        /// ends with the job.
         async fn watch(
             &self,
             request: tonic::Request<super::JobRequest>,
@@ -1386,10 +1405,10 @@ pub mod client_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now, compressed by gzip, in
-        /// pieces. The first one may take as long as it takes to read all rows of the job, and of those
-        /// that are exported first. RESOURCE_EXHAUSTED says that too many are being exported; try again
-        /// later. For everybody who may see the job.
+        /// The evidence of a job as it is now, in the format of docs/BUNDLE.md, compressed by gzip, in
+        /// pieces. All rows of the job are read before the first piece comes, and before that the rows of
+        /// jobs whose export was asked for earlier. RESOURCE_EXHAUSTED says that too many jobs are being
+        /// exported; try again later. For everybody who may see the job.
         async fn export(
             &self,
             request: tonic::Request<super::JobRequest>,
@@ -1402,8 +1421,8 @@ pub mod client_service_server {
             tonic::Response<super::ListWorkersResponse>,
             tonic::Status,
         >;
-        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's
-        /// credential.
+        /// Makes a credential. Its secret is returned only here. This method and those below need an
+        /// admin's credential.
         async fn create_token(
             &self,
             request: tonic::Request<super::CreateTokenRequest>,
@@ -1419,9 +1438,9 @@ pub mod client_service_server {
             tonic::Response<super::ListTokensResponse>,
             tonic::Status,
         >;
-        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for
-        /// number 0, the coordinator's own token: each call replaces it by a new one, which the
-        /// coordinator writes into its files.
+        /// Ends a credential, and the sessions that began with it. Repeating the call does no harm, except
+        /// for number 0, which is the coordinator's own token: each call replaces this token by a new one,
+        /// which the coordinator writes into its files.
         async fn revoke_token(
             &self,
             request: tonic::Request<super::RevokeTokenRequest>,
@@ -1432,15 +1451,16 @@ pub mod client_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the
-        /// hashes of the credentials' secrets, and nothing of the folder of keys beside the ledger.
-        /// RESOURCE_EXHAUSTED refuses a second copy at the same time.
+        /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. The copy has
+        /// the hashes of the credentials' secrets. It has nothing from the folder of keys beside the
+        /// ledger. RESOURCE_EXHAUSTED refuses a second copy at the same time.
         async fn backup(
             &self,
             request: tonic::Request<super::BackupRequest>,
         ) -> std::result::Result<tonic::Response<Self::BackupStream>, tonic::Status>;
     }
-    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
+    /// An owner of credentials may make 64 requests a second, on all connections together. Further
+    /// requests wait.
     #[derive(Debug)]
     pub struct ClientServiceServer<T> {
         inner: Arc<T>,
