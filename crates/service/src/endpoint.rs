@@ -96,7 +96,8 @@ impl Endpoint {
         Ok(InterceptedService::new(target.channel().await?, header))
     }
 
-    /// Connects without the token, which is enough for health checks.
+    /// Connects without the token, which is enough for health checks. Errors are those of
+    /// [`Endpoint::connect`].
     pub async fn channel(&self) -> Result<Channel, ServiceError> {
         self.target()?.channel().await
     }

@@ -27,6 +27,11 @@ pub struct Token(String);
 
 impl Token {
     /// Reads the token from the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Secret`] if the file does not exist, if other users can read it, or if it does
+    /// not hold one line of at least 16 visible ASCII characters.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = files::read(path)?.ok_or_else(|| files::missing(path))?;
         Token::new(bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
@@ -35,8 +40,10 @@ impl Token {
         })
     }
 
-    /// Reads the token from the file `path`. If there is no such file, makes a new token that only
-    /// its owner can read.
+    /// Reads the token from the file `path`. If there is no such file, it is made with a new token,
+    /// and only its owner can read it.
+    ///
+    /// Errors are those of [`Token::read`], except that the file may be missing.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         files::read_or_make(path, || Token::random().line())?;
         Token::read(path)
@@ -51,13 +58,14 @@ impl Token {
         format!("{}\n", self.0).into_bytes()
     }
 
-    /// The token with this secret, which has at least 16 printable characters.
+    /// The token with this secret. `None` if the secret has fewer than 16 characters, or others
+    /// than visible ASCII ones.
     pub fn new(secret: &str) -> Option<Token> {
         let is_token = secret.len() >= 16 && secret.chars().all(|c| c.is_ascii_graphic());
         is_token.then(|| Token(secret.into()))
     }
 
-    /// A new token.
+    /// A new random token of 256 bits.
     pub fn random() -> Token {
         Token(blake3::Hash::from_bytes(rand::random()).to_hex().to_string())
     }

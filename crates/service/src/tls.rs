@@ -45,7 +45,8 @@ impl Authority {
     /// Its file in the folder of keys.
     pub const FILE: &str = "authority.pem";
 
-    /// Reads the authority in `keys`, or makes it.
+    /// Reads the authority in `keys`, or makes it if there is none. It fails with
+    /// [`ServiceError::Secret`] if the file cannot be used.
     pub fn read_or_make(keys: &KeyFolder) -> Result<Authority, ServiceError> {
         let path = keys.with_folder(Self::FILE)?;
         let pem = secrets::read_or_make(&path, || make().into_bytes())?;

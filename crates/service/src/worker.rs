@@ -1,7 +1,7 @@
 //! A worker's runtime: the tasks and threads around the agent.
 //!
 //! ```text
-//!   coordinator ◄──► link ◄──► work loop: Agent ◄──parts──  executor: one thread per core
+//!   coordinator ◄──► link ◄──► work loop: Agent ◄──parts──  executor: threads, devices
 //!                                      └────────blocks of tasks────►┘
 //! ```
 //!

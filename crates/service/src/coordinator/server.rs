@@ -46,8 +46,9 @@ pub struct Phases {
     stop: Arc<Notify>,
 }
 
-/// Serves health at once, and everything else as the phases say: over TLS as `tls` says, or in
-/// plain text. The future completes when the last phase has come and every stream has ended.
+/// Serves health at once, and everything else as the phases say: over TLS if `tls` is given, or in
+/// plain text. Nothing is served before the future is polled. It completes after [`Phases::stop`],
+/// when every stream has ended.
 pub async fn serve(
     listener: Listener,
     tls: Option<TlsAcceptor>,

@@ -38,7 +38,8 @@ pub struct HostPortError(pub String);
 impl JoinString {
     pub(crate) const SCHEME: &str = "queens://";
 
-    /// Reads it from the file `path`; `None` if there is no such file.
+    /// Reads the join string from the file `path`. `None` if there is no such file. It fails with
+    /// [`ServiceError::Secret`] if other users can read the file, or if it holds no join string.
     pub fn read(path: &Path) -> Result<Option<JoinString>, ServiceError> {
         let Some(text) = files::read(path)? else { return Ok(None) };
         let join = String::from_utf8_lossy(&text).parse().map_err(|error: JoinStringError| {
@@ -47,8 +48,8 @@ impl JoinString {
         Ok(Some(join))
     }
 
-    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or
-    /// the new.
+    /// Writes the join string to the file `path`, which only its owner can read if it is new. A
+    /// reader finds either the old text or the new one.
     pub fn write(&self, path: &Path) -> Result<(), ServiceError> {
         files::replace(path, format!("{self}\n").as_bytes())
     }

@@ -38,7 +38,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds all `addresses`.
+    /// Binds all `addresses`. It fails with [`ServiceError::Listen`] if one of them cannot be
+    /// bound.
     pub async fn bind(addresses: &[SocketAddr], limits: Limits) -> Result<Listener, ServiceError> {
         let listeners = addresses.iter().map(|&address| {
             listen(address).map_err(|error| ServiceError::Listen {
