@@ -8,7 +8,7 @@ fn main() {
     println!("cargo:rustc-env=QUEENS_COMPILER={}", compiler().as_deref().unwrap_or("unknown"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=QUEENS_COMMIT");
-    // A build without the repository, as in a container, is told by the variable.
+    // The variable names the commit where the repository is missing, as in a container.
     let reported = std::env::var("QUEENS_COMMIT").ok().filter(|commit| !commit.is_empty());
     let commit = reported.or_else(|| {
         let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;

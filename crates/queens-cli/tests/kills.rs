@@ -200,7 +200,7 @@ fn assert_exact(job: &Job) {
     assert_eq!(job.total, Some(expected.to_string()));
 }
 
-/// Asserts that the ledger holds everything whose acceptance a worker was told.
+/// Asserts that the ledger holds every count that was acknowledged to a worker as accepted.
 fn assert_acknowledged_is_durable(moment: &Moment, logs: &[Vec<Line>]) {
     let accepted: BTreeMap<u64, IntervalSet> =
         moment.durable.jobs.iter().map(|(&id, job)| (id, job.accepted())).collect();
