@@ -1,5 +1,5 @@
-//! What the kernel is told of a task: `Split`, `Colour` and `FirstRows` of `kernels.c`, as words of
-//! 32 bits in the order of their fields.
+//! The arguments of the kernel that describe a task: `Split`, `Colour` and `FirstRows` of
+//! `kernels.c`, as words of 32 bits in the order of their fields.
 
 use board::colours::{Split, even_lines, odd_lines, share_bounds};
 
@@ -39,7 +39,7 @@ pub(crate) struct Launch {
     split: Vec<u32>,
 }
 
-/// What a launch is told of its batch.
+/// The values of a launch that depend on its batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InBatch {
     /// Whether placements are counted, and not boards.
