@@ -31,7 +31,7 @@ const AT_ONCE: usize = 64;
 /// How often the loop checks that the ledger's file is still there, while nothing is written.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Everything that the event loop is told, apart from the ledger's answers and the time.
+/// Everything that reaches the event loop, apart from the answers of the ledger and the time.
 enum Input {
     /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone.
     Join {
