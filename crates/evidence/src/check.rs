@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use blake3::Hash;
 use board::PlanIndex;
-use farm::{Fact, JobState, KernelName, Plan, Slice};
+use farm::{Fact, JobState, KernelName, Plan, Shard};
 use serde_json::Value;
 
 use super::canonical::decode;
@@ -28,8 +28,8 @@ pub struct Checked {
     pub name: Hash,
     /// The plan that was counted.
     pub plan: Plan,
-    /// The slice of the plan that was to be counted.
-    pub slice: Slice,
+    /// The shard of the plan that was to be counted.
+    pub shard: Shard,
     /// The known facts about the sum over all ranges, all of which it satisfies. The list is empty
     /// if the bundle has no total.
     pub facts: Vec<Fact>,
@@ -70,7 +70,7 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     }
     let header: Header = decode(&first).context("line 1")?;
     let plan = header.plan()?;
-    let slice = Slice::new(header.shard, header.shards)?;
+    let shard = Shard::new(header.shard, header.shards)?;
     let index = PlanIndex::new(plan.problem, plan.method)?;
     ensure!(
         index.len() == plan.tasks,
@@ -82,7 +82,7 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let (state, total) = (header.state, header.counted);
     let ranges = header.lines.ranges;
     let drawing = Drawing::new(sample, name, ranges, (total, header.covered));
-    let mut running = Running::new(plan, slice, drawing, ranges);
+    let mut running = Running::new(plan, shard, drawing, ranges);
     while let Some(bytes) = lines.next()? {
         let seen = decode(bytes).and_then(|line| running.see(line, bytes.len()));
         seen.with_context(|| format!("line {}", lines.number))?;
@@ -105,7 +105,7 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         bail!(reason);
     }
     let drawn = running.drawing.end();
-    Ok(Checked { header, name, plan, slice, facts, content: running.content, index, drawn })
+    Ok(Checked { header, name, plan, shard, facts, content: running.content, index, drawn })
 }
 
 /// A bundle of another version.

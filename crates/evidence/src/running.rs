@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use farm::{
     AuditPolicy, AuditScope, Check, CountResult, Digest, DisputeState, Distrusted, Fingerprint,
-    IntervalSet, JobState, Known, Plan, Range, Slice, TrustChange,
+    IntervalSet, JobState, Known, Plan, Range, Shard, TrustChange,
 };
 
 use crate::canonical::Decimal;
@@ -49,7 +49,7 @@ pub(super) struct Running {
     pub(super) content: Content,
     plan: Plan,
     fingerprint: Fingerprint,
-    slice: IntervalSet,
+    shard: IntervalSet,
     pub(super) known: Known,
     pub(super) drawing: Drawing,
     distrusted: Distrusted,
@@ -70,13 +70,13 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Running {
+    pub(super) fn new(plan: Plan, shard: Shard, drawing: Drawing, most_ranges: u64) -> Running {
         Running {
             content: Content::default(),
             plan,
             fingerprint: plan.fingerprint(),
-            slice: slice.ordinals(plan.tasks),
-            known: Known::of(&plan, slice),
+            shard: shard.ordinals(plan.tasks),
+            known: Known::of(&plan, shard),
             drawing,
             distrusted: Distrusted::default(),
             known_authors: HashSet::new(),
@@ -171,9 +171,9 @@ impl Running {
             "{range} begins before {last}, where the previous range ended"
         );
         ensure!(
-            self.slice.contains(range),
+            self.shard.contains(range),
             "{range} does not belong to the {} tasks of {}",
-            self.slice.len(),
+            self.shard.len(),
             self.plan
         );
         ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
@@ -226,10 +226,10 @@ impl Running {
             return Ok(());
         }
         ensure!(
-            self.covered == self.slice.len(),
+            self.covered == self.shard.len(),
             "its state is done, but {} of {} tasks have no count",
-            self.slice.len() - self.covered,
-            self.slice.len()
+            self.shard.len() - self.covered,
+            self.shard.len()
         );
         ensure!(
             self.open_disputes == 0,

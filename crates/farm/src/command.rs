@@ -37,12 +37,12 @@ pub enum LedgerCommand {
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
     Doubt(Report, Provenance),
-    /// A job is complete: it is done, or suspended. The ledger checks that its rows cover its slice of the plan and sum
+    /// A job is complete: it is done, or suspended. The ledger checks that its rows cover its shard of the plan and sum
     /// to `total`, and that none of them is disputed or waits for an audit.
     Finish {
         /// The job.
         job: JobId,
-        /// Tasks of its slice of the plan.
+        /// Tasks of its shard of the plan.
         tasks: u64,
         /// The sum.
         total: u128,

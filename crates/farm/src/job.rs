@@ -59,7 +59,7 @@ impl Leased {
 pub(crate) struct Job {
     pub(crate) spec: JobSpec,
     pub(crate) fingerprint: Fingerprint,
-    /// Those of its slice.
+    /// Those of its shard.
     pub(crate) tasks: u64,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
@@ -104,7 +104,7 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn new(spec: JobSpec, policy: Option<AuditPolicy>, known: Known) -> Job {
         let plan = spec.plan;
-        let pool = spec.slice.ordinals(plan.tasks);
+        let pool = spec.shard.ordinals(plan.tasks);
         Job {
             spec,
             fingerprint: plan.fingerprint(),
@@ -155,8 +155,8 @@ impl Job {
     /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
     pub(crate) fn answers(&self, wanted: &Job) -> bool {
         let gives = |wanted| self.policy.is_some_and(|policy| policy.gives(wanted));
-        let JobSpec { plan, slice, .. } = self.spec;
-        (plan, slice) == (wanted.spec.plan, wanted.spec.slice) && wanted.policy.is_none_or(gives)
+        let JobSpec { plan, shard, .. } = self.spec;
+        (plan, shard) == (wanted.spec.plan, wanted.spec.shard) && wanted.policy.is_none_or(gives)
     }
 
     pub(crate) fn is_covered(&self) -> bool {
@@ -173,10 +173,10 @@ impl Job {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether a range lies in its slice of the plan.
+    /// Whether a range lies in its shard of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
-        let JobSpec { plan, slice, .. } = self.spec;
-        range.end() <= plan.tasks && (slice.is_all() || slice.ordinals(plan.tasks).contains(range))
+        let JobSpec { plan, shard, .. } = self.spec;
+        range.end() <= plan.tasks && (shard.is_all() || shard.ordinals(plan.tasks).contains(range))
     }
 
     /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
@@ -376,7 +376,7 @@ impl Job {
         assert_eq!(
             self.pool.len() + self.failed.len() + self.leased_tasks + self.accepted.len(),
             self.tasks,
-            "free, leased, accepted and failed ordinals must make up the slice of the plan"
+            "free, leased, accepted and failed ordinals must make up the shard of the plan"
         );
     }
 
@@ -428,13 +428,13 @@ impl Job {
 mod tests {
     use super::*;
     use crate::lease::{LeaseTime, OpenLease};
-    use crate::{JobId, Method, Origin, Plan, Problem, Slice};
+    use crate::{JobId, Method, Origin, Plan, Problem, Shard};
 
     /// A job of 64,000 tasks.
     fn job() -> Job {
         let (problem, method) = (Problem::Total { n: 18 }, Method::Rows { rows: 3 });
         let plan = Plan { problem, method, tasks: 64_000 };
-        let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
+        let spec = JobSpec { origin: Origin::of("lab"), plan, shard: Shard::ALL, priority: 0 };
         Job::new(spec, None, Known::nothing())
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, Slice};
+use crate::{Plan, Shard};
 
 /// A job as it is submitted, stored and shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct JobSpec {
     pub origin: Origin,
     /// What it counts.
     pub plan: Plan,
-    /// The part that is wanted of it.
-    pub slice: Slice,
+    /// The shard that is wanted of it.
+    pub shard: Shard,
     /// Jobs of higher priority are served first.
     pub priority: i32,
 }

@@ -16,7 +16,7 @@ pub struct JobView {
     /// The sum of these counts, before symmetry.
     pub counted: u128,
     /// The answer to what was asked, once the job is done: for a problem that counts up to symmetry, so many. `None` for a
-    /// part of a plan.
+    /// shard of a plan.
     pub total: Option<u128>,
     /// Sessions that work on it.
     pub workers: usize,
@@ -79,9 +79,9 @@ impl JobView {
         if self.is_waiting() { "waits" } else { self.state.name() }
     }
 
-    /// Number of tasks of its part of the plan.
+    /// Number of tasks of its shard of the plan.
     pub fn tasks(&self) -> u64 {
-        self.spec.slice.ordinals(self.spec.plan.tasks).len()
+        self.spec.shard.ordinals(self.spec.plan.tasks).len()
     }
 
     /// The share of its tasks whose counts are durable, 0 to 100.

@@ -16,16 +16,16 @@ use std::fmt;
 use board::{Census, Method, Problem, most_per_task, symmetry};
 
 use self::counts::{COUNTS, Published};
-use crate::{Plan, Range, Slice};
+use crate::{Plan, Range, Shard};
 
-/// What is known of the counts of a plan, or of a slice of it, and of the time that they take.
+/// What is known of the counts of a plan, or of a shard of it, and of the time that they take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Milliseconds that a thread of a slow worker takes for a task on average, by an estimate; 0 if nobody knows.
     pub task_ms: u64,
     /// The most that one task contributes to the sum.
     pub most_per_task: u128,
-    /// What the sum over the whole plan must satisfy; nothing for a slice.
+    /// What the sum over the whole plan must satisfy; nothing for a shard.
     pub facts: Vec<Fact>,
     /// What the sum over the whole plan says.
     pub question: Question,
@@ -45,7 +45,7 @@ pub enum Question {
         /// How many placements the quarter turn fixes.
         quarter_turn: u64,
     },
-    /// A sum of which nothing follows: that of a slice of a plan, or of placements whose symmetry is not known.
+    /// A sum of which nothing follows: that of a shard of a plan, or of placements whose symmetry is not known.
     Nothing,
 }
 
@@ -109,9 +109,9 @@ pub enum Fact {
 }
 
 impl Known {
-    /// What is known about a slice of a plan.
-    pub fn of(plan: &Plan, slice: Slice) -> Known {
-        let whole = slice.is_all().then_some(plan.problem);
+    /// What is known about a shard of a plan.
+    pub fn of(plan: &Plan, shard: Shard) -> Known {
+        let whole = shard.is_all().then_some(plan.problem);
         Known {
             task_ms: task_ms(plan),
             most_per_task: most_per_task(plan.problem, plan.method).unwrap_or(u128::MAX),
@@ -240,13 +240,13 @@ mod tests {
 
     fn known(problem: Problem) -> Known {
         let method = MethodChoice::suggested(problem).for_problem(problem);
-        Known::of(&Plan { problem, method, tasks: 1 }, Slice::ALL)
+        Known::of(&Plan { problem, method, tasks: 1 }, Shard::ALL)
     }
 
     #[test]
     fn slow_workers_take_long_for_tasks_of_the_largest_boards() {
         let task_ms = |n, method| {
-            Known::of(&Plan { problem: Problem::Total { n }, method, tasks: 1 }, Slice::ALL).task_ms
+            Known::of(&Plan { problem: Problem::Total { n }, method, tasks: 1 }, Shard::ALL).task_ms
         };
         let by_colours = [24, 28, 30, 32].map(|n| task_ms(n, Method::Colours));
         assert_eq!(by_colours, [39, 6_000, 73_500, 900_375]);
@@ -304,10 +304,10 @@ mod tests {
         let problem = Problem::Total { n: 14 };
         let method = MethodChoice::Rows { rows: Some(3) }.for_problem(problem);
         let plan = Plan { problem, method, tasks: 10 };
-        let slice = Known::of(&plan, Slice::new(1, 2).expect("it is one"));
-        assert_eq!((slice.facts.len(), slice.contradiction(42)), (0, None));
+        let shard = Known::of(&plan, Shard::new(1, 2).expect("it is one"));
+        assert_eq!((shard.facts.len(), shard.contradiction(42)), (0, None));
         let task = Range::new(0, 1).expect("not empty");
-        assert!(!slice.allows(task, u64::MAX) && slice.allows(task, 1_000_u64));
+        assert!(!shard.allows(task, u64::MAX) && shard.allows(task, 1_000_u64));
 
         let empty = Given::new(8, &[]).expect("an empty board");
         let total = Fact::of(Problem::Total { n: 8 });

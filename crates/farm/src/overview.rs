@@ -96,7 +96,7 @@ pub struct PlanMap {
 pub struct Cell {
     /// Which they are.
     pub range: Range,
-    /// How many of them belong to the job's part of the plan.
+    /// How many of them belong to the job's shard of the plan.
     pub wanted: u64,
     /// How many are accepted, or on their way into the ledger.
     pub accepted: u64,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use farm::{
     Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LedgerCommand, Origin, Plan,
-    RestoredJob, Slice, TrustChange,
+    RestoredJob, Shard, TrustChange,
 };
 
 use crate::backup::Unfinished;
@@ -25,8 +25,8 @@ const JOB: JobId = JobId(1);
 pub struct Joined {
     /// The plan that all ledgers count.
     pub plan: Plan,
-    /// The part of the plan that each ledger is for, in the order in which they were given.
-    pub slices: Vec<Slice>,
+    /// The shard of the plan that each ledger is for, in the order in which they were given.
+    pub shards: Vec<Shard>,
     /// What each ledger contributed, in the order in which they were taken in.
     pub parts: Vec<Absorbed>,
     /// Number of tasks that have a count.
@@ -124,8 +124,8 @@ fn open(path: &Path) -> Result<Part> {
 
 fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerError> {
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
-    let (job, slice) = (JOB, Slice::ALL);
-    let spec = JobSpec { origin: Origin::default(), plan, slice, priority: 0 };
+    let (job, shard) = (JOB, Shard::ALL);
+    let spec = JobSpec { origin: Origin::default(), plan, shard, priority: 0 };
     ledger.apply(&[LedgerCommand::CreateJob { job, spec, audit: None }]).map_err(at_ledger)?;
     let verdicts = verdicts(parts);
     note(ledger, &verdicts, parts).map_err(at_ledger)?;
@@ -133,8 +133,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     // first, and then those with more tasks.
     let mut in_order: Vec<&Part> = parts.iter().collect();
     in_order.sort_by_key(|Part { job, .. }| {
-        let JobSpec { plan, slice, .. } = &job.spec;
-        let is_complete = job.accepted.len() == slice.ordinals(plan.tasks).len();
+        let JobSpec { plan, shard, .. } = &job.spec;
+        let is_complete = job.accepted.len() == shard.ordinals(plan.tasks).len();
         Reverse((is_complete, job.accepted.len()))
     });
     let mut absorbed = Vec::new();
@@ -145,18 +145,18 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
         let taken = ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.id, &wrong));
         absorbed.push(taken.map_err(|fault| fault.between(part.path(), ledger.path()))?);
     }
-    let mut missing: IntervalSet = slice.ordinals(plan.tasks);
+    let mut missing: IntervalSet = shard.ordinals(plan.tasks);
     let total = ledger.for_each_row(JOB, |row| drop(missing.remove(row.range)));
     let total = total.map_err(at_ledger)?;
     let (tasks, is_complete) = (plan.tasks, missing.is_empty());
-    let suspended = Known::of(&plan, slice).contradiction(total).filter(|_| is_complete);
+    let suspended = Known::of(&plan, shard).contradiction(total).filter(|_| is_complete);
     if is_complete {
         let finish = LedgerCommand::Finish { job, tasks, total, reason: suspended.clone() };
         ledger.apply(&[finish]).map_err(at_ledger)?;
     }
     Ok(Joined {
         plan,
-        slices: parts.iter().map(|part| part.job.spec.slice).collect(),
+        shards: parts.iter().map(|part| part.job.spec.shard).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
         total: (is_complete && suspended.is_none()).then_some(total),

@@ -2,7 +2,7 @@
 
 use farm::{
     AuditPolicy, AuditScope, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
-    Slice, Times, TrustChange,
+    Shard, Times, TrustChange,
 };
 
 use super::store::StoredJob;
@@ -27,7 +27,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
         let text = format!("job {id} ({plan}) numbers its tasks in another way than this program");
         return Err(LedgerFault::Version(text));
     }
-    let slice = Slice::new(row.get("shard")?, row.get("shards")?);
+    let shard = Shard::new(row.get("shard")?, row.get("shards")?);
     let total: Option<String> = row.get("total")?;
     let has_policy = row.get::<_, Option<u32>>("share_ppm")?.is_some();
     Ok(StoredJob {
@@ -35,7 +35,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
         spec: JobSpec {
             origin: Origin { owner: row.get("owner")?, key: row.get("key")? },
             plan,
-            slice: slice.map_err(|_| fault("part of its plan"))?,
+            shard: shard.map_err(|_| fault("shard of its plan"))?,
             priority: row.get("priority")?,
         },
         state: JobState::named(&text("state")?).ok_or_else(|| fault("state"))?,

@@ -133,7 +133,7 @@ impl Store<'_> {
 
     /// Adds a job that runs. No other one has its number, or its owner and its key.
     pub(crate) fn add_job(&self, job: JobId, spec: &JobSpec) -> Result<()> {
-        let JobSpec { origin, plan, slice, priority } = spec;
+        let JobSpec { origin, plan, shard, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
              shards, priority, state, submitted_at, owner, key) \
@@ -146,8 +146,8 @@ impl Store<'_> {
                 plan.method.parameter().map(|(_, value)| value),
                 plan.tasks,
                 plan.fingerprint().to_string(),
-                slice.index(),
-                slice.of(),
+                shard.index(),
+                shard.of(),
                 priority,
                 JobState::Running.name(),
                 self.now_ms,

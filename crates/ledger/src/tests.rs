@@ -15,7 +15,7 @@ use farm::{
     Effect, Event, Farm, Fingerprint, Hello, Holding, Hours, IntervalSet, JobId, JobSpec, JobState,
     KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand,
     Method, Millis, Origin, Plan, Principal, Problem, Provenance, Range, Report, Request,
-    RequestId, Restored, RestoredJob, SessionId, Slice, TaskCounts, WorkerMessage,
+    RequestId, Restored, RestoredJob, SessionId, Shard, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 use testkit::Random;
@@ -76,7 +76,7 @@ fn new_job() -> LedgerCommand {
 
 pub(crate) fn job_of(plan: Plan) -> LedgerCommand {
     let origin = Origin { owner: OWNER.into(), key: Some("first".into()) };
-    let spec = JobSpec { origin, plan, slice: Slice::ALL, priority: 3 };
+    let spec = JobSpec { origin, plan, shard: Shard::ALL, priority: 3 };
     LedgerCommand::CreateJob { job: JOB, spec, audit: None }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use farm::{
     CheckedCount, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
     LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem,
-    Provenance, Range, Report, Slice, TaskCounts,
+    Provenance, Range, Report, Shard, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, LedgerError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
@@ -136,8 +136,8 @@ fn plan() -> Plan {
 }
 
 fn create() -> LedgerCommand {
-    let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
-    let spec = JobSpec { origin, plan, slice, priority: 0 };
+    let (plan, shard, origin) = (plan(), Shard::ALL, Origin::default());
+    let spec = JobSpec { origin, plan, shard, priority: 0 };
     LedgerCommand::CreateJob { job: JOB, spec, audit: None }
 }
 

@@ -77,7 +77,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
 /// The total, large, and the reasons to trust it.
 fn result(job: &JobView, total: u128) -> Markup {
     let facts = Fact::of(job.spec.plan.problem).into_iter();
-    let facts = facts.filter(|fact| job.spec.slice.is_all() && fact.allows(job.counted));
+    let facts = facts.filter(|fact| job.spec.shard.is_all() && fact.allows(job.counted));
     html! {
         div.result {
             p.quiet { (job.spec.plan.problem.to_string()) }

@@ -231,7 +231,7 @@ fn total(job: &JobView) -> Markup {
             },
             None if job.state == JobState::Done => {
                 span.total { (grouped(job.counted)) }
-                span.sub { "of part " (job.spec.slice.to_string()) }
+                span.sub { "shard " (job.spec.shard.to_string()) }
             },
             None => { "–" span.sub { "at " (percent(job.tasks_done, job.tasks())) } },
         }

@@ -52,7 +52,7 @@ impl Kind {
             Kind::Accepted => "accepted",
             Kind::Partly => "accepted in part",
             Kind::Free => "to be leased",
-            Kind::Foreign => "not of this job's part of the plan",
+            Kind::Foreign => "not of this job's shard of the plan",
         }
     }
 }

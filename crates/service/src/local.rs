@@ -12,7 +12,7 @@ use count::Backend;
 use executor::Devices;
 use farm::{
     AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, Known, LeaseKey, Origin,
-    Plan, Problem, Refusal, Request, RestoredJob, Slice, Submission,
+    Plan, Problem, Refusal, Request, RestoredJob, Shard, Submission,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -40,8 +40,8 @@ pub struct LocalCount {
     pub devices: Devices,
     /// Program and machine, as the evidence names them: see `executor::provenance`.
     pub build: String,
-    /// The slice of the plan to count.
-    pub slice: Slice,
+    /// The shard of the plan to count.
+    pub shard: Shard,
     /// The ledger's file. Without one, the work is lost if the count is interrupted.
     pub ledger: Option<PathBuf>,
 }
@@ -161,7 +161,7 @@ impl LocalCount {
         let wanted = |job: &RestoredJob| {
             job.spec.plan.problem == self.problem
                 && self.method.is_none_or(|choice| choice.allows(job.spec.plan.method))
-                && job.spec.slice == self.slice
+                && job.spec.shard == self.shard
                 && job.state != JobState::Cancelled
         };
         let holds = match jobs {
@@ -171,12 +171,12 @@ impl LocalCount {
                 return Err(LedgerFault::Unsettled(job.audits_wanted));
             }
             [job] if wanted(job) => return Ok(Some((job.id, job.spec.plan))),
-            [job] => format!("{} ({})", part(job.spec.plan, job.spec.slice), job.state),
+            [job] => format!("{} ({})", part(job.spec.plan, job.spec.shard), job.state),
             jobs => format!("{} jobs", jobs.len()),
         };
         let wanted = match self.method {
-            Some(choice) => part(format!("{} by {choice}", self.problem), self.slice),
-            None => part(self.problem, self.slice),
+            Some(choice) => part(format!("{} by {choice}", self.problem), self.shard),
+            None => part(self.problem, self.shard),
         };
         Err(LedgerFault::AnotherPlan { holds, wanted })
     }
@@ -221,7 +221,7 @@ impl Prepared {
         let key = LeaseKey::new(rand::random());
         let (farm, handle) = EventLoop::new(config, key, ledger);
         let mut farm = tokio::spawn(farm.run());
-        let job = begin(&handle, known, plan, count.slice).await?;
+        let job = begin(&handle, known, plan, count.shard).await?;
 
         let (stop, stopping) = watch::channel(false);
         let ledger = count.ledger.clone();
@@ -276,9 +276,9 @@ async fn stopped(handle: &FarmHandle, job: JobId, ledger: Option<PathBuf>) -> Lo
     LocalError::Stopped { percent: view.map(|view| view.percent()), ledger }
 }
 
-/// Names a plan or a problem, and the slice of it that is counted if that is not all of it.
-fn part(what: impl std::fmt::Display, slice: Slice) -> String {
-    if slice.is_all() { what.to_string() } else { format!("part {slice} of {what}") }
+/// Names a plan or a problem, and the shard of it that is counted if that is not all of it.
+fn part(what: impl std::fmt::Display, shard: Shard) -> String {
+    if shard.is_all() { what.to_string() } else { format!("shard {shard} of {what}") }
 }
 
 /// Resumes the known job or submits a new one. Returns the job to wait for.
@@ -286,7 +286,7 @@ async fn begin(
     farm: &FarmHandle,
     known: Option<JobId>,
     plan: Plan,
-    slice: Slice,
+    shard: Shard,
 ) -> Result<JobId, LocalError> {
     let ask = if let Some(job) = known {
         let view = farm.job(job).await.map_err(ServiceError::from)?;
@@ -295,8 +295,8 @@ async fn begin(
         }
         Request::Change(job, Change::Resume)
     } else {
-        let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
-        let known = Known::of(&plan, slice).into();
+        let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, shard, priority: 0 };
+        let known = Known::of(&plan, shard).into();
         Request::Submit(vec![Submission { spec, audit: None, known }])
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;

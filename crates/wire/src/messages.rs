@@ -6,7 +6,7 @@ use farm::{
     Ack, Answer, AuditPolicy, AuditScope, Change, CheckedCount, CoordinatorMessage, Digest,
     Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
     LeaseId, LeaseKind, LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate,
-    Recount, Report, Request, Slice, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Recount, Report, Request, Shard, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -321,7 +321,7 @@ impl TryFrom<v1::Job> for JobView {
             spec: JobSpec {
                 origin: Origin { owner: job.owner, key: key(job.key)? },
                 plan: job.plan.ok_or(WireError::Missing("plan"))?.try_into()?,
-                slice: Slice::new(job.shard, job.shards)
+                shard: Shard::new(job.shard, job.shards)
                     .map_err(|error| WireError::out_of_bounds("shard", error))?,
                 priority: job.priority,
             },
@@ -620,8 +620,8 @@ impl From<JobView> for v1::Job {
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: job.audits_stranded,
-            shard: job.spec.slice.index(),
-            shards: job.spec.slice.of(),
+            shard: job.spec.shard.index(),
+            shards: job.spec.shard.of(),
             failed: job.failed,
             failed_first: job.failed_first,
             owner: job.spec.origin.owner,

@@ -21,9 +21,9 @@ fn shards_add_up_after_requeueing_and_preemption() {
     // Given four shards on two nodes, and a merge that waits for them
     let cluster = Cluster::start();
     let n = MEDIUM.to_string();
-    let parts = cluster.submit(&["--array=1-4", "part.sbatch", &n, "--method", "rows"]);
+    let parts = cluster.submit(&["--array=1-4", "shard.sbatch", &n, "--method", "rows"]);
     let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
-    let counted = |part: u32| cluster.accepted(&format!("part-{part}-of-4.db"));
+    let counted = |part: u32| cluster.accepted(&format!("shard-{part}-of-4.db"));
     wait_for("all shards to be in the middle", || (1..=4).all(|part| counted(part) > 0));
 
     // When one shard is requeued by hand, and another is preempted
@@ -45,8 +45,8 @@ fn shards_add_up_after_requeueing_and_preemption() {
 fn a_shard_resumes_after_its_time_limit_but_not_if_cancelled() {
     let cluster = Cluster::start();
     let part =
-        cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string(), "--method", "rows"]);
-    let accepted = || cluster.accepted("part-1-of-1.db");
+        cluster.submit(&["--array=1-1", "shard.sbatch", &LARGE.to_string(), "--method", "rows"]);
+    let accepted = || cluster.accepted("shard-1-of-1.db");
     let task = || cluster.tasks(&part).remove(0);
     wait_for("counts", || accepted() > 0);
 
@@ -68,17 +68,17 @@ fn a_shard_waits_for_a_ledger_that_another_process_has() {
     // Given a process that has the ledger open, as on a node that was cut off
     let cluster = Cluster::start();
     let mut count = cluster.command("queens");
-    count.args(["count", &LARGE.to_string(), "--shard", "1/1", "--ledger", "part-1-of-1.db"]);
+    count.args(["count", &LARGE.to_string(), "--shard", "1/1", "--ledger", "shard-1-of-1.db"]);
     let other = Process::start(&mut count, cluster.path("other.log"));
-    wait_for("counts", || cluster.accepted("part-1-of-1.db") > 0);
+    wait_for("counts", || cluster.accepted("shard-1-of-1.db") > 0);
 
-    let part = cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string()]);
+    let part = cluster.submit(&["--array=1-1", "shard.sbatch", &LARGE.to_string()]);
     let task = || cluster.tasks(&part).remove(0);
     wait_for("a turn in vain", || task().restarts == 1);
     other.kill();
-    let before = cluster.accepted("part-1-of-1.db");
+    let before = cluster.accepted("shard-1-of-1.db");
 
-    wait_for("a turn that counts", || cluster.accepted("part-1-of-1.db") > before);
+    wait_for("a turn that counts", || cluster.accepted("shard-1-of-1.db") > before);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_sweep_counts_each_board_and_a_failure_stops_a_merge() {
 
     cluster.submit(&["--array=8-13", "sweep.sbatch", "--method", "rows"]);
     // This method has no board of this size.
-    let parts = cluster.submit(&["--array=1-2", "part.sbatch", "3", "--method", "colours"]);
+    let parts = cluster.submit(&["--array=1-2", "shard.sbatch", "3", "--method", "colours"]);
     let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
     cluster.wait_for_all();
 

@@ -14,7 +14,7 @@ use executor::NamedKernel;
 use farm::{
     Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
     KernelName, Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
-    RestoredJob, Row, Slice, Spent, TaskCounts, TrustChange,
+    RestoredJob, Row, Shard, Spent, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -111,7 +111,7 @@ impl Forger {
             spec: JobSpec {
                 origin: Origin::default(),
                 plan: self.plan,
-                slice: Slice::ALL,
+                shard: Shard::ALL,
                 priority: 0,
             },
             state: JobState::Done,
@@ -237,7 +237,7 @@ fn counts_moved_between_reported_tasks_are_found() {
 #[test]
 fn more_than_a_task_can_count_is_refused_without_counting() {
     let mut forger = Forger::honest(10, Method::Colours, 70);
-    let most = Known::of(&forger.plan, Slice::ALL).most_per_task;
+    let most = Known::of(&forger.plan, Shard::ALL).most_per_task;
     forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
     let refused = forger.check().expect_err("no task has so many boards");
     assert!(refused.contains("the task 0 cannot count"), "{refused}");

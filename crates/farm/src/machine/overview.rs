@@ -40,7 +40,7 @@ impl Farm {
     pub fn map(&self, id: JobId) -> Option<PlanMap> {
         let job = self.jobs.get(&id)?;
         let tasks = job.spec.plan.tasks;
-        let mut map = PlanMap::new(tasks, &job.spec.slice.ordinals(tasks));
+        let mut map = PlanMap::new(tasks, &job.spec.shard.ordinals(tasks));
         for range in job.accepted().iter() {
             map.paint(range, |cell, tasks| cell.accepted += tasks);
         }

@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::stage::Stage;
 use crate::{
     AuditPolicy, Config, Distrusted, Hours, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
-    Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
+    Millis, Pace, Plan, Range, Shard, Spent, Stats, Times,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -71,7 +71,7 @@ impl Farm {
         key: LeaseKey,
         now: Millis,
         restored: Restored,
-        mut known: impl FnMut(&Plan, Slice) -> Known,
+        mut known: impl FnMut(&Plan, Shard) -> Known,
     ) -> Farm {
         assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
         let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
@@ -113,7 +113,7 @@ impl Farm {
             farm.open_account(&owner).hours = hours;
         }
         for job in restored.jobs {
-            let known = known(&job.spec.plan, job.spec.slice);
+            let known = known(&job.spec.plan, job.spec.shard);
             farm.take_in(job, known);
         }
         farm

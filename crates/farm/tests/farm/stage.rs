@@ -6,7 +6,7 @@ use farm::{
     Event, Farm, Hello, Holding, Hours, JobId, JobSpec, JobState, KernelName, Known, Lease,
     LeaseId, LeaseKey, LeaseKind, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan,
     Principal, Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored,
-    SessionId, Slice, Submission, TaskCounts, Verdict, WorkerMessage,
+    SessionId, Shard, Submission, TaskCounts, Verdict, WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger};
 
@@ -303,7 +303,7 @@ pub fn noted(request: RequestId) -> Effect {
 
 /// A job of a plan, without an owner or a key.
 pub fn spec(plan: Plan) -> JobSpec {
-    JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 }
+    JobSpec { origin: Origin::default(), plan, shard: Shard::ALL, priority: 0 }
 }
 
 /// A submission by this owner, with a key if there is one.

@@ -1,7 +1,7 @@
 //! Tests of the verdicts on reports.
 
 use farm::{
-    Change, CheckedCount, Fingerprint, JobId, JobSpec, JobState, Known, Report, RequestId, Slice,
+    Change, CheckedCount, Fingerprint, JobId, JobSpec, JobState, Known, Report, RequestId, Shard,
     Verdict,
 };
 
@@ -56,12 +56,12 @@ fn a_report_across_a_frozen_range_frees_its_other_part() {
 #[test]
 fn a_range_outside_of_the_slice_is_invalid() {
     let mut stage = Stage::new();
-    let slice = Slice::new(1, 2).expect("it is one");
-    let spec = JobSpec { slice, ..spec(plan(4)) };
+    let shard = Shard::new(1, 2).expect("it is one");
+    let spec = JobSpec { shard, ..spec(plan(4)) };
     let job = stage.submit_spec(spec, None, Known::nothing());
     let worker = stage.join("w1", 0);
 
-    // The slice has the first and the third of four tasks.
+    // The shard has the first and the third of four tasks.
     let verdicts = [(0, 1), (1, 2), (2, 3), (0, 2)]
         .map(|(start, end)| stage.report(worker, report(job, plan(4), range(start, end))));
 

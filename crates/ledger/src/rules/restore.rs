@@ -37,7 +37,7 @@ fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<Restor
     let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
-    let wanted = spec.slice.ordinals(tasks);
+    let wanted = spec.shard.ordinals(tasks);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
     // One pass over the rows: a job may have millions.

@@ -191,8 +191,8 @@ fn play(
     let mut history = History { farm, ledger, batches: 0, before, after };
     history.go_on(vec![Event::Tick]);
     let submission = || {
-        let (origin, plan, slice) = (Origin::default(), plan(), Slice::ALL);
-        let spec = JobSpec { origin, plan, slice, priority: 0 };
+        let (origin, plan, shard) = (Origin::default(), plan(), Shard::ALL);
+        let spec = JobSpec { origin, plan, shard, priority: 0 };
         let known = Box::new(Known::nothing());
         asked(Request::Submit(vec![farm::Submission { spec, audit: None, known }]))
     };

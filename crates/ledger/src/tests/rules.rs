@@ -3,7 +3,7 @@
 use farm::{
     AuditPolicy, AuditScope, Change, CheckedCount, Ground, IntervalSet, JobId, JobSpec, JobState,
     KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
-    Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Slice, TaskCounts,
+    Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Shard, TaskCounts,
     Withdrawn,
 };
 
@@ -329,10 +329,10 @@ fn plan() -> Plan {
 
 fn job(job: JobId) -> LedgerCommand {
     let origin = Origin { owner: "lab".into(), key: Some(format!("job {job}")) };
-    let (plan, slice) = (plan(), Slice::ALL);
+    let (plan, shard) = (plan(), Shard::ALL);
     LedgerCommand::CreateJob {
         job,
-        spec: JobSpec { origin, plan, slice, priority: 3 },
+        spec: JobSpec { origin, plan, shard, priority: 3 },
         audit: None,
     }
 }

@@ -60,7 +60,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     // This version may know more facts than the one that has ended the job.
     if found.state == JobState::Done
         && let Some(reason) =
-            Known::of(&found.spec.plan, found.spec.slice).contradiction(found.total)
+            Known::of(&found.spec.plan, found.spec.shard).contradiction(found.total)
     {
         return Err(Failure::total_suspended(found.spec.plan, &reason, Some(ledger)));
     }

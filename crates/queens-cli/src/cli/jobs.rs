@@ -412,7 +412,7 @@ async fn follow(
         }
         let total = end.total.ok_or_else(|| {
             Failure::Incomplete(match end.state {
-                JobState::Done => format!("job {job} counts a part: its sum is no total"),
+                JobState::Done => format!("job {job} counts a shard: its sum is no total"),
                 state => format!(
                     "job {job} ended as {state}, without a total; `queens submit` counts it anew"
                 ),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use count::Answer;
-use farm::{IntervalSet, Plan, Slice};
+use farm::{IntervalSet, Plan, Shard};
 use ledger::{Absorbed, Joined, LedgerFault, join_ledgers};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::answer;
 use crate::failure::Failure;
 use crate::{output, stderr};
 
-/// The number of missing parts and ranges that are named.
+/// The number of missing shards and ranges that are named.
 const NAMED: usize = 8;
 
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(super) struct MergeArgs {
     /// files in it whose names end in .db
     #[arg(required = true)]
     parts: Vec<PathBuf>,
-    /// The ledger to write; if it exists already, it is the first of the parts
+    /// The ledger to write; if it exists already, it is the first of the shards
     #[arg(long, value_name = "FILE")]
     into: PathBuf,
     /// Print JSON
@@ -36,12 +36,12 @@ pub(super) struct MergeArgs {
 /// added later.
 pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
-    let Joined { plan, ref slices, ref parts, tasks_done, total, ref missing, .. } = joined;
+    let Joined { plan, ref shards, ref parts, tasks_done, total, ref missing, .. } = joined;
     let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
     let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
     let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
-    let shards = incomplete_parts(&plan, slices, missing);
-    let shards: Vec<String> = shards.iter().map(Slice::to_string).collect();
+    let shards = incomplete_parts(&plan, shards, missing);
+    let shards: Vec<String> = shards.iter().map(Shard::to_string).collect();
     if args.json {
         let ranges = missing.iter().map(|range| [range.start(), range.end()]);
         let merged = json!({
@@ -80,7 +80,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
             let (what, names) = if shards.is_empty() {
                 ("ranges", missing.iter().map(|range| range.to_string()).collect())
             } else {
-                ("parts", shards)
+                ("shards", shards)
             };
             let first = names[..names.len().min(NAMED)].join(", ");
             let more = match names.len().saturating_sub(NAMED) {
@@ -122,14 +122,14 @@ fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 /// The shards that lack tasks. The list is empty if the ledgers do not divide the plan into the
 /// same number of shards.
-fn incomplete_parts(plan: &Plan, slices: &[Slice], missing: &IntervalSet) -> Vec<Slice> {
-    let mut divisions = slices.iter().filter(|slice| !slice.is_all()).map(|slice| slice.of());
+fn incomplete_parts(plan: &Plan, shards: &[Shard], missing: &IntervalSet) -> Vec<Shard> {
+    let mut divisions = shards.iter().filter(|shard| !shard.is_all()).map(|shard| shard.of());
     let Some(of) = divisions.next().filter(|&of| divisions.all(|other| other == of)) else {
         return Vec::new();
     };
-    let lacks_tasks = |slice: &Slice| {
-        let own = slice.ordinals(plan.tasks);
+    let lacks_tasks = |shard: &Shard| {
+        let own = shard.ordinals(plan.tasks);
         own.iter().any(|range| missing.within(range).next().is_some())
     };
-    (1..=of).filter_map(|index| Slice::new(index, of).ok()).filter(lacks_tasks).collect()
+    (1..=of).filter_map(|index| Shard::new(index, of).ok()).filter(lacks_tasks).collect()
 }

@@ -92,7 +92,7 @@ enum Command {
     Export(export::ExportArgs),
     /// Check an exported file, and count a sample of it again
     Verify(verify::VerifyArgs),
-    /// Join ledgers of parts of one plan
+    /// Join ledgers of shards of one plan
     Merge(merge::MergeArgs),
     /// Copy a ledger, also of a running farm, or check one
     Backup(backup::BackupArgs),

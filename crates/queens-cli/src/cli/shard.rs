@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context;
-use farm::{NoSlice, Slice};
+use farm::{NoShard, Shard};
 
 use crate::failure::{Failure, usage};
 use crate::os::split;
@@ -15,11 +15,11 @@ const PLACE: &str = "{shard}";
 
 /// A shard of a plan on the command line: `3/64` or `auto/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shard {
+pub(super) enum ShardOption {
     /// The shard with this number.
-    Part(Slice),
+    One(Shard),
     /// The shard that belongs to the task of a scheduler's array in which this process runs.
-    Auto { parts: u32 },
+    Auto { shards: u32 },
 }
 
 /// How a scheduler says which task of an array a process runs in: the variable with the number of
@@ -41,32 +41,32 @@ const SCHEDULERS: [(&str, &str, u32); 8] = [
 ];
 const SLURM: &str = "SLURM_ARRAY_TASK_ID";
 
-impl FromStr for Shard {
+impl FromStr for ShardOption {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> anyhow::Result<Shard> {
+    fn from_str(text: &str) -> anyhow::Result<ShardOption> {
         let shard = match text.strip_prefix("auto/") {
-            None => text.parse().ok().map(Shard::Part),
-            Some(parts) => {
-                let parts = parts.parse().ok().filter(|&parts| Slice::new(1, parts).is_ok());
-                parts.map(|parts| Shard::Auto { parts })
+            None => text.parse().ok().map(ShardOption::One),
+            Some(shards) => {
+                let shards = shards.parse().ok().filter(|&shards| Shard::new(1, shards).is_ok());
+                shards.map(|shards| ShardOption::Auto { shards })
             }
         };
         shard.with_context(|| {
             format!(
-                "{NoSlice}; `auto/PARTS` takes INDEX from the array task that a scheduler has started"
+                "{NoShard}; `auto/SHARDS` takes INDEX from the array task that a scheduler has started"
             )
         })
     }
 }
 
-impl Shard {
+impl ShardOption {
     /// The shard that is to be counted. `variable` reads the environment. The array of this task
     /// may have fewer tasks than there are shards, as when some are submitted again.
-    pub(super) fn slice(self, variable: impl Fn(&str) -> Option<String>) -> Result<Slice, Failure> {
-        let parts = match self {
-            Shard::Part(slice) => return Ok(slice),
-            Shard::Auto { parts } => parts,
+    pub(super) fn shard(self, variable: impl Fn(&str) -> Option<String>) -> Result<Shard, Failure> {
+        let shards = match self {
+            ShardOption::One(shard) => return Ok(shard),
+            ShardOption::Auto { shards } => shards,
         };
         let found = SCHEDULERS.into_iter().filter_map(|(name, none, first)| {
             let value = variable(name).filter(|value| !value.is_empty() && value != none)?;
@@ -79,22 +79,22 @@ impl Shard {
                     && variable("SLURM_ARRAY_TASK_MIN").is_some_and(|first| first == "0");
                 let first = if is_from_0 { 0 } else { *first };
                 let before = value.trim().parse().ok().and_then(|it: u32| it.checked_sub(first));
-                let slice =
-                    before.and_then(|before| Slice::new(before.checked_add(1)?, parts).ok());
-                match slice {
-                    Some(slice) => return Ok(slice),
+                let shard =
+                    before.and_then(|before| Shard::new(before.checked_add(1)?, shards).ok());
+                match shard {
+                    Some(shard) => return Ok(shard),
                     None => format!(
-                        "{name}={value} is none of {parts} parts: number the tasks of the array from {first} to {}",
-                        parts - 1 + first
+                        "{name}={value} is none of {shards} shards: number the tasks of the array from {first} to {}",
+                        shards - 1 + first
                     ),
                 }
             }
             [] => format!(
-                "--shard auto/{parts} needs a task of an array, and none of {} is set: give --shard INDEX/PARTS",
+                "--shard auto/{shards} needs a task of an array, and none of {} is set: give --shard INDEX/SHARDS",
                 SCHEDULERS.map(|(name, ..)| name).join(", ")
             ),
             [(one, ..), (another, ..), ..] => format!(
-                "--shard auto/{parts} finds tasks of two arrays, {one} and {another}: give --shard INDEX/PARTS"
+                "--shard auto/{shards} finds tasks of two arrays, {one} and {another}: give --shard INDEX/SHARDS"
             ),
         };
         usage(reason)
@@ -103,17 +103,17 @@ impl Shard {
 
 /// The path with the shard in place of `{shard}`, as `3-of-64`. It fails if the path has the
 /// placeholder and there is no shard.
-pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
+pub(super) fn with_shard(path: &Path, shard: Option<Shard>) -> Result<PathBuf, Failure> {
     let mut pieces = split(path, PLACE).into_iter();
     let mut named = pieces.next().unwrap_or_default();
     for piece in pieces {
-        let slice = slice.ok_or_else(|| {
+        let shard = shard.ok_or_else(|| {
             Failure::Usage(format!(
-                "{} has a place for the part, but no part was given: give --shard",
+                "{} has a place for the shard, but no shard was given: give --shard",
                 path.display()
             ))
         })?;
-        named.push(format!("{}-of-{}", slice.index(), slice.of()));
+        named.push(format!("{}-of-{}", shard.index(), shard.of()));
         named.push(piece);
     }
     Ok(named.into())
@@ -130,8 +130,8 @@ mod tests {
             let found = variables.iter().find(|(name, _)| *name == wanted);
             found.map(|(_, value)| value.to_string())
         };
-        let shard: Shard = "auto/64".parse().expect("it is one");
-        shard.slice(variable).map(|slice| slice.to_string()).map_err(|error| error.to_string())
+        let shard: ShardOption = "auto/64".parse().expect("it is one");
+        shard.shard(variable).map(|shard| shard.to_string()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -170,25 +170,25 @@ mod tests {
             assert!(refused.contains(reason), "{refused}");
         }
         for wrong in ["auto", "auto/", "auto/0", "auto/x", "3", "auto/1048577"] {
-            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ShardOption>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn the_part_stands_in_the_names_of_files() {
-        let slice = Slice::new(3, 64).ok();
-        let named = |path: &str, slice| with_shard(Path::new(path), slice);
-        let path = named("parts/{shard}.db", slice).expect("there is a part");
+        let shard = Shard::new(3, 64).ok();
+        let named = |path: &str, shard| with_shard(Path::new(path), shard);
+        let path = named("parts/{shard}.db", shard).expect("there is a shard");
         assert_eq!(path, Path::new("parts/3-of-64.db"));
-        assert_eq!(named("q.db", slice).expect("it needs none"), Path::new("q.db"));
-        let path = named("{shard}/{shard}.db", slice).expect("there is a part");
+        assert_eq!(named("q.db", shard).expect("it needs none"), Path::new("q.db"));
+        let path = named("{shard}/{shard}.db", shard).expect("there is a shard");
         assert_eq!(path, Path::new("3-of-64/3-of-64.db"));
         #[cfg(unix)]
         {
             use std::ffi::OsStr;
             use std::os::unix::ffi::OsStrExt;
             let latin = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
-            let path = with_shard(latin(b"Z\xfcrich-{shard}.db"), slice).expect("there is a part");
+            let path = with_shard(latin(b"Z\xfcrich-{shard}.db"), shard).expect("there is a shard");
             assert_eq!(path, latin(b"Z\xfcrich-3-of-64.db"));
             assert!(with_shard(latin(b"\xff{shard}"), None).is_err());
         }

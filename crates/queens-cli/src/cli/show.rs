@@ -12,14 +12,14 @@ use crate::table::{Column, Table, dash};
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are
 /// decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> Value {
-    let JobSpec { origin, plan, slice, priority } = &job.spec;
-    let is_part = !slice.is_all();
+    let JobSpec { origin, plan, shard, priority } = &job.spec;
+    let is_part = !shard.is_all();
     let object = json!({
         "job": job.id.0,
         "owner": origin.owner,
         "name": origin.key,
-        "shard": is_part.then(|| slice.index()),
-        "shards": is_part.then(|| slice.of()),
+        "shard": is_part.then(|| shard.index()),
+        "shards": is_part.then(|| shard.of()),
         "shard_tasks": is_part.then(|| job.tasks()),
         "priority": priority,
         "state": job.state_name(),
@@ -243,9 +243,9 @@ pub(super) fn details(job: &JobView) -> String {
         ("speed", known(rate.tasks_per_second).map(speed)),
         ("left", job.seconds_left().map(clock)),
         (
-            "part",
-            (!spec.slice.is_all())
-                .then(|| format!("{} of the plan: its sum is no total", spec.slice)),
+            "shard",
+            (!spec.shard.is_all())
+                .then(|| format!("{} of the plan: its sum is no total", spec.shard)),
         ),
         ("audit", audits(job)),
     ];

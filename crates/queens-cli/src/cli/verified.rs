@@ -19,10 +19,10 @@ pub(super) struct Verified<'a> {
 
 impl Verified<'_> {
     pub(super) fn text(&self) -> String {
-        let Checked { header, name, plan, slice, content, .. } = self.checked;
+        let Checked { header, name, plan, shard, content, .. } = self.checked;
         let Header { state, counted: total, .. } = header;
         let confirmed = &content.confirmations;
-        let what = match (state, slice.is_all()) {
+        let what = match (state, shard.is_all()) {
             (JobState::Done, true) => match self.total() {
                 Some(answer) if answer != *total => {
                     format!("total     {answer}\ncounted   {total} before symmetry")
@@ -31,7 +31,7 @@ impl Verified<'_> {
                 None => format!("counted   {total} before symmetry, of which no total follows"),
             },
             (JobState::Done, false) => {
-                format!("part      {slice} of the plan: its sum is no total")
+                format!("shard     {shard} of the plan: its sum is no total")
             }
             _ => format!(
                 "unfinished: the job is {state}; {total} are counted so far, which is no total"
@@ -219,8 +219,8 @@ impl Verified<'_> {
 
     /// The answer to what the job asks, if the bundle is of a finished job for the whole plan.
     fn total(&self) -> Option<u128> {
-        let Checked { plan, header, slice, .. } = self.checked;
-        let is_total = header.state == JobState::Done && slice.is_all();
+        let Checked { plan, header, shard, .. } = self.checked;
+        let is_total = header.state == JobState::Done && shard.is_all();
         is_total.then(|| Question::of(plan.problem).answer(header.counted)).flatten()
     }
 

@@ -101,7 +101,7 @@ impl From<LedgerError> for Failure {
                  `queens coordinator --ledger` and two or more workers until its job is done"
             )),
             LedgerFault::Conflict { .. } => Failure::Miscounted(format!(
-                "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that part \
+                "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that shard \
                  again elsewhere, and leave the wrong ledger out"
             )),
             LedgerFault::Sqlite(_) => Failure::Unwritten(format!(

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use farm::{Change, JobId, JobSpec, LedgerCommand, Origin, Slice};
+use farm::{Change, JobId, JobSpec, LedgerCommand, Origin, Shard};
 use ledger::CheckedLedger;
 use serde_json::Value;
 
@@ -103,7 +103,7 @@ fn the_program_reads_all_pages_of_a_list() {
     let plan = ledger.jobs()[0].spec.plan;
     let ledger = ledger.begin().expect("it opens");
     let create = |job| {
-        let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
+        let spec = JobSpec { origin: Origin::default(), plan, shard: Shard::ALL, priority: 0 };
         LedgerCommand::CreateJob { job: JobId(job), spec, audit: None }
     };
     let cancel = |job| {

@@ -17,7 +17,7 @@ fn a_ledger_of_another_plan_is_refused_and_keeps_every_byte() {
     count(&["9"], &ledger).refusal(8, &["holds total N=8 by rows M=", "(done)", "not total N=9"]);
     count(&["8", "--rows", "1"], &ledger).refusal(8, &["not total N=8 by rows M=1"]);
     count(&["8", "--method", "colours"], &ledger).refusal(8, &["not total N=8 by colours"]);
-    count(&["8", "--shard", "1/2"], &ledger).refusal(8, &["not part 1/2 of total N=8"]);
+    count(&["8", "--shard", "1/2"], &ledger).refusal(8, &["not shard 1/2 of total N=8"]);
 
     assert!(fs::read(&ledger).expect("it is there") == before);
     count(&["8"], &ledger).total(8);

@@ -1,4 +1,4 @@
-//! Tests of parts of a plan that are counted without a coordinator and then merged.
+//! Tests of shards of a plan that are counted without a coordinator and then merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,31 +13,31 @@ use crate::support::process::{Outcome, queens, run};
 use crate::support::small_disk::SmallDisk;
 
 #[test]
-fn parts_that_are_joined_make_the_total() {
+fn shards_that_are_joined_make_the_total() {
     let scratch = Scratch::new();
-    let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "11", index)).collect();
+    let shards: Vec<PathBuf> = (1..=3).map(|index| shard(&scratch, "11", index)).collect();
     let whole = scratch.path("whole.db");
 
-    // Two parts are merged first. The output names the missing ranges, which can be counted or
+    // Two shards are merged first. The output names the missing ranges, which can be counted or
     // merged later.
-    let joined = merge(&parts[..2], &whole);
+    let joined = merge(&shards[..2], &whole);
     assert_eq!((joined.code, joined.stdout.as_str()), (Some(13), ""), "{}", joined.stderr);
-    assert!(joined.stderr.contains("tasks are missing: the parts 3/3; count them"), "{joined:?}");
+    assert!(joined.stderr.contains("tasks are missing: the shards 3/3; count them"), "{joined:?}");
     let copy = scratch.path("copy.db");
     fs::copy(&whole, &copy).expect("it can be copied");
     run(queens(&["count", "11", "--method", "rows", "--ledger"]).arg(&copy)).total(11);
 
-    merge(&parts[2..], &whole).total(11);
-    // If all parts are merged once more, nothing changes, and the same counts are no second ones.
+    merge(&shards[2..], &whole).total(11);
+    // If all shards are merged once more, nothing changes, and the same counts are no second ones.
     let args = ["merge", "--json", "--into"];
-    let again = || crate::object(&run(queens(&args).arg(&whole).args(&parts)).success());
+    let again = || crate::object(&run(queens(&args).arg(&whole).args(&shards)).success());
     let copied = again();
     assert_eq!(copied["total"], testkit::vectors::total(11).to_string());
     assert_eq!((&copied["compared"], &copied["left_out"]), (&0.into(), &0.into()));
     assert_eq!(copied["ledgers"], 4);
-    fs::remove_file(&parts[0]).expect("it is there");
+    fs::remove_file(&shards[0]).expect("it is there");
     let other = ["count", "11", "--rows", "3", "--shard", "1/3", "--backend", "reference"];
-    run(queens(&other).arg("--ledger").arg(&parts[0])).success();
+    run(queens(&other).arg("--ledger").arg(&shards[0])).success();
     assert!(again()["compared"].as_u64() > Some(0), "it was counted twice");
 }
 
@@ -45,67 +45,68 @@ fn parts_that_are_joined_make_the_total() {
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn read_only_parts_are_joined() {
     let (scratch, disk) = (Scratch::new(), SmallDisk::mount());
-    let parts = [1, 2, 3].map(|index| {
-        let part = part(&scratch, "10", index);
+    let shards = [1, 2, 3].map(|index| {
+        let shard = shard(&scratch, "10", index);
         let place = disk.path(&format!("{index}.db"));
-        fs::copy(part, &place).expect("there is room");
+        fs::copy(shard, &place).expect("there is room");
         place
     });
     let mut mount = Command::new("mount");
     run(mount.args(["-o", "remount,ro"]).arg(disk.path(""))).success();
     let whole = scratch.path("whole.db");
-    merge(&parts, &whole).total(10);
+    merge(&shards, &whole).total(10);
     let folder = disk.path("");
     merge(std::slice::from_ref(&folder), &whole).success();
     merge(&[whole], &folder.join("new.db")).refusal(10, &["Read-only file system"]);
 }
 
 #[test]
-fn a_part_has_a_sum_and_no_total() {
+fn a_shard_has_a_sum_and_no_total() {
     let scratch = Scratch::new();
-    let ledger = part(&scratch, "9", 2);
+    let ledger = shard(&scratch, "9", 2);
     let count = |args: &[&str]| run(queens(&["count", "9", "--rows", "3"]).args(args));
     let ledger = ledger.to_str().expect("it is text");
 
     let again = count(&["--shard", "2/3", "--ledger", ledger]).success();
-    assert!(again.contains("part 2/3 of total N=9 by rows M=3 is counted"), "{again}");
+    assert!(again.contains("shard 2/3 of total N=9 by rows M=3 is counted"), "{again}");
     let said = crate::object(&count(&["--shard", "2/3", "--ledger", ledger, "--json"]).success());
     assert_eq!(
         (&said["total"], &said["shard"], &said["shards"]),
         (&().into(), &2.into(), &3.into())
     );
-    // The part is complete.
+    // The shard is complete.
     assert_eq!((&said["state"], &said["percent"]), (&"done".into(), &100.0.into()));
     assert_eq!(said["shard_tasks"], said["tasks_done"]);
 
-    count(&["--shard", "1/3", "--ledger", ledger]).refusal(8, &["holds part 2/3", "not part 1/3"]);
-    count(&["--ledger", ledger]).refusal(8, &["holds part 2/3"]);
+    count(&["--shard", "1/3", "--ledger", ledger])
+        .refusal(8, &["holds shard 2/3", "not shard 1/3"]);
+    count(&["--ledger", ledger]).refusal(8, &["holds shard 2/3"]);
     count(&["--shard", "2/3"]).usage("--ledger");
-    count(&["--shard", "4/3", "--ledger", ledger]).usage("INDEX from 1 to PARTS");
+    count(&["--shard", "4/3", "--ledger", ledger]).usage("INDEX from 1 to SHARDS");
 }
 
-/// Slurm tells the tasks of an array their numbers in this way. The part's name is in that of its
+/// Slurm tells the tasks of an array their numbers in this way. The shard's name is in that of its
 /// ledger, and a folder stands for the ledgers in it. The counts of a fundamental problem make its
 /// answer.
 #[test]
 fn array_tasks_find_their_parts_and_a_folder_is_merged() {
     let scratch = Scratch::new();
-    let folder = scratch.path("parts");
+    let folder = scratch.path("shards");
     fs::create_dir(&folder).expect("it can be made");
     let empty = merge(std::slice::from_ref(&folder), &scratch.path("none.db"));
-    empty.refusal(10, &["parts", "ends in .db"]);
+    empty.refusal(10, &["shards", "ends in .db"]);
     let count = |task: &[(&str, &str)]| {
         let problem = ["count", "8", "--problem", "fundamental", "--shard", "auto/2", "--ledger"];
         let mut command = queens(&problem);
-        run(command.arg(folder.join("part-{shard}.db")).envs(task.iter().copied()))
+        run(command.arg(folder.join("shard-{shard}.db")).envs(task.iter().copied()))
     };
 
     count(&[("SLURM_ARRAY_TASK_ID", "1"), ("SLURM_ARRAY_TASK_MIN", "1")]).success();
     count(&[("JOB_COMPLETION_INDEX", "1")]).success();
-    count(&[]).refusal(2, &["SLURM_ARRAY_TASK_ID", "--shard INDEX/PARTS"]);
+    count(&[]).refusal(2, &["SLURM_ARRAY_TASK_ID", "--shard INDEX/SHARDS"]);
 
     fs::write(folder.join("notes.txt"), "no ledger").expect("it can be written");
-    assert!(folder.join("part-2-of-2.db").exists());
+    assert!(folder.join("shard-2-of-2.db").exists());
     let joined = merge(&[folder], &scratch.path("whole.db")).success();
     assert_eq!(joined, format!("{}\n", testkit::vectors::fundamental(8)));
 }
@@ -115,8 +116,8 @@ fn array_tasks_find_their_parts_and_a_folder_is_merged() {
 fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
     let scratch = Scratch::new();
     let whole = scratch.path("whole.db");
-    let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "9", index)).collect();
-    assert_eq!(merge(&parts[..1], &whole).code, Some(13));
+    let shards: Vec<PathBuf> = (1..=3).map(|index| shard(&scratch, "9", index)).collect();
+    assert_eq!(merge(&shards[..1], &whole).code, Some(13));
     let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
     let ledger = CheckedLedger::open(&whole).and_then(CheckedLedger::begin);
     let priority =
@@ -124,14 +125,14 @@ fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
     ledger.expect("it opens").apply(&[priority]).expect("it is written");
     assert!(!fs::read(beside("-wal")).expect("it is there").is_empty());
 
-    merge(&parts[1..], &whole).total(9);
+    merge(&shards[1..], &whole).total(9);
     run(queens(&["count", "9", "--rows", "3", "--ledger"]).arg(&whole)).total(9);
 }
 
 #[test]
 fn contradicting_parts_are_refused_without_a_result() {
     let scratch = Scratch::new();
-    let (one, two) = (part(&scratch, "9", 1), scratch.path("lie.db"));
+    let (one, two) = (shard(&scratch, "9", 1), scratch.path("lie.db"));
     fs::copy(&one, &two).expect("it can be copied");
     let whole = scratch.path("whole.db");
 
@@ -140,7 +141,7 @@ fn contradicting_parts_are_refused_without_a_result() {
     drop(db);
     merge(&[one.clone(), two], &whole).refusal(9, &["was altered"]);
 
-    let other = part(&scratch, "10", 1);
+    let other = shard(&scratch, "10", 1);
     merge(&[one.clone(), other], &whole).refusal(8, &["total N=10", "total N=9 by rows M=3 like"]);
     let none = scratch.path("none.db");
     merge(&[one, none], &whole).refusal(10, &["none.db"]);
@@ -148,15 +149,15 @@ fn contradicting_parts_are_refused_without_a_result() {
     assert!(!whole.exists());
 }
 
-/// Counts part `index` of three parts of a plan by rows.
-fn part(scratch: &Scratch, n: &str, index: u32) -> PathBuf {
-    let ledger = scratch.path(&format!("part-{n}-{index}.db"));
+/// Counts shard `index` of three shards of a plan by rows.
+fn shard(scratch: &Scratch, n: &str, index: u32) -> PathBuf {
+    let ledger = scratch.path(&format!("shard-{n}-{index}.db"));
     let shard = format!("{index}/3");
     let args = ["count", n, "--rows", "3", "--shard", &shard, "--ledger"];
     run(queens(&args).arg(&ledger)).success();
     ledger
 }
 
-fn merge(parts: &[PathBuf], into: &Path) -> Outcome {
-    run(queens(&["merge", "--into"]).arg(into).args(parts))
+fn merge(shards: &[PathBuf], into: &Path) -> Outcome {
+    run(queens(&["merge", "--into"]).arg(into).args(shards))
 }

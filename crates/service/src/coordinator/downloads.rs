@@ -237,7 +237,7 @@ mod tests {
     use std::path::PathBuf;
 
     use board::{Method, Problem};
-    use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Slice};
+    use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Shard};
     use ledger::{CheckedLedger, Credential, Ledger, Role};
     use tempfile::TempDir;
     use tokio_stream::StreamExt;
@@ -250,7 +250,7 @@ mod tests {
     fn create(job: JobId, origin: Origin) -> LedgerCommand {
         let plan =
             Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
-        let spec = JobSpec { origin, plan, slice: Slice::ALL, priority: 0 };
+        let spec = JobSpec { origin, plan, shard: Shard::ALL, priority: 0 };
         LedgerCommand::CreateJob { job, spec, audit: None }
     }
 

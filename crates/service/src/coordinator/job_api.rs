@@ -8,7 +8,7 @@ use std::time::Duration;
 use board::MethodChoice;
 use farm::{
     Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, Party, Problem, Refusal,
-    Slice, Submission, WorkerView,
+    Shard, Submission, WorkerView,
 };
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use ledger::{Credential, Role};
@@ -93,8 +93,8 @@ impl JobApi {
         let usual = self.credentials.across();
         let audit = audit.map(|policy| policy.with(seed, usual)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
-        let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
-        Ok(Submission { spec, audit, known: Known::of(&plan, Slice::ALL).into() })
+        let spec = JobSpec { origin, plan, shard: Shard::ALL, priority };
+        Ok(Submission { spec, audit, known: Known::of(&plan, Shard::ALL).into() })
     }
 
     /// Refuses a request that the identity does not allow.

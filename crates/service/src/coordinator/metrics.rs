@@ -127,7 +127,7 @@ fn id(job: &JobView) -> (&'static str, String) {
 type OfJob = (&'static str, &'static str, fn(&JobView) -> u64);
 
 const OF_JOB: [OfJob; 5] = [
-    ("job_tasks", "Tasks of the part of its plan that a job counts", JobView::tasks),
+    ("job_tasks", "Tasks of the shard of its plan that a job counts", JobView::tasks),
     ("job_tasks_accepted", "Tasks of a job whose counts are durable", |job| job.tasks_done),
     (
         "job_tasks_failed",

@@ -233,7 +233,7 @@ fn next_block(coming: &mut VecDeque<Coming>) -> Option<TasksBlock> {
 mod tests {
     use board::{MethodChoice, Problem};
     use farm::{
-        JobId, JobSpec, Known, LeaseId, LeaseKind, LeaseToken, Origin, Range, Request, Slice,
+        JobId, JobSpec, Known, LeaseId, LeaseKind, LeaseToken, Origin, Range, Request, Shard,
     };
     use tokio_stream::wrappers::ReceiverStream;
 
@@ -263,7 +263,7 @@ mod tests {
         drop(hears);
         let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
         let plan = plan.expect("such a plan exists");
-        let spec = JobSpec { origin: Origin::of(OWNER), plan, slice: Slice::ALL, priority: 0 };
+        let spec = JobSpec { origin: Origin::of(OWNER), plan, shard: Shard::ALL, priority: 0 };
         let ask = Request::Submit(vec![farm::Submission {
             spec,
             audit: None,

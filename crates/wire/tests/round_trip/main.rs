@@ -6,7 +6,7 @@ use board::{MethodChoice, Prefix, Task};
 use farm::{
     AuditPolicy, AuditScope, CoordinatorMessage, Fingerprint, Hello, Holding, Hours, JobId,
     JobSpec, JobState, JobView, Lease, LeaseId, LeaseKind, LeaseToken, Origin, Plan, Problem,
-    Range, Rate, Report, Slice, TaskCounts, TasksBlock, Times, WorkerMessage,
+    Range, Rate, Report, Shard, TaskCounts, TasksBlock, Times, WorkerMessage,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -64,11 +64,11 @@ fn job() -> JobView {
     let method = board::Method::Prefixes { rows: 3 };
     let plan = Plan { problem: Problem::Fundamental { n: 12 }, method, tasks: 3 };
     let origin = Origin { owner: "lab".into(), key: Some("night".into()) };
-    let slice = Slice::new(1, 2).expect("it is a part");
+    let shard = Shard::new(1, 2).expect("it is a part");
     let (share_ppm, across) = (500_000, AuditScope::Owners);
     JobView {
         id: JobId(u64::MAX),
-        spec: JobSpec { origin, plan, slice, priority: i32::MIN },
+        spec: JobSpec { origin, plan, shard, priority: i32::MIN },
         state: JobState::Suspended,
         tasks_done: 4,
         counted: u128::MAX,

@@ -13,7 +13,7 @@ use crate::snapshot::JobSnapshot;
 /// The model's state of a job.
 pub struct Book {
     pub fingerprint: Fingerprint,
-    /// The ordinals of its slice.
+    /// The ordinals of its shard.
     pub ordinals: IntervalSet,
     pub policy: Option<AuditPolicy>,
     pub priority: i32,
@@ -86,9 +86,9 @@ impl Seat {
 
 impl Book {
     pub fn new(spec: &JobSpec, policy: Option<AuditPolicy>) -> Book {
-        let JobSpec { plan, slice, priority, .. } = spec;
+        let JobSpec { plan, shard, priority, .. } = spec;
         let tasks = plan.tasks as usize;
-        let ordinals = slice.ordinals(plan.tasks);
+        let ordinals = shard.ordinals(plan.tasks);
         Book {
             fingerprint: plan.fingerprint(),
             free: ordinals.len(),

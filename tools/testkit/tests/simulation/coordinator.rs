@@ -51,9 +51,9 @@ impl World {
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
         let now = Millis(self.clock.read(self.agenda.now));
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
-        let known = |plan: &Plan, slice| Known {
+        let known = |plan: &Plan, shard| Known {
             task_ms: self.scenario.task_ms(plan),
-            ..self.truths.known(plan, slice)
+            ..self.truths.known(plan, shard)
         };
         self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored, known));
         self.farm_wakes_at = None;
@@ -190,10 +190,10 @@ impl World {
             return self.ask(at, wanted);
         }
         let (job, ask) = match wanted {
-            ClientRequest::Submit(Submission { plan, slice, priority, audit }) => {
+            ClientRequest::Submit(Submission { plan, shard, priority, audit }) => {
                 self.unanswered.insert(request, wanted);
-                let spec = JobSpec { origin: Origin::default(), plan, slice, priority };
-                let known = self.truths.known(&plan, slice);
+                let spec = JobSpec { origin: Origin::default(), plan, shard, priority };
+                let known = self.truths.known(&plan, shard);
                 let known = Known { task_ms: self.scenario.task_ms(&plan), ..known }.into();
                 (None, Request::Submit(vec![farm::Submission { spec, audit, known }]))
             }

@@ -110,7 +110,7 @@ coverage! {
     failures_lifted: "permanently failed tasks that a worker still had",
     tried_again: "permanently failed tasks tried again",
     stuck_on_failed: "jobs of which only permanently failed tasks were left",
-    slices: "jobs done that were a slice of a plan",
+    shards: "jobs done that were a shard of a plan",
     with_file: "worlds with their ledger in a file",
     restored: "coordinators that restarted from an older copy of the ledger",
 }

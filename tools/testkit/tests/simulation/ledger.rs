@@ -16,7 +16,7 @@ use std::rc::Rc;
 use farm::{
     Asker, Change, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
     JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range, Report,
-    Restored, Row, Slice, Vote, Withdrawn,
+    Restored, Row, Shard, Vote, Withdrawn,
 };
 use ledger::LedgerFault;
 
@@ -70,8 +70,8 @@ pub struct Done {
 
 pub struct LedgerJob {
     pub plan: Plan,
-    pub slice: Slice,
-    /// The ordinals of the slice.
+    pub shard: Shard,
+    /// The ordinals of the shard.
     pub ordinals: IntervalSet,
     pub fingerprint: Fingerprint,
     pub truth: Rc<Truth>,
@@ -306,7 +306,7 @@ impl Ledger {
         assert!(!self.is_distrusted(&provenance.principal), "{provenance:?} is trusted again");
         assert_eq!(report.fingerprint, job.fingerprint, "a report of another plan");
         assert!(report.checked_count.is_sound(), "altered on its way: {report:?}");
-        assert!(job.ordinals.contains(report.range), "{} is not in the slice", report.range);
+        assert!(job.ordinals.contains(report.range), "{} is not in the shard", report.range);
         let state = self.state(report.job);
         assert_ne!(state, JobState::Cancelled, "the job of {report:?} was cancelled before");
     }
@@ -323,11 +323,11 @@ impl Ledger {
 
     fn note(&mut self, command: &LedgerCommand, answer: &LedgerAnswer) {
         match command {
-            LedgerCommand::CreateJob { job, spec: JobSpec { plan, slice, .. }, .. } => {
+            LedgerCommand::CreateJob { job, spec: JobSpec { plan, shard, .. }, .. } => {
                 let known = LedgerJob {
                     plan: *plan,
-                    slice: *slice,
-                    ordinals: slice.ordinals(plan.tasks),
+                    shard: *shard,
+                    ordinals: shard.ordinals(plan.tasks),
                     fingerprint: plan.fingerprint(),
                     truth: self.truths.of(plan),
                 };

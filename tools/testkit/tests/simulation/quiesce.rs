@@ -65,7 +65,7 @@ impl World {
         let held: Vec<_> = held.map(|view| view.id).collect();
         let running: Vec<_> = views.iter().filter(|view| view.state == JobState::Running).collect();
         let is_stuck = |view: &JobView| {
-            let tasks = view.spec.slice.ordinals(view.spec.plan.tasks).len();
+            let tasks = view.spec.shard.ordinals(view.spec.plan.tasks).len();
             view.failed > 0 && view.tasks_done + view.failed == tasks
         };
         let is_stuck = running.iter().all(|view| is_stuck(view));
@@ -216,7 +216,7 @@ impl Ledger {
             coverage.jobs_done += 1;
         }
         coverage.trusted += trusted;
-        coverage.slices += u64::from(!job.slice.is_all());
+        coverage.shards += u64::from(!job.shard.is_all());
         coverage.jobs_without_tasks += u64::from(job.ordinals.is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     AgentConfig, AuditPolicy, AuditScope, Change, Config, Hello, KernelName, Method, Party, Plan,
-    Principal, Problem, Range, Slice,
+    Principal, Problem, Range, Shard,
 };
 use testkit::{Random, mix};
 
@@ -194,7 +194,7 @@ pub enum ClientRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submission {
     pub plan: Plan,
-    pub slice: Slice,
+    pub shard: Shard,
     pub priority: i32,
     pub audit: Option<AuditPolicy>,
 }
@@ -429,7 +429,7 @@ fn requests(
         let audit = audited && (across == AuditScope::Owners || random.per_mille(700));
         let submission = Submission {
             plan: plan(random),
-            slice: slice(random),
+            shard: shard(random),
             priority: random.between(0, 3) as i32 - 1,
             audit: audit.then(|| {
                 let between = some(random, across);
@@ -484,9 +484,9 @@ fn plan(random: &mut Random) -> Plan {
     Plan { problem: Problem::Total { n }, method, tasks }
 }
 
-fn slice(random: &mut Random) -> Slice {
+fn shard(random: &mut Random) -> Shard {
     let of = if random.per_mille(200) { random.between(2, 5) } else { 1 };
-    Slice::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
+    Shard::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
 }
 
 pub fn policy(random: &mut Random, across: AuditScope) -> AuditPolicy {

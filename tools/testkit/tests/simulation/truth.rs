@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use farm::{
-    CheckedCount, Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, TaskCounts,
+    CheckedCount, Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Shard, TaskCounts,
 };
 use testkit::{Random, mix};
 
@@ -76,7 +76,7 @@ impl Truth {
         })
     }
 
-    /// The right count of a slice of the plan.
+    /// The right count of a shard of the plan.
     pub fn total(&self, ordinals: &IntervalSet) -> u128 {
         let tasks = |range: Range| &self.tasks[range.start() as usize..range.end() as usize];
         ordinals.iter().flat_map(tasks).map(|task| u128::from(task.count)).sum()
@@ -118,8 +118,8 @@ impl Truths {
     }
 
     /// The known facts about a plan. The totals of some plans are treated as published.
-    pub fn known(&mut self, plan: &Plan, slice: Slice) -> Known {
-        let value = self.of(plan).total(&slice.ordinals(plan.tasks));
+    pub fn known(&mut self, plan: &Plan, shard: Shard) -> Known {
+        let value = self.of(plan).total(&shard.ordinals(plan.tasks));
         let fact = Fact::Published { value, source: "the truth" };
         let facts = if is_published(plan) { vec![fact] } else { Vec::new() };
         Known { facts, ..Known::nothing() }

@@ -6,7 +6,7 @@ use std::path::Path;
 use board::{MethodChoice, Problem};
 use count::{Answer, Answering, Variant};
 use executor::provenance;
-use farm::{JobView, Slice};
+use farm::{JobView, Shard};
 use service::local::{LocalCount, LocalResult};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_stream::{Stream, StreamExt};
@@ -46,11 +46,11 @@ pub(super) async fn count(
     let backend = if devices.count(plan) { Variant::DEVICE } else { backend.name() };
     let how = how(&job, backend, threads, counts_orbits);
     let took = Took { seconds, counted: (!goes_on).then_some(job.counted), how };
-    if !job.spec.slice.is_all() {
+    if !job.spec.shard.is_all() {
         // Its sum is not printed alone, because it is not a total.
         let text = format!(
-            "part {} of {plan} is counted: {} of all {} tasks; `queens merge` adds the parts up",
-            job.spec.slice, job.tasks_done, plan.tasks
+            "shard {} of {plan} is counted: {} of all {} tasks; `queens merge` adds the shards up",
+            job.spec.shard, job.tasks_done, plan.tasks
         );
         return args.print(n, text, show::json(&job)).map(|()| took);
     }
@@ -63,8 +63,8 @@ pub(super) async fn count(
 
 /// What the farm is to count, and with which resources.
 fn local_count(args: &CountArgs, problem: Problem) -> Result<LocalCount, Failure> {
-    let slice = args.shard.map(|shard| shard.slice(|name| std::env::var(name).ok())).transpose()?;
-    let ledger = args.ledger.as_deref().map(|path| with_shard(path, slice)).transpose()?;
+    let shard = args.shard.map(|shard| shard.shard(|name| std::env::var(name).ok())).transpose()?;
+    let ledger = args.ledger.as_deref().map(|path| with_shard(path, shard)).transpose()?;
     let method = args.method_args.choice()?;
     if let Problem::Completions(_) = problem
         && method.is_none_or(|choice| choice.for_problem(problem).cuts(problem))
@@ -85,7 +85,7 @@ fn local_count(args: &CountArgs, problem: Problem) -> Result<LocalCount, Failure
         backend: args.counting.tested_backend(methods)?,
         build: provenance(PROGRAM, &devices),
         devices,
-        slice: slice.unwrap_or(Slice::ALL),
+        shard: shard.unwrap_or(Shard::ALL),
         ledger,
     })
 }

@@ -25,7 +25,7 @@ use super::options::{
 };
 use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
-use super::shard::Shard;
+use super::shard::ShardOption;
 use super::show;
 use super::signal::stops;
 use crate::failure::{Failure, usage};
@@ -69,16 +69,16 @@ pub(super) struct CountArgs {
     memory: Option<u64>,
     /// Keep the work in a file, and go on from it
     ///
-    /// `{shard}` in its name stands for the part, as 3-of-64 [default: nothing is kept].
+    /// `{shard}` in its name stands for the shard, as 3-of-64 [default: nothing is kept].
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
-    /// Count this part only, as in 3/64
+    /// Count this shard only, as in 3/64
     ///
-    /// It goes into a ledger, and `queens merge` joins the parts. `auto/64` takes the part from the
+    /// It goes into a ledger, and `queens merge` joins the shards. `auto/64` takes the shard from the
     /// task of the array that Slurm, PBS, LSF, Grid Engine, Kubernetes, HyperQueue or HTCondor has
     /// started [default: all tasks].
-    #[arg(long, value_name = "INDEX/PARTS", env = "QUEENS_SHARD")]
-    shard: Option<Shard>,
+    #[arg(long, value_name = "INDEX/SHARDS", env = "QUEENS_SHARD")]
+    shard: Option<ShardOption>,
     /// Stop after this time, as in 90s or 00:50:00
     ///
     /// With --ledger the same command goes on from there (exit code 75) [default: no limit].
@@ -168,7 +168,7 @@ impl CountArgs {
         }
         if self.shard.is_some() && self.ledger.is_none() {
             return usage(
-                "the part that --shard or QUEENS_SHARD names is kept in a ledger: add --ledger FILE, or leave out the part",
+                "the shard that --shard or QUEENS_SHARD names is kept in a ledger: add --ledger FILE, or leave out the shard",
             );
         }
         if self.memory.is_some() && self.method_args.local()? != Some(MethodName::States) {

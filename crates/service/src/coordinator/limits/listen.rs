@@ -249,9 +249,9 @@ impl AsyncWrite for Connection {
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
+        shards: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        Pin::new(&mut self.stream).poll_write_vectored(context, shards)
     }
 
     fn is_write_vectored(&self) -> bool {

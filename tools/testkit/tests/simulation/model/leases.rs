@@ -50,7 +50,7 @@ impl Model {
         let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
         let is_audited = book.state == JobState::Done && recount.is_some();
         assert!(book.state == JobState::Running || is_audited, "leased of job {job}");
-        assert!(book.ordinals.contains(range), "{range} is not in the slice");
+        assert!(book.ordinals.contains(range), "{range} is not in the shard");
         if let Some(recount) = recount {
             let other = book.recounts.insert(range, lease);
             assert!(other.is_none(), "{lease:?} is counted again under {other:?} already");

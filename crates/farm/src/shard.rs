@@ -1,4 +1,4 @@
-//! Slices: a part of a plan, for a process that counts without a coordinator.
+//! Shards: the parts of a plan, each for a process that counts without a coordinator.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,31 +8,31 @@ use crate::{IntervalSet, Range};
 /// One of several equal parts of every plan: blocks of ordinals, dealt like cards, because tasks of
 /// neighbouring ordinals are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slice {
+pub struct Shard {
     index: u32,
     of: u32,
 }
 
-/// What is no slice.
+/// A text or a pair of numbers is no shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a part is given as INDEX/PARTS, with INDEX from 1 to PARTS and at most {} parts",
-    Slice::MOST
+    "a shard is given as INDEX/SHARDS, with INDEX from 1 to SHARDS and at most {} shards",
+    Shard::MOST
 )]
-pub struct NoSlice;
+pub struct NoShard;
 
-impl Slice {
+impl Shard {
     /// The whole plan.
-    pub const ALL: Slice = Slice { index: 1, of: 1 };
-    /// Parts.
+    pub const ALL: Shard = Shard { index: 1, of: 1 };
+    /// The most shards that a plan has.
     pub const MOST: u32 = 1 << 20;
-    /// Blocks that a slice has, of plans with enough tasks.
+    /// Blocks that a shard has, of plans with enough tasks.
     const BLOCKS: u64 = 64;
 
-    /// Part number `index`, from 1 on, of `of`, which are [`Slice::MOST`] at most.
-    pub fn new(index: u32, of: u32) -> Result<Slice, NoSlice> {
-        let is_one = (1..=of).contains(&index) && of <= Slice::MOST;
-        is_one.then_some(Slice { index, of }).ok_or(NoSlice)
+    /// Shard number `index`, from 1 on, of `of`, which are [`Shard::MOST`] at most.
+    pub fn new(index: u32, of: u32) -> Result<Shard, NoShard> {
+        let is_one = (1..=of).contains(&index) && of <= Shard::MOST;
+        is_one.then_some(Shard { index, of }).ok_or(NoShard)
     }
 
     /// Its number, from 1 on.
@@ -50,29 +50,29 @@ impl Slice {
         self.of == 1
     }
 
-    /// Its ordinals, of a plan with `tasks` tasks. All slices together have each ordinal once.
+    /// Its ordinals, of a plan with `tasks` tasks. All shards together have each ordinal once.
     pub fn ordinals(self, tasks: u64) -> IntervalSet {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
-        let blocks = if self.is_all() { 1 } else { (of * Slice::BLOCKS).min(tasks) };
+        let blocks = if self.is_all() { 1 } else { (of * Shard::BLOCKS).min(tasks) };
         let start = |block| Range::bound(tasks, block, blocks);
         let own = (index..blocks).step_by(self.of as usize);
         own.filter_map(|block| Range::new(start(block), start(block + 1))).collect()
     }
 }
 
-impl fmt::Display for Slice {
+impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.index, self.of)
     }
 }
 
-impl FromStr for Slice {
-    type Err = NoSlice;
+impl FromStr for Shard {
+    type Err = NoShard;
 
-    fn from_str(text: &str) -> Result<Slice, NoSlice> {
-        let (index, of) = text.split_once('/').ok_or(NoSlice)?;
-        let number = |text: &str| text.parse().map_err(|_| NoSlice);
-        Slice::new(number(index)?, number(of)?)
+    fn from_str(text: &str) -> Result<Shard, NoShard> {
+        let (index, of) = text.split_once('/').ok_or(NoShard)?;
+        let number = |text: &str| text.parse().map_err(|_| NoShard);
+        Shard::new(number(index)?, number(of)?)
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
             let mut seen = IntervalSet::new();
             let mut sizes = Vec::new();
             for index in 1..=of {
-                let own = Slice::new(index, of).expect("it is one").ordinals(tasks);
+                let own = Shard::new(index, of).expect("it is one").ordinals(tasks);
                 assert!(own.iter().all(|range| !seen.intersects(range)), "{index} of {of}");
                 own.iter().for_each(|range| seen.insert(range));
                 sizes.push(own.len());
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn a_slice_is_what_its_text_says() {
-        assert_eq!("3/64".parse(), Slice::new(3, 64));
-        assert_eq!(Slice::new(3, 64).expect("it is one").to_string(), "3/64");
+        assert_eq!("3/64".parse(), Shard::new(3, 64));
+        assert_eq!(Shard::new(3, 64).expect("it is one").to_string(), "3/64");
         for wrong in ["0/3", "4/3", "3", "/", "1/0", "-1/3", "1/1048577", "1/2/3"] {
-            assert_eq!(wrong.parse::<Slice>(), Err(NoSlice), "{wrong}");
+            assert_eq!(wrong.parse::<Shard>(), Err(NoShard), "{wrong}");
         }
     }
 }
