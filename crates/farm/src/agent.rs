@@ -20,12 +20,15 @@ use crate::{
 /// What a worker is, and its few times and sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentConfig {
-    /// What it says of itself, with the most tasks that it ever agrees to hold, and nothing that it holds.
+    /// What it says of itself, with the most tasks that it ever agrees to hold, and nothing that it
+    /// holds.
     pub hello: Hello,
-    /// How long finished parts of a lease are gathered before they are reported, ms, unless the coordinator asks for longer.
+    /// How long finished parts of a lease are gathered before they are reported, ms, unless the
+    /// coordinator asks for longer.
     pub report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, ms. Each further time it waits twice as
-    /// long, up to four minutes, because a coordinator that is behind must not be sent more.
+    /// How long to wait for an acknowledgement before a report is sent again, ms. Each further time
+    /// it waits twice as long, up to four minutes, because a coordinator that is behind must not be
+    /// sent more.
     pub resend_ms: u64,
 }
 
@@ -41,9 +44,11 @@ pub struct Agent {
     todo: BTreeMap<Holding, IntervalSet>,
     done: BTreeMap<Holding, Done>,
     unacked: BTreeMap<ReportKey, Unacked>,
-    /// The unacknowledged reports by when they are sent next, because there may be thousands of them.
+    /// The unacknowledged reports by when they are sent next, because there may be thousands of
+    /// them.
     due: BTreeSet<(Millis, ReportKey)>,
-    /// Leases that were void when they were in hand last: threads may still be counting parts of them.
+    /// Leases that were void when they were in hand last: threads may still be counting parts of
+    /// them.
     void: BTreeSet<Holding>,
     pace: Pace,
 }
@@ -67,8 +72,8 @@ struct Done {
     since: Millis,
     /// It has more parts than then.
     grown: bool,
-    /// Neighbours joined, by where they start and end. They overlap if a lease was delivered twice. Nothing is thrown away
-    /// for that: the farm takes each ordinal once.
+    /// Neighbours joined, by where they start and end. They overlap if a lease was delivered twice.
+    /// Nothing is thrown away for that: the farm takes each ordinal once.
     parts: BTreeMap<(u64, u64), Report>,
 }
 
@@ -130,8 +135,8 @@ impl Agent {
         self.todo.retain(|key, _| key.lease != lease);
     }
 
-    /// The coordinator does not recognize what this worker holds or reported: it has another key, or another
-    /// owner's credential is in use now. All of it is void.
+    /// The coordinator does not recognize what this worker holds or reported: it has another key,
+    /// or another owner's credential is in use now. All of it is void.
     pub fn disowned(&mut self) {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
@@ -200,7 +205,8 @@ impl Agent {
             self.sent_draining = true;
             messages.push(WorkerMessage::Draining);
         }
-        // Signs of life of leases that are reported as a whole, as often as others are reported in parts.
+        // Signs of life of leases that are reported as a whole, as often as others are reported in
+        // parts.
         let report_ms = self.report_ms();
         for (key, done) in &mut self.done {
             if done.is_news(key) && done.since.after(report_ms) <= now {
@@ -239,7 +245,8 @@ impl Agent {
         if full || self.stopping { 0 } else { self.config.hello.credit }
     }
 
-    /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
+    /// Reports that are due for the first time, or have waited long enough for their
+    /// acknowledgements.
     fn send_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
         const LONGEST_MS: u64 = 4 * 60 * 1000;
         let due: Vec<_> = self.due.iter().take_while(|(due, _)| *due <= now).copied().collect();
@@ -307,8 +314,8 @@ impl Done {
         self.parts.contains_key(&(key.range.start(), key.range.end()))
     }
 
-    /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
-    /// delivered twice.
+    /// The parts that are reported of it: of a recount the whole alone, although others lie beside
+    /// it if it was delivered twice.
     fn into_reported(self, key: Holding) -> impl Iterator<Item = Report> {
         self.parts
             .into_values()

@@ -7,8 +7,8 @@
 //!                                                                  └──► disputed
 //! ```
 //!
-//! The ledger knows all that is wanted. The farm holds a window of it, so that its memory does not grow
-//! with the rows.
+//! The ledger knows all that is wanted. The farm holds a window of it, so that its memory does not
+//! grow with the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ struct Wanted {
     place: Place,
     /// The latest lease under which it was leased.
     asked: Option<LeaseId>,
-    /// Principals that were asked to recount it and did so with the same kernel, so that their counts do not qualify.
+    /// Principals that were asked to recount it and did so with the same kernel, so that their
+    /// counts do not qualify.
     tried: BTreeSet<Principal>,
 }
 
@@ -56,7 +57,8 @@ enum Place {
     /// It is to be leased.
     Free,
     Leased,
-    /// It was counted again, and the ledger is looking it up: no other worker is leased it meanwhile.
+    /// It was counted again, and the ledger is looking it up: no other worker is leased it
+    /// meanwhile.
     Comparing,
     /// It was counted again with the same result, which is on its way into the ledger.
     Confirming,
@@ -127,8 +129,8 @@ impl Audits {
         std::mem::take(&mut self.is_offered)
     }
 
-    /// Whether another party than this principal's has counted any of what is kept. Principals are in the order of their
-    /// owners: if the first and the last are of one owner, all are.
+    /// Whether another party than this principal's has counted any of what is kept. Principals are
+    /// in the order of their owners: if the first and the last are of one owner, all are.
     fn has_others(&self, principal: &Principal, across: AuditScope) -> bool {
         let mut principals = self.principals.keys();
         let is_apart = |other: &Principal| other.is_apart_from(principal, across);
@@ -141,8 +143,8 @@ impl Audits {
         }
     }
 
-    /// How many of the ranges that are free none of these workers may count, as far as the farm keeps them; `None` before
-    /// the ledger has said which wait.
+    /// How many of the ranges that are free none of these workers may count, as far as the farm
+    /// keeps them; `None` before the ledger has said which wait.
     pub(crate) fn stranded<'a>(
         &self,
         workers: impl Iterator<Item = &'a Principal> + Clone,
@@ -163,9 +165,10 @@ impl Audits {
         Some(alike.values().sum())
     }
 
-    /// A range that a session may count again, and the kernel that counted it: that of another party. One that exceeds
-    /// every worker's credit goes to a worker that is idle. The owner of a late count that contradicts a range is not
-    /// asked about it: it could choose by contradicting what it is asked about, and replace a true count.
+    /// A range that a session may count again, and the kernel that counted it: that of another
+    /// party. One that exceeds every worker's credit goes to a worker that is idle. The owner of a
+    /// late count that contradicts a range is not asked about it: it could choose by contradicting
+    /// what it is asked about, and replace a true count.
     pub(crate) fn for_session(
         &self,
         session: &Session,
@@ -227,8 +230,9 @@ impl Audits {
         self.ranges.get(&range).map(|wanted| (&wanted.principal, wanted.kernel))
     }
 
-    /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of this owner as the
-    /// farm keeps. The bound is for each owner, so that one owner's late counts do not displace another's.
+    /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as
+    /// many of this owner as the farm keeps. The bound is for each owner, so that one owner's late
+    /// counts do not displace another's.
     pub(crate) fn doubt(&mut self, range: Range, owner: &str) -> bool {
         let of_owner = self.doubters.values().filter(|other| *other == owner).count();
         let is_new = of_owner < Audits::WINDOW && !self.doubters.contains_key(&range);
@@ -238,9 +242,10 @@ impl Audits {
         is_new
     }
 
-    /// Whether a recount by `principal` with `kernel`, leased as `lease`, confirms the count of `range`: then the
-    /// ledger has to note it. A repetition with the kernel that is to be checked is no second opinion. A principal that
-    /// has no other kernel is not asked again. A late recount of a row that is no more answers another lease.
+    /// Whether a recount by `principal` with `kernel`, leased as `lease`, confirms the count of
+    /// `range`: then the ledger has to note it. A repetition with the kernel that is to be checked
+    /// is no second opinion. A principal that has no other kernel is not asked again. A late
+    /// recount of a row that is no more answers another lease.
     pub(crate) fn confirms(
         &mut self,
         range: Range,
@@ -255,7 +260,8 @@ impl Audits {
         is_second_opinion((&wanted.principal, wanted.kernel), (principal, kernel), across)
     }
 
-    /// The confirmation is on its way into the ledger. Returns the lease under which another worker counts the range, too.
+    /// The confirmation is on its way into the ledger. Returns the lease under which another worker
+    /// counts the range, too.
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         let wanted = self.ranges.get_mut(&range).expect("it is confirmed by what waits");
         let lease = wanted.lease();
@@ -276,8 +282,8 @@ impl Audits {
         self.agreed += 1;
     }
 
-    /// Ranges are no longer what they were: disputed, or not accepted any more. Returns the leases under which they are
-    /// counted again.
+    /// Ranges are no longer what they were: disputed, or not accepted any more. Returns the leases
+    /// under which they are counted again.
     pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<LeaseId> {
         self.doubters.retain(|&range, _| !gone(range));
         let is_gone = |&(&range, wanted): &(&Range, &Wanted)| {

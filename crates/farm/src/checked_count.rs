@@ -8,8 +8,8 @@ use crate::Fingerprint;
 /// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
 const MODULUS: u64 = (1 << 61) - 1;
 
-/// The counts of some tasks: their sum, their sum modulo 2^61 - 1 accumulated independently, and a digest of
-/// every single count.
+/// The counts of some tasks: their sum, their sum modulo 2^61 - 1 accumulated independently, and a
+/// digest of every single count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckedCount {
     /// Sum of weight x count.
@@ -24,7 +24,8 @@ impl CheckedCount {
     /// The checked count of no tasks.
     pub const EMPTY: CheckedCount = CheckedCount { count: 0, residue: 0, digest: Digest(0) };
 
-    /// Adds one more task of the plan, where `count` is weight x count. `None` if the sum passes 2^64 - 1.
+    /// Adds one more task of the plan, where `count` is weight x count. `None` if the sum passes
+    /// 2^64 - 1.
     #[must_use]
     pub fn with(self, plan: Fingerprint, ordinal: u64, count: u64) -> Option<CheckedCount> {
         self.join(CheckedCount {
@@ -56,12 +57,12 @@ impl CheckedCount {
     }
 }
 
-/// Hash over (ordinal, count) pairs: the sum, modulo 2^128, of a hash for each task, half of the BLAKE3 of plan,
-/// ordinal and count. It does not depend on how the tasks were cut into ranges, and neighbours' digests
-/// add up.
+/// Hash over (ordinal, count) pairs: the sum, modulo 2^128, of a hash for each task, half of the
+/// BLAKE3 of plan, ordinal and count. It does not depend on how the tasks were cut into ranges, and
+/// neighbours' digests add up.
 ///
-/// It distinguishes two honest counts of a range, even if errors in their sums cancel. It is no signature: from the
-/// counts of many tasks, other counts with the same digest can be computed.
+/// It distinguishes two honest counts of a range, even if errors in their sums cancel. It is no
+/// signature: from the counts of many tasks, other counts with the same digest can be computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub u128);
 

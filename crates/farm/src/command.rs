@@ -5,9 +5,9 @@ use crate::{
     Report, RequestId, Row, SessionId,
 };
 
-/// Something for the ledger to do. What it changes is durable before it is answered, and commands take
-/// effect in the order in which they were given. The rules of crate `ledger` say what each
-/// of them does to the rows.
+/// Something for the ledger to do. What it changes is durable before it is answered, and commands
+/// take effect in the order in which they were given. The rules of crate `ledger` say what each of
+/// them does to the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LedgerCommand {
     /// A new job.
@@ -23,10 +23,10 @@ pub enum LedgerCommand {
     NoteBegun(JobId),
     /// All tasks of a job are accepted.
     NoteCounted(JobId),
-    /// A client changes a job. With an audit, accepted ranges are to be counted again: those that the policy
-    /// chooses, and those whose second count is no second opinion under it; the policy holds as it is. A job
-    /// that is suspended runs again, and one that is done stays so. With a policy that chooses nothing,
-    /// nothing waits any more.
+    /// A client changes a job. With an audit, accepted ranges are to be counted again: those that
+    /// the policy chooses, and those whose second count is no second opinion under it; the policy
+    /// holds as it is. A job that is suspended runs again, and one that is done stays so. With a
+    /// policy that chooses nothing, nothing waits any more.
     Change {
         /// The job.
         job: JobId,
@@ -35,10 +35,11 @@ pub enum LedgerCommand {
         /// The owner who asked for it.
         by: String,
     },
-    /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
+    /// A late count contradicts an accepted range: the range is to be counted again, unless it was
+    /// already.
     Doubt(Report, Provenance),
-    /// A job is complete: it is done, or suspended. The ledger checks that its rows cover its shard of the plan and sum
-    /// to `total`, and that none of them is disputed or waits for an audit.
+    /// A job is complete: it is done, or suspended. The ledger checks that its rows cover its shard
+    /// of the plan and sum to `total`, and that none of them is disputed or waits for an audit.
     Finish {
         /// The job.
         job: JobId,
@@ -74,8 +75,8 @@ pub enum LedgerCommand {
         /// Whose word that rests on.
         ground: Ground,
     },
-    /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not any more is the
-    /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.
+    /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not
+    /// any more is the same as after a [`LedgerCommand::Settle`]. What was taken back stays so.
     Trust {
         /// Who.
         party: Party,
@@ -147,18 +148,19 @@ pub enum LedgerAnswer {
         /// How many ranges of the job two parties have counted alike.
         agreed: u64,
     },
-    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable: what it took back of which jobs. That of the
-    /// report is among them in any case.
+    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable: what it took back of
+    /// which jobs. That of the report is among them in any case.
     Settled(Vec<Withdrawn>),
-    /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if they begin or end
-    /// elsewhere, leave a gap, or are more than are read for a comparison.
+    /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if
+    /// they begin or end elsewhere, leave a gap, or are more than are read for a comparison.
     Compared(Option<CountResult>),
-    /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
-    /// or all.
+    /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were
+    /// asked for or all.
     AuditsFound(Vec<Row>),
 }
 
-/// Rows of a job that no longer count: a party that is distrusted had counted them, and nobody else.
+/// Rows of a job that no longer count: a party that is distrusted had counted them, and nobody
+/// else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawn {
     /// The job.

@@ -3,9 +3,11 @@
 /// The farm's few tunable times and sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How long a worker should be busy with one lease, ms; longer in a large farm: see [`Pace`](crate::Pace).
+    /// How long a worker should be busy with one lease, ms; longer in a large farm: see
+    /// [`Pace`](crate::Pace).
     pub lease_ms: u64,
-    /// How long a lease lives without a report, ms; longer in a large farm, and doubled for a job whose live workers miss it.
+    /// How long a lease lives without a report, ms; longer in a large farm, and doubled for a job
+    /// whose live workers miss it.
     pub lease_ttl_ms: u64,
     /// How long after a restart running jobs are held back, ms, so that workers which still hold
     /// ranges of them can reconnect and keep them. More than workers pause between attempts.

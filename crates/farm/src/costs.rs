@@ -1,16 +1,16 @@
 //! How fast sessions count a job, what its tasks have cost, and how much time is left by that.
 //!
-//! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
-//! sample of the plan, and what is left takes it about as long for each task. It counts at that pace side by side with
-//! the others:
+//! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has
+//! counted is a fair sample of the plan, and what is left takes it about as long for each task. It
+//! counts at that pace side by side with the others:
 //!
 //! ```text
 //!   time left = tasks left / Σ threads(w) tasks(w) / time(w)     over the workers w
 //! ```
 //!
-//! A worker's time passes by the farm's clock for each of its threads. Processor time would not do: a worker whose
-//! processors are shared with other programs takes longer than that. What a ledger knows from before is processor time;
-//! it stands for workers of which nothing is known yet.
+//! A worker's time passes by the farm's clock for each of its threads. Processor time would not do:
+//! a worker whose processors are shared with other programs takes longer than that. What a ledger
+//! knows from before is processor time; it stands for workers of which nothing is known yet.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ pub struct Spent {
 impl Spent {
     /// So many tasks are remembered at least,
     const LEAST_TASKS: u64 = 1_000;
-    /// and as many as take each thread so long. Machines that others use change from minute to minute.
+    /// and as many as take each thread so long. Machines that others use change from minute to
+    /// minute.
     const LEAST_US: u64 = 60_000_000;
 
     /// So many tasks took `thread_us` together.
@@ -56,13 +57,13 @@ impl Spent {
     }
 }
 
-/// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its threads and of the time
-/// that it took plays no part.
+/// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its
+/// threads and of the time that it took plays no part.
 ///
-/// A session is asked two things, and each report answers both. Leases go by what it counts *now*: it may have become
-/// slow, so that these sums forget all but [`Speed::MEMORY_MS`]. Predictions and deadlines go by what a task of the plan
-/// takes it *on average*: tasks differ in size along the ordinals, so that they need a fair sample of them, which forgets
-/// as [`Spent`] does.
+/// A session is asked two things, and each report answers both. Leases go by what it counts *now*:
+/// it may have become slow, so that these sums forget all but [`Speed::MEMORY_MS`]. Predictions and
+/// deadlines go by what a task of the plan takes it *on average*: tasks differ in size along the
+/// ordinals, so that they need a fair sample of them, which forgets as [`Spent`] does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Speed {
     tasks: f64,
@@ -78,11 +79,12 @@ pub(crate) struct Speed {
 
 impl Speed {
     const MEMORY_MS: f64 = 20_000.0;
-    /// A worker is known once each of its threads has counted for so long; before, it is taken for one like all.
+    /// A worker is known once each of its threads has counted for so long; before, it is taken for
+    /// one like all.
     const KNOWN_US: u64 = 4_000_000;
 
-    /// `tasks` of `lease` have come back now, with so many placements. They were counted since others came back, or, if
-    /// they had to come back as a whole, beside these.
+    /// `tasks` of `lease` have come back now, with so many placements. They were counted since
+    /// others came back, or, if they had to come back as a whole, beside these.
     fn measured(
         &mut self,
         now: Millis,
@@ -125,8 +127,8 @@ impl Speed {
 
     /// Time of a thread that a task has taken on average, ms; 0 before it has counted any.
     ///
-    /// It is the time since the session got its first lease. Where some tasks of many threads have come back, it is rather
-    /// too long: the others have taken a part of their time, too.
+    /// It is the time since the session got its first lease. Where some tasks of many threads have
+    /// come back, it is rather too long: the others have taken a part of their time, too.
     pub(crate) fn task_ms(self) -> u64 {
         self.sample.pace().map_or(0, |pace| (1e-3 / pace) as u64)
     }
@@ -156,7 +158,8 @@ impl Costs {
         Costs { earlier, ..Costs::default() }
     }
 
-    /// `tasks` of `lease`, which a session of `threads` threads has, have come back now, with so many placements.
+    /// `tasks` of `lease`, which a session of `threads` threads has, have come back now, with so
+    /// many placements.
     pub(crate) fn measured(
         &mut self,
         now: Millis,
@@ -189,13 +192,14 @@ impl Costs {
         all
     }
 
-    /// Time of a thread that a task has taken on average, microseconds; `None` before any was counted.
+    /// Time of a thread that a task has taken on average, microseconds; `None` before any was
+    /// counted.
     pub(crate) fn us_per_task(&self) -> Option<f64> {
         self.all().pace().map(f64::recip)
     }
 
-    /// How long so many tasks take `workers`: sessions, and how many threads they count them with. Microseconds; `None`
-    /// without a thread, and before it can be estimated.
+    /// How long so many tasks take `workers`: sessions, and how many threads they count them with.
+    /// Microseconds; `None` without a thread, and before it can be estimated.
     pub(crate) fn us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {
         let like_all = self.all().pace()?;
         let (mut threads, mut known, mut pace) = (0.0, 0.0, 0.0);

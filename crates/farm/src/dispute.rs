@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use crate::{AuditScope, CountResult, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
 crate::named! {
-    /// Whose word the end of a dispute rests on: why somebody is distrusted, as ledgers and bundles say it.
+    /// Whose word the end of a dispute rests on: why somebody is distrusted, as ledgers and bundles
+    /// say it.
     pub enum Ground {
         /// Two owners agreed.
         TwoOwners = "two owners counted otherwise",
@@ -49,8 +50,8 @@ pub struct Dispute {
 }
 
 impl Dispute {
-    /// The most machines of an owner that may vote once other owners have. The second one shows whether the first is
-    /// broken. An owner that lies could invent any number of them.
+    /// The most machines of an owner that may vote once other owners have. The second one shows
+    /// whether the first is broken. An owner that lies could invent any number of them.
     const MACHINES_HEARD: usize = 2;
     /// The most machines that are named in a sentence.
     const NAMED: usize = 8;
@@ -71,8 +72,9 @@ impl Dispute {
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
-    /// Why this `result` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
-    /// settled. The row may be that of a `distrusted` party, which an audit among owners has doubted again: it proves nothing.
+    /// Why this `result` is right, which the latest vote makes, perhaps one that the operator
+    /// trusts; `None` if that is not settled. The row may be that of a `distrusted` party, which an
+    /// audit among owners has doubted again: it proves nothing.
     pub(crate) fn ground(
         &self,
         result: CountResult,
@@ -96,9 +98,10 @@ impl Dispute {
         is_own.then_some(Ground::OwnMachines)
     }
 
-    /// The parties that are wrong if this `result` is right: machines, as one that is broken says nothing of the others. But
-    /// where only owners check each other, an owner of which two machines are wrong, those `distrusted` before included,
-    /// and none is right, is so with all of them: it could invent any number.
+    /// The parties that are wrong if this `result` is right: machines, as one that is broken says
+    /// nothing of the others. But where only owners check each other, an owner of which two
+    /// machines are wrong, those `distrusted` before included, and none is right, is so with all of
+    /// them: it could invent any number.
     pub(crate) fn wrong(
         &self,
         result: CountResult,

@@ -12,12 +12,13 @@ pub enum Effect {
     Tell(SessionId, CoordinatorMessage),
     /// End a session.
     Dismiss(SessionId, Dismissal),
-    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with both of these and its answer.
+    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with both of these and its
+    /// answer.
     Ledger(Asker, LedgerCommand),
     /// Answer a client: what was asked for, or why not.
     Reply(RequestId, Result<Answer, Refusal>),
-    /// A late count contradicts an accepted one. It decides nothing. If the job runs, the range is counted
-    /// again; if the job is over, somebody may order an audit.
+    /// A late count contradicts an accepted one. It decides nothing. If the job runs, the range is
+    /// counted again; if the job is over, somebody may order an audit.
     Contradicted(Report, Provenance),
     /// A worker process was lost while it counted.
     Lost {
@@ -26,8 +27,8 @@ pub enum Effect {
         /// How many its machine has lost that have not come back.
         processes: usize,
     },
-    /// A range is not leased any more, because it was lost three times with the worker that had it. The rest of its
-    /// job goes on.
+    /// A range is not leased any more, because it was lost three times with the worker that had it.
+    /// The rest of its job goes on.
     RangeFailed {
         /// The job that the range belongs to.
         job: JobId,
@@ -43,7 +44,8 @@ crate::named! {
     pub enum Dismissal {
         /// A newer session of the worker replaced it.
         Replaced = "replaced",
-        /// The worker's machine or owner is distrusted: proven wrong, or by the operator's decision.
+        /// The worker's machine or owner is distrusted: proven wrong, or by the operator's
+        /// decision.
         Distrusted = "distrusted",
         /// The worker reported or held something that this farm has not leased to its owner.
         Unproven = "unproven",

@@ -20,8 +20,8 @@ pub enum Event {
     },
     /// A worker said something after that.
     Said(SessionId, WorkerMessage),
-    /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may have
-    /// killed it.
+    /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may
+    /// have killed it.
     Left(SessionId),
     /// A client of this owner asks for something.
     Asked(RequestId, String, Request),

@@ -1,4 +1,5 @@
-//! Numbers of jobs, sessions, leases and requests. Each is a type of its own, so none is taken for another.
+//! Numbers of jobs, sessions, leases and requests. Each is a type of its own, so none is taken for
+//! another.
 
 use std::fmt;
 

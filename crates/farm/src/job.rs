@@ -10,16 +10,18 @@
 //!     failed                  lost three times with the process that had it
 //! ```
 //!
-//! A task may kill its worker, for lack of memory for instance. A range that was lost three times with a process is
-//! therefore left: it has failed, is named to the operator and leased to nobody until a client resumes the job. A range
-//! that is counted, or brought back by a worker that still holds it, begins anew. All of this is a guess that saves
-//! workers: tasks that were lost beside a deadly one fail with it. It is not durable.
+//! A task may kill its worker, for lack of memory for instance. A range that was lost three times
+//! with a process is therefore left: it has failed, is named to the operator and leased to nobody
+//! until a client resumes the job. A range that is counted, or brought back by a worker that still
+//! holds it, begins anew. All of this is a guess that saves workers: tasks that were lost beside a
+//! deadly one fail with it. It is not durable.
 //!
-//! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease is over.
+//! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease
+//! is over.
 //!
-//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. If another session is
-//! leased its end, too, the earlier lease is *overtaken*: its session goes on, and the first report counts. The rule
-//! stands in `machine/leasing.rs`.
+//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session.
+//! If another session is leased its end, too, the earlier lease is *overtaken*: its session goes
+//! on, and the first report counts. The rule stands in `machine/leasing.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +51,8 @@ struct Leased {
 }
 
 impl Leased {
-    /// Whether they would be back sooner, by a lease's time, from a session that takes `task_ms` for a task.
+    /// Whether they would be back sooner, by a lease's time, from a session that takes `task_ms`
+    /// for a task.
     fn is_slower_than(self, now: Millis, lease_ms: u64, task_ms: u64) -> bool {
         self.late_at <= now || self.due > now.after(lease_ms.saturating_add(task_ms))
     }
@@ -80,14 +83,15 @@ pub(crate) struct Job {
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
-    /// When something new of it was last reported, or its deadlines last grew: that a lease leased before
-    /// is late says nothing about its tasks.
+    /// When something new of it was last reported, or its deadlines last grew: that a lease leased
+    /// before is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
     /// Nobody has them.
     pub(crate) pool: IntervalSet,
     /// Nobody has them, and they are leased to nobody.
     pub(crate) failed: IntervalSet,
-    /// What was lost with a process once and what was lost twice or more often, since it was last brought back.
+    /// What was lost with a process once and what was lost twice or more often, since it was last
+    /// brought back.
     lost: [IntervalSet; 2],
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
@@ -146,13 +150,15 @@ impl Job {
         &self.accepted
     }
 
-    /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted again.
+    /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted
+    /// again.
     pub(crate) fn is_served(&self) -> bool {
         let is_audited = matches!(self.stage, Stage::Done) && !self.audits.are_over();
         self.stage.is_running() || is_audited
     }
 
-    /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
+    /// Whether a submission asks for nothing that this job does not give: the same count, checked
+    /// as well.
     pub(crate) fn answers(&self, wanted: &Job) -> bool {
         let gives = |wanted| self.policy.is_some_and(|policy| policy.gives(wanted));
         let JobSpec { plan, shard, .. } = self.spec;
@@ -192,8 +198,8 @@ impl Job {
         Some(range)
     }
 
-    /// The first ordinal of what is to be leased, too, to another session that takes `task_ms` for a task: of what is
-    /// latest, or else of what will be late last.
+    /// The first ordinal of what is to be leased, too, to another session that takes `task_ms` for
+    /// a task: of what is latest, or else of what will be late last.
     pub(crate) fn to_overtake(&self, now: Millis, lease_ms: u64, task_ms: u64) -> Option<u64> {
         const MOST: usize = 1_024;
         if self.overtaken.len() >= MOST {
@@ -209,8 +215,9 @@ impl Job {
         self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
     }
 
-    /// Leases the end of what is leased from the ordinal `start` on once more, at most `tasks`. It is late when it
-    /// is due, but not before a quarter of a lease's time has passed, and twice as much each further time.
+    /// Leases the end of what is leased from the ordinal `start` on once more, at most `tasks`. It
+    /// is late when it is due, but not before a quarter of a lease's time has passed, and twice as
+    /// much each further time.
     pub(crate) fn overtake(
         &mut self,
         start: u64,
@@ -266,7 +273,8 @@ impl Job {
         self.check();
     }
 
-    /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken one has at most that.
+    /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken
+    /// one has at most that.
     pub(crate) fn accept(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.accepted.intersects(range), "accepted ranges must be disjoint: {range}");
         let mut taken = self.take_leased(range, |_| true);
@@ -280,8 +288,8 @@ impl Job {
         taken
     }
 
-    /// A process was lost with a range. Returns what of it was lost for the third time at least, and nobody has now: it
-    /// has failed.
+    /// A process was lost with a range. Returns what of it was lost for the third time at least,
+    /// and nobody has now: it has failed.
     pub(crate) fn record_loss(&mut self, range: Range) -> IntervalSet {
         let [once, twice] = &mut self.lost;
         let third: Vec<Range> = twice.within(range).collect();
@@ -319,7 +327,8 @@ impl Job {
         self.is_offered = true;
     }
 
-    /// Whether something came free, or has begun to wait for another count, since this was last asked.
+    /// Whether something came free, or has begun to wait for another count, since this was last
+    /// asked.
     pub(crate) fn take_offered(&mut self) -> bool {
         self.audits.take_offered() | std::mem::take(&mut self.is_offered)
     }
@@ -393,8 +402,8 @@ impl Job {
         }
     }
 
-    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds; `None` before something
-    /// of half of the plan's parts was counted.
+    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds;
+    /// `None` before something of half of the plan's parts was counted.
     pub(crate) fn us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
         const PARTS: u64 = 16;
         let all = self.spec.plan.tasks;
@@ -406,9 +415,10 @@ impl Job {
         self.costs.us_left(left, workers).filter(|_| 2 * seen >= all.div_ceil(tasks))
     }
 
-    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps
-    /// what lists say of it and where its accepted ordinals begin and end, but no row. That is about 2 KiB of a job that
-    /// is done. A cancelled job has some hundred runs of accepted ordinals at most, and each takes 40 bytes more.
+    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is
+    /// over, the farm keeps what lists say of it and where its accepted ordinals begin and end, but
+    /// no row. That is about 2 KiB of a job that is done. A cancelled job has some hundred runs of
+    /// accepted ordinals at most, and each takes 40 bytes more.
     pub(crate) fn rest(&mut self) {
         self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);

@@ -46,11 +46,13 @@ crate::named! {
         Running = "running",
         /// Nothing of it is leased; results that still arrive are accepted.
         Paused = "paused",
-        /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
-        /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
+        /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the
+        /// total contradicts what is known of it. A person has to look into it: an audit makes it
+        /// run again.
         Suspended = "suspended",
-        /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts the total. Nothing waited for an
-        /// audit when it became so; since then ranges may be counted again.
+        /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts
+        /// the total. Nothing waited for an audit when it became so; since then ranges may be
+        /// counted again.
         Done = "done",
         /// Ended by a client, without a total. Final.
         Cancelled = "cancelled",
@@ -86,16 +88,18 @@ pub struct Times {
     pub counted_at_ms: Option<i64>,
     /// Since when it is paused, or counts of it were taken back in that pause.
     pub paused_at_ms: Option<i64>,
-    /// For how long it rested between its first lease and `counted_at_ms`: it was paused, or had all its tasks until some
-    /// were taken back. What has passed since `paused_at_ms` is not in it yet, if the job has not all its tasks.
+    /// For how long it rested between its first lease and `counted_at_ms`: it was paused, or had
+    /// all its tasks until some were taken back. What has passed since `paused_at_ms` is not in it
+    /// yet, if the job has not all its tasks.
     pub paused_ms: i64,
     /// When it was done or cancelled.
     pub ended_at_ms: Option<i64>,
 }
 
 impl Times {
-    /// How long it was counted: from its first lease until all its tasks were accepted, or until its end if they never
-    /// were. Pauses and audits are not in it. `None` before that, and if nothing of it was leased.
+    /// How long it was counted: from its first lease until all its tasks were accepted, or until
+    /// its end if they never were. Pauses and audits are not in it. `None` before that, and if
+    /// nothing of it was leased.
     #[must_use]
     pub fn counting(self) -> Option<Duration> {
         let end = self.counted_at_ms.or(self.ended_at_ms)?;

@@ -15,14 +15,16 @@ pub struct JobView {
     pub tasks_done: u64,
     /// The sum of these counts, before symmetry.
     pub counted: u128,
-    /// The answer to what was asked, once the job is done: for a problem that counts up to symmetry, so many. `None` for a
-    /// shard of a plan.
+    /// The answer to what was asked, once the job is done: for a problem that counts up to
+    /// symmetry, so many. `None` for a shard of a plan.
     pub total: Option<u128>,
     /// Sessions that work on it.
     pub workers: usize,
-    /// Sessions that may be leased ranges of it while it runs: they have not asked for no more work.
+    /// Sessions that may be leased ranges of it while it runs: they have not asked for no more
+    /// work.
     pub able_workers: usize,
-    /// Microseconds that the rest will take these workers, without audits; `None` before it can be estimated.
+    /// Microseconds that the rest will take these workers, without audits; `None` before it can be
+    /// estimated.
     pub us_left: Option<u64>,
     /// How fast these workers count it; of a job that is over, how fast they did.
     pub rate: Rate,
@@ -32,7 +34,8 @@ pub struct JobView {
     pub disputes: usize,
     /// The first of these, who counted it and who is asked to settle it: a sentence for people.
     pub disputed: Option<String>,
-    /// What is counted twice, if anything is. Its seed is 0, because clients must not know the true one.
+    /// What is counted twice, if anything is. Its seed is 0, because clients must not know the true
+    /// one.
     pub audit: Option<AuditPolicy>,
     /// What its total contradicts, for people, if it is suspended.
     pub suspended: Option<String>,
@@ -41,10 +44,11 @@ pub struct JobView {
     /// Accepted ranges of which a second count, by another machine or owner and another kernel,
     /// agreed.
     pub audits_agreed: u64,
-    /// Of the ranges that wait, so many that no connected worker may give a second count of, as far as the farm keeps them:
-    /// some hundreds. `None` before it is known.
+    /// Of the ranges that wait, so many that no connected worker may give a second count of, as far
+    /// as the farm keeps them: some hundreds. `None` before it is known.
     pub audits_stranded: Option<u64>,
-    /// Tasks that are not leased any more, because worker process after worker process was lost with them.
+    /// Tasks that are not leased any more, because worker process after worker process was lost
+    /// with them.
     pub failed: u64,
     /// The first of these, [`JobView::FAILED_NAMED`] at most.
     pub failed_first: Vec<u64>,
@@ -52,8 +56,8 @@ pub struct JobView {
     pub times: Times,
     /// The thread time that its counts took.
     pub hours: Hours,
-    /// What it waits for while no worker counts it, or while no connected worker may give the second counts that it wants:
-    /// the end of a sentence that begins with "waits for".
+    /// What it waits for while no worker counts it, or while no connected worker may give the
+    /// second counts that it wants: the end of a sentence that begins with "waits for".
     pub waits_for: Option<String>,
     /// It waits for its turn alone: the workers count jobs that are served before it.
     pub awaits_turn: bool,
@@ -63,8 +67,8 @@ impl JobView {
     /// How many failed tasks are named.
     pub const FAILED_NAMED: usize = 8;
 
-    /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
-    /// before it can be estimated.
+    /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them,
+    /// and before it can be estimated.
     pub fn seconds_left(&self) -> Option<f64> {
         self.us_left.filter(|_| !self.state.is_over()).map(|us| us as f64 / 1e6)
     }
@@ -98,7 +102,8 @@ impl JobView {
         is_audited.then(|| format!("done, {} {are} {be} counted again", self.audits_wanted))
     }
 
-    /// What people should know about it besides its numbers: the ends of sentences that begin with the job.
+    /// What people should know about it besides its numbers: the ends of sentences that begin with
+    /// the job.
     pub fn remarks(&self) -> Vec<String> {
         let remarks = [
             self.suspended.as_ref().map(|reason| {
@@ -113,7 +118,8 @@ impl JobView {
         remarks.into_iter().flatten().collect()
     }
 
-    /// Its first dispute, with the number of disputed ranges if there are more: the end of a sentence.
+    /// Its first dispute, with the number of disputed ranges if there are more: the end of a
+    /// sentence.
     pub fn dispute(&self) -> Option<String> {
         let what = self.disputed.as_ref()?;
         Some(match self.disputes {

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of the kernel that counted. People read it, and a second count must be made by another kernel.
+/// The name of the kernel that counted. People read it, and a second count must be made by another
+/// kernel.
 ///
-/// The set of names is closed, although the farm does not know what a name means: the text goes into ledgers,
-/// logs and terminals, and a worker with a free choice of names could forge a second opinion. The default is empty.
+/// The set of names is closed, although the farm does not know what a name means: the text goes
+/// into ledgers, logs and terminals, and a worker with a free choice of names could forge a second
+/// opinion. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelName(&'static str);
 

@@ -5,9 +5,9 @@
 //!   a total      it is the published value, and symmetry allows it                  or its job is suspended
 //! ```
 //!
-//! A fact may be wrong as well: somebody may have published another number than the right one, or it was
-//! copied wrongly. Therefore every fact names its source. Readers of ledgers and bundles compare what they
-//! read with the same facts.
+//! A fact may be wrong as well: somebody may have published another number than the right one, or
+//! it was copied wrongly. Therefore every fact names its source. Readers of ledgers and bundles
+//! compare what they read with the same facts.
 
 mod counts;
 
@@ -21,7 +21,8 @@ use crate::{Plan, Range, Shard};
 /// What is known of the counts of a plan, or of a shard of it, and of the time that they take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Milliseconds that a thread of a slow worker takes for a task on average, by an estimate; 0 if nobody knows.
+    /// Milliseconds that a thread of a slow worker takes for a task on average, by an estimate; 0
+    /// if nobody knows.
     pub task_ms: u64,
     /// The most that one task contributes to the sum.
     pub most_per_task: u128,
@@ -45,7 +46,8 @@ pub enum Question {
         /// How many placements the quarter turn fixes.
         quarter_turn: u64,
     },
-    /// A sum of which nothing follows: that of a shard of a plan, or of placements whose symmetry is not known.
+    /// A sum of which nothing follows: that of a shard of a plan, or of placements whose symmetry
+    /// is not known.
     Nothing,
 }
 
@@ -70,7 +72,8 @@ impl Question {
         }
     }
 
-    /// The answer, by the sum over the whole plan; `None` if there is none, or if no board has such a sum.
+    /// The answer, by the sum over the whole plan; `None` if there is none, or if no board has such
+    /// a sum.
     pub fn answer(self, counted: u128) -> Option<u128> {
         match self {
             Question::Placements => Some(counted),
@@ -93,8 +96,8 @@ pub enum Fact {
         /// Where.
         source: &'static str,
     },
-    /// The symmetries of the square make orbits of eight placements, but for those that a half turn fixes:
-    /// see [`board::Census`].
+    /// The symmetries of the square make orbits of eight placements, but for those that a half turn
+    /// fixes: see [`board::Census`].
     Orbits {
         /// How many the half turn fixes.
         fixed: u128,
@@ -184,8 +187,8 @@ impl Fact {
         published.into_iter().chain(symmetry).collect()
     }
 
-    /// What is wrong with a total of which these facts are known, for people; `None` if it contradicts
-    /// nothing.
+    /// What is wrong with a total of which these facts are known, for people; `None` if it
+    /// contradicts nothing.
     #[must_use]
     pub fn contradiction(facts: &[Fact], total: u128) -> Option<String> {
         let fact = facts.iter().find(|fact| !fact.allows(total))?;

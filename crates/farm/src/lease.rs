@@ -8,10 +8,11 @@
 //!    └── its life: over, whatever is said ─────────────────────────────┘
 //! ```
 //!
-//! A report that repeats what was reported is no news. A worker that reports a task now and then holds all the others;
-//! therefore a lease has an end: four times as long as it was to take by the speed that was seen of its session, and the
-//! time without news. Nobody can check a worker that says that it is getting on with a recount, and nobody knows how long
-//! that is to take: it has 64 times the time without news.
+//! A report that repeats what was reported is no news. A worker that reports a task now and then
+//! holds all the others; therefore a lease has an end: four times as long as it was to take by the
+//! speed that was seen of its session, and the time without news. Nobody can check a worker that
+//! says that it is getting on with a recount, and nobody knows how long that is to take: it has 64
+//! times the time without news.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,11 +34,11 @@ pub struct Lease {
     pub fingerprint: Fingerprint,
     /// What to count.
     pub range: Range,
-    /// The token that every report about the lease carries. It has the same range, and its kind says whether this is a
-    /// recount.
+    /// The token that every report about the lease carries. It has the same range, and its kind
+    /// says whether this is a recount.
     pub token: LeaseToken,
-    /// The range was counted before, and must come back as one report. Such a lease may exceed the credit of a worker
-    /// that holds nothing else.
+    /// The range was counted before, and must come back as one report. Such a lease may exceed the
+    /// credit of a worker that holds nothing else.
     pub recount: Option<Recount>,
 }
 
@@ -79,12 +80,12 @@ pub(crate) struct LeaseTime {
 impl LeaseTime {
     /// A first count may take so many times as long as it was to take.
     const LIFE: u64 = 4;
-    /// A recount may take so many times the time that it has without news. By searching it may take a hundred times as
-    /// long as the first count.
+    /// A recount may take so many times the time that it has without news. By searching it may take
+    /// a hundred times as long as the first count.
     const RECOUNT: u64 = 64;
 
-    /// Of a first count that is leased now, has `ttl_ms` without news and is to take `expected_ms`: as long as it may be
-    /// without news, if nobody knows.
+    /// Of a first count that is leased now, has `ttl_ms` without news and is to take `expected_ms`:
+    /// as long as it may be without news, if nobody knows.
     pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: Option<u64>) -> LeaseTime {
         let expected_ms = expected_ms.unwrap_or(ttl_ms);
         let life_ms = ttl_ms.saturating_add(expected_ms.saturating_mul(Self::LIFE));
@@ -100,8 +101,8 @@ impl LeaseTime {
 
 /// All leases, with their deadlines in order.
 ///
-/// A lease whose session ended is *orphaned*: what was open of it is free, and its worker may come back for
-/// it until the same deadline. So nobody keeps ordinals for longer by coming and going.
+/// A lease whose session ended is *orphaned*: what was open of it is free, and its worker may come
+/// back for it until the same deadline. So nobody keeps ordinals for longer by coming and going.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
@@ -138,7 +139,8 @@ impl Leases {
         }
     }
 
-    /// Takes ordinals out of a lease, and ends it if they were the last of it. Returns how many were open.
+    /// Takes ordinals out of a lease, and ends it if they were the last of it. Returns how many
+    /// were open.
     pub(crate) fn shrink(&mut self, id: LeaseId, range: Range) -> u64 {
         let Some(lease) = self.leases.get_mut(&id) else { return 0 };
         let taken = lease.open.remove(range).into_iter().map(Range::len).sum();
@@ -163,7 +165,8 @@ impl Leases {
         Some(lease)
     }
 
-    /// Ends a lease whose session ended, and remembers its deadline. Forgets those whose deadline has come.
+    /// Ends a lease whose session ended, and remembers its deadline. Forgets those whose deadline
+    /// has come.
     pub(crate) fn orphan(&mut self, id: LeaseId, now: Millis) -> Option<OpenLease> {
         let lease = self.end(id)?;
         self.orphans.retain(|_, term| term.deadline > now);

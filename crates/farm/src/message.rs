@@ -45,10 +45,10 @@ impl Hello {
     pub const MAX_HOLDINGS: usize = 8_192;
 }
 
-/// A part of a lease that a worker works on or has counted, and all that distinguishes the lease from others. Its number
-/// alone is not enough: if the coordinator is replaced by one with another ledger, two plans' counts would be added up.
-/// With job and plan it is not enough either: if the ledger is an old copy, two leases' ranges would be reported as one
-/// that was never leased.
+/// A part of a lease that a worker works on or has counted, and all that distinguishes the lease
+/// from others. Its number alone is not enough: if the coordinator is replaced by one with another
+/// ledger, two plans' counts would be added up. With job and plan it is not enough either: if the
+/// ledger is an old copy, two leases' ranges would be reported as one that was never leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holding {
     /// The lease under which it was leased.
@@ -80,7 +80,8 @@ impl Holding {
 pub enum CoordinatorMessage {
     /// The session has begun.
     Welcome {
-        /// For how long nothing new is leased, because workers that still hold ranges may come back first; 0 if it leases now.
+        /// For how long nothing new is leased, because workers that still hold ranges may come back
+        /// first; 0 if it leases now.
         leases_in_ms: u64,
     },
     /// A range to count; its tasks follow.
@@ -95,8 +96,8 @@ pub enum CoordinatorMessage {
     Pace(Pace),
 }
 
-/// What became of a report. Job, plan and range name the report: jobs of one plan have the same ranges, and
-/// job numbers alone do not distinguish two ledgers.
+/// What became of a report. Job, plan and range name the report: jobs of one plan have the same
+/// ranges, and job numbers alone do not distinguish two ledgers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The report's job.
@@ -124,8 +125,8 @@ crate::named! {
         Accepted = "accepted",
         /// The range was accepted before, with the same count: a free check.
         Agreed = "agreed",
-        /// Some, but not all of the range was accepted before. The worker forgets the report, and what it covers besides is
-        /// counted again.
+        /// Some, but not all of the range was accepted before. The worker forgets the report, and
+        /// what it covers besides is counted again.
         Superseded = "superseded",
         /// Durable as evidence: it contradicts the accepted count, or settles such a case.
         Disputed = "disputed",
@@ -133,8 +134,8 @@ crate::named! {
         Obsolete = "obsolete",
         /// The job of that number has another plan here.
         Foreign = "foreign",
-        /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
-        /// exceeds what its tasks can count.
+        /// The range is no part of the plan, or only a part of a recount; or its sum was altered on
+        /// its way, or exceeds what its tasks can count.
         Invalid = "invalid",
     }
 }

@@ -26,7 +26,8 @@ pub struct Overview {
 pub struct Progress {
     /// The job.
     pub job: JobId,
-    /// What the counts that became durable add up to, before symmetry; those that were taken back later included.
+    /// What the counts that became durable add up to, before symmetry; those that were taken back
+    /// later included.
     pub placements: f64,
     /// Sessions that hold ranges of it.
     pub workers: usize,
@@ -87,7 +88,8 @@ pub struct Incident {
 /// A plan, cut into cells of neighbouring ordinals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanMap {
-    /// At most [`PlanMap::CELLS`], in the order of their ordinals; of equal size as far as that is possible.
+    /// At most [`PlanMap::CELLS`], in the order of their ordinals; of equal size as far as that is
+    /// possible.
     pub cells: Vec<Cell>,
 }
 

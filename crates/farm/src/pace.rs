@@ -1,4 +1,5 @@
-//! How often the workers of a large farm report: all of them together about 200 times a second, whatever their number.
+//! How often the workers of a large farm report: all of them together about 200 times a second,
+//! whatever their number.
 //!
 //! ```text
 //!   workers      report every   leases take        in jobs of weeks   and end without news after
@@ -8,12 +9,13 @@
 //!       120,000  10 min         20 min             11 h               30 min
 //! ```
 //!
-//! What is reported of one lease becomes one row of the ledger (`rules/join.rs` in crate `ledger`), so a job
-//! that takes long has longer leases, and fewer rows: of each lease half is leased when the other
-//! half is done, which makes 32 reports a row.
+//! What is reported of one lease becomes one row of the ledger (`rules/join.rs` in crate `ledger`),
+//! so a job that takes long has longer leases, and fewer rows: of each lease half is leased when
+//! the other half is done, which makes 32 reports a row.
 //!
-//! A worker that reports more seldom loses more if it is killed, so small farms report often. The interval stays as it is
-//! until it is wrong by a quarter, so that it is not sent anew whenever a worker comes or goes.
+//! A worker that reports more seldom loses more if it is killed, so small farms report often. The
+//! interval stays as it is until it is wrong by a quarter, so that it is not sent anew whenever a
+//! worker comes or goes.
 
 use crate::Config;
 

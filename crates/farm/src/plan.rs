@@ -16,8 +16,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The name of this plan in messages, ledgers and bundles: BLAKE3 over everything that decides what the
-    /// ordinals mean.
+    /// The name of this plan in messages, ledgers and bundles: BLAKE3 over everything that decides
+    /// what the ordinals mean.
     pub fn fingerprint(&self) -> Fingerprint {
         let parameter = self.method.parameter();
         let parameter = parameter.map(|(name, value)| format!("; {name} {value}"));
@@ -33,8 +33,8 @@ impl Plan {
         Fingerprint(*blake3::hash(identity.as_bytes()).as_bytes())
     }
 
-    /// Whether the count of each task is reported beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the
-    /// other methods are many and short.
+    /// Whether the count of each task is reported beside the sums of ranges: see
+    /// [`crate::TaskCounts`]. Tasks of the other methods are many and short.
     pub fn reports_tasks(&self) -> bool {
         self.method == Method::Colours
     }

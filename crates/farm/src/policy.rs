@@ -7,7 +7,8 @@ use crate::{AuditScope, Fingerprint, Range};
 pub struct AuditPolicy {
     /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most.
     pub share_ppm: u32,
-    /// Decides which ranges are chosen. It stays with the farm and its ledger, because it shows which ranges are not checked.
+    /// Decides which ranges are chosen. It stays with the farm and its ledger, because it shows
+    /// which ranges are not checked.
     pub seed: u64,
     /// Whether to count them by the reference if the method is `colours`.
     pub by_reference: bool,

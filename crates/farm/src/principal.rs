@@ -16,8 +16,9 @@
 //!
 //! Bundles have the fields of these types as they are.
 //!
-//! The holder of a credential can invent machines. So the machines of an owner are only its word: they decide about
-//! each other, and about machines of other owners only together with another owner.
+//! The holder of a credential can invent machines. So the machines of an owner are only its word:
+//! they decide about each other, and about machines of other owners only together with another
+//! owner.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -113,7 +114,8 @@ impl Principal {
         }
     }
 
-    /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
+    /// Whether the two may check each other. A machine of which nothing is known may be any that is
+    /// not declared.
     pub fn is_apart_from(&self, other: &Principal, across: AuditScope) -> bool {
         let are_two = || {
             let both = [self.identified_by(), other.identified_by()];
@@ -132,9 +134,10 @@ impl Party {
         self.owner == other.owner && (is_whole || self.machine == other.machine)
     }
 
-    /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A machine that miscounts
-    /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
-    /// owner that is distrusted as a whole has confirmed nothing.
+    /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A
+    /// machine that miscounts confirms no other owner's count by chance, and what two owners agree
+    /// on is not for one of them to take back: only an owner that is distrusted as a whole has
+    /// confirmed nothing.
     pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
         self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
     }
@@ -154,8 +157,8 @@ pub struct TrustChange {
     pub party: Party,
     /// Whether it is trusted since.
     pub trusted: bool,
-    /// The count that proved it wrong, of some job; `None` if a person decided. A bundle does not have it: if it is of
-    /// its job, it has the line of the dispute.
+    /// The count that proved it wrong, of some job; `None` if a person decided. A bundle does not
+    /// have it: if it is of its job, it has the line of the dispute.
     #[serde(skip)]
     pub proof: Option<(JobId, Range)>,
     /// Why, for people.
@@ -189,8 +192,8 @@ impl Distrusted {
     }
 }
 
-/// Whether a count by one principal and kernel says something new about one by another. Nobody can check itself,
-/// and a loop cannot check itself either.
+/// Whether a count by one principal and kernel says something new about one by another. Nobody can
+/// check itself, and a loop cannot check itself either.
 pub fn is_second_opinion(
     (principal, kernel): (&Principal, KernelName),
     (other_principal, other_kernel): (&Principal, KernelName),

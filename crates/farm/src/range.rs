@@ -15,8 +15,8 @@ impl Range {
         (start < end).then_some(Range { start, end })
     }
 
-    /// Where part number `part`, from 0 on, of `of` nearly equal parts of `tasks` ordinals begins. The last one ends where part
-    /// number `of` would begin.
+    /// Where part number `part`, from 0 on, of `of` nearly equal parts of `tasks` ordinals begins.
+    /// The last one ends where part number `of` would begin.
     pub fn bound(tasks: u64, part: u64, of: u64) -> u64 {
         let bound = u128::from(tasks) * u128::from(part) / u128::from(of);
         u64::try_from(bound).expect("the parts end with the tasks")

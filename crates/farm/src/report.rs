@@ -57,8 +57,9 @@ impl Report {
         self.task_counts.add_up_to(self.fingerprint, self.range, self.checked_count)
     }
 
-    /// Joins this part of a lease with the next one, if they touch, one kernel counted them and their counts fit. A
-    /// recount is reported as a whole: if it has too many tasks to report each, only their sum is reported.
+    /// Joins this part of a lease with the next one, if they touch, one kernel counted them and
+    /// their counts fit. A recount is reported as a whole: if it has too many tasks to report each,
+    /// only their sum is reported.
     #[must_use]
     pub fn join(&self, next: &Report) -> Option<Report> {
         if self.range.end() != next.range.start() || self.kernel != next.kernel {

@@ -1,18 +1,20 @@
-//! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
+//! What clients ask of the farm. A request is carried as it is from the wire to the core, which
+//! answers it once.
 
 use crate::{AuditPolicy, JobId, JobSpec, JobState, JobView, Known, Party};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Add all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order.
+    /// Add all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this
+    /// order.
     Submit(Vec<Submission>),
     /// Change a job. The answer is the job.
     Change(JobId, Change),
     /// Remove a job that is over. The answer is the job as it was.
     Remove(JobId),
-    /// Trust a party from now on, or distrust it, and end its sessions. The answer is who is distrusted
-    /// all the same: parties that have machines in common with one that is reinstated.
+    /// Trust a party from now on, or distrust it, and end its sessions. The answer is who is
+    /// distrusted all the same: parties that have machines in common with one that is reinstated.
     Trust {
         /// Who.
         party: Party,

@@ -70,8 +70,8 @@ crate::named! {
         Open = "open",
         /// Its dispute is over.
         Settled = "settled",
-        /// It was accepted, or confirmed another count, until its principal was proven wrong elsewhere, or until only
-        /// other owners could confirm.
+        /// It was accepted, or confirmed another count, until its principal was proven wrong
+        /// elsewhere, or until only other owners could confirm.
         TakenBack = "taken_back",
     }
 }
@@ -115,8 +115,8 @@ pub enum EvidenceRecord {
     Trust(TrustChange),
 }
 
-/// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if they do not, or if their sum
-/// passes 128 bits.
+/// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if
+/// they do not, or if their sum passes 128 bits.
 pub fn tiled<'a>(rows: impl IntoIterator<Item = &'a Row>, range: Range) -> Option<CountResult> {
     let (mut next, mut sum) = (range.start(), None::<CountResult>);
     for row in rows {

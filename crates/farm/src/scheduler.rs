@@ -1,7 +1,7 @@
 //! The order in which a plan is leased.
 //!
-//! Tasks differ in cost along the ordinals, so a plan is leased from all over it: what is done is a fair
-//! sample of it early on, and shows how long the rest will take ([`costs`](crate::costs)).
+//! Tasks differ in cost along the ordinals, so a plan is leased from all over it: what is done is a
+//! fair sample of it early on, and shows how long the rest will take ([`costs`](crate::costs)).
 //!
 //! ```text
 //!   strata    0       1       2       3       4       5       6       7     64 in truth
@@ -9,11 +9,11 @@
 //!                                                                           van der Corput order
 //! ```
 //!
-//! In its turn a stratum's lowest free ordinals are leased, and what follows them if the lease is longer. If the free
-//! ordinals before them are too few for a lease, it begins with these: otherwise a plan that is soon counted would end with
-//! leases of a few tasks.
-//! Each session goes its own rounds, so that what it has counted is a fair sample too, and shows how
-//! fast it is; each begins a turn later than the one before.
+//! In its turn a stratum's lowest free ordinals are leased, and what follows them if the lease is
+//! longer. If the free ordinals before them are too few for a lease, it begins with these:
+//! otherwise a plan that is soon counted would end with leases of a few tasks. Each session goes
+//! its own rounds, so that what it has counted is a fair sample too, and shows how fast it is; each
+//! begins a turn later than the one before.
 
 use std::collections::BTreeMap;
 
@@ -21,21 +21,22 @@ use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
 
-/// Nobody is leased more than such a part of the plan at a time, so that of a plan that is soon counted, too, all
-/// strata are seen early.
+/// Nobody is leased more than such a part of the plan at a time, so that of a plan that is soon
+/// counted, too, all strata are seen early.
 const PIECES: u64 = 16 * STRATA;
 /// A lease is not cut below so many tasks.
 const LEAST_PIECE: u64 = 256;
 
-/// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut into
-/// pieces by what others were leased.
+/// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut
+/// into pieces by what others were leased.
 const LONG: u64 = 16;
 
 /// Decides from which stratum of a plan each session is leased next.
 #[derive(Debug)]
 pub(crate) struct StratumScheduler {
     tasks: u64,
-    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
+    /// The most tasks that a lease should have, unless they take so short a time that leases would
+    /// be too many.
     pub(crate) piece: u64,
     /// By session: the number of its next turn.
     turns: BTreeMap<SessionId, u64>,
@@ -48,8 +49,8 @@ impl StratumScheduler {
         StratumScheduler { tasks: plan.tasks, piece, turns: BTreeMap::new(), sessions: 0 }
     }
 
-    /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose turn
-    /// it is for the session, or of all if they are a long lease.
+    /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose
+    /// turn it is for the session, or of all if they are a long lease.
     pub(crate) fn take(
         &mut self,
         session: SessionId,

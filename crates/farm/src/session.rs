@@ -8,7 +8,8 @@ use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// What people may see of it, and what leasing goes by. `rate` and `leased` stay empty: [`Session::view`] fills them in.
+    /// What people may see of it, and what leasing goes by. `rate` and `leased` stay empty:
+    /// [`Session::view`] fills them in.
     pub(crate) seen: WorkerView,
     /// A recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,
@@ -16,21 +17,23 @@ pub(crate) struct Session {
     pub(crate) process: Process,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
-    /// How many tasks of each job it holds, and the thread time that was expected of these, nanoseconds;
-    /// never 0 tasks.
+    /// How many tasks of each job it holds, and the thread time that was expected of these,
+    /// nanoseconds; never 0 tasks.
     held: BTreeMap<JobId, (u64, u128)>,
     /// It missed a deadline: until then, or until it reports something, it is leased nothing.
     pub(crate) rests_until: Option<Millis>,
-    /// Until then it may report a backlog: what it counted before it was connected, which shows no speed.
+    /// Until then it may report a backlog: what it counted before it was connected, which shows no
+    /// speed.
     pub(crate) backlog_until: Millis,
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
-/// A worker that comes back sends at once what it counted meanwhile: within this time, milliseconds.
+/// A worker that comes back sends at once what it counted meanwhile: within this time,
+/// milliseconds.
 const BACKLOG_MS: u64 = 1_000;
 
-/// A worker process: its owner, and its number. The number is the worker's own choice, so that it distinguishes only
-/// processes of one owner.
+/// A worker process: its owner, and its number. The number is the worker's own choice, so that it
+/// distinguishes only processes of one owner.
 pub(crate) type Process = (String, u64);
 
 impl Session {
@@ -74,8 +77,8 @@ impl Session {
         WorkerView { rate, leased: self.held().collect(), ..self.seen.clone() }
     }
 
-    /// Whether it may be leased a recount of so many tasks, which cannot be divided. It may exceed the credit of a session
-    /// that holds nothing.
+    /// Whether it may be leased a recount of so many tasks, which cannot be divided. It may exceed
+    /// the credit of a session that holds nothing.
     pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
         self.seen.tasks == 0 || tasks <= self.room()
     }
@@ -135,7 +138,8 @@ pub struct WorkerView {
     pub leased: Vec<(JobId, u64)>,
     /// Tasks that it has reported in this session.
     pub counted: u64,
-    /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.
+    /// When it last reported something, or said that it was getting on; when it joined, if it has
+    /// done neither.
     pub heard_at: Millis,
     /// Deadlines that it has missed since it last reported something.
     pub missed: u32,

@@ -1,15 +1,15 @@
 //! The count of each single task of a range.
 //!
-//! A total is checked by counting some of it again. Tasks of `colours` are few and long, so the count of each is kept
-//! beside the sum of its range. A check can then count single tasks again that it draws at random, instead of ranges
-//! whose lengths the farm has chosen.
+//! A total is checked by counting some of it again. Tasks of `colours` are few and long, so the
+//! count of each is kept beside the sum of its range. A check can then count single tasks again
+//! that it draws at random, instead of ranges whose lengths the farm has chosen.
 
 use std::sync::Arc;
 
 use crate::{CheckedCount, Fingerprint, Range};
 
-/// Weight x count of each task of a range, in the order of their ordinals. It is empty if only their sum is reported.
-/// Copies share one memory.
+/// Weight x count of each task of a range, in the order of their ordinals. It is empty if only
+/// their sum is reported. Copies share one memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts(Arc<[u64]>);
 
@@ -32,7 +32,8 @@ impl TaskCounts {
         &self.0
     }
 
-    /// Joins the counts of two neighbouring ranges. The result is omitted if either is; `None` if there are too many.
+    /// Joins the counts of two neighbouring ranges. The result is omitted if either is; `None` if
+    /// there are too many.
     #[must_use]
     pub fn join(&self, next: &TaskCounts) -> Option<TaskCounts> {
         if self.are_omitted() || next.are_omitted() {
@@ -42,7 +43,8 @@ impl TaskCounts {
         fits.then(|| TaskCounts(self.0.iter().chain(&*next.0).copied().collect()))
     }
 
-    /// Whether they are the counts of a range with this checked count. Omitted counts contradict nothing.
+    /// Whether they are the counts of a range with this checked count. Omitted counts contradict
+    /// nothing.
     #[must_use]
     pub fn add_up_to(&self, plan: Fingerprint, range: Range, checked_count: CheckedCount) -> bool {
         if self.are_omitted() {

@@ -1,8 +1,10 @@
-//! Recounts that did not come back although their workers said all the time that they were getting on.
+//! Recounts that did not come back although their workers said all the time that they were getting
+//! on.
 //!
-//! Such a range may take long, or its worker may lie. So the next lease of it lasts twice as long. For as long as the last
-//! worker kept the range, it is another owner's turn, or another machine's where only one owner counts. So no worker holds
-//! a range for ever while others could count it, and a range that takes long is counted at last.
+//! Such a range may take long, or its worker may lie. So the next lease of it lasts twice as long.
+//! For as long as the last worker kept the range, it is another owner's turn, or another machine's
+//! where only one owner counts. So no worker holds a range for ever while others could count it,
+//! and a range that takes long is counted at last.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,9 @@
 //!   Report ──►  the same terms and the mac: the farm computes the mac again and compares
 //! ```
 //!
-//! A report counts only for what was leased to its owner. Leases are not durable, so a restarted coordinator
-//! does not know them; the token comes back with every report, and the key is the same as before.
+//! A report counts only for what was leased to its owner. Leases are not durable, so a restarted
+//! coordinator does not know them; the token comes back with every report, and the key is the same
+//! as before.
 
 use std::fmt;
 
@@ -21,7 +22,8 @@ pub enum LeaseKind {
     Recount,
 }
 
-/// What a worker was leased, and the farm's MAC of it. A worker sends it with every report and holding.
+/// What a worker was leased, and the farm's MAC of it. A worker sends it with every report and
+/// holding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseToken {
     /// The whole range that was leased.
@@ -76,7 +78,8 @@ impl LeaseKey {
         LeaseKey(bytes)
     }
 
-    /// Signs a lease to this owner. What its token says of the range and of its kind holds for the whole lease.
+    /// Signs a lease to this owner. What its token says of the range and of its kind holds for the
+    /// whole lease.
     pub fn sign(&self, lease: &Holding, owner: &str) -> LeaseToken {
         LeaseToken { mac: self.mac(lease, owner), ..lease.token }
     }

@@ -1,6 +1,6 @@
-// The kernel that counts tasks of the method `colours` on a device: from the rows of both colours to
-// the sum of the shares of their boards. It is one text for OpenCL C 1.2 and for CUDA. Tests compile
-// it as plain C, too.
+// The kernel that counts tasks of the method `colours` on a device: from the rows of both colours
+// to the sum of the shares of their boards. It is one text for OpenCL C 1.2 and for CUDA. Tests
+// compile it as plain C, too.
 //
 // One launch counts one task. A group of threads takes one set of odd columns of black queens after
 // the other, and has a row of cells in shared memory, one for each set of even columns:
@@ -10,34 +10,39 @@
 //   sum     each placement of the other colour adds the cell that it leaves the even columns of
 //
 // The placements of one colour are found in two ways. Its first rows are filled level by level: a
-// thread takes a node and stores its children in global memory. With two rows in even columns
-// (or more, so that six rows are left) a node is a *unit*. The last rows are a pipeline: a thread
-// takes a unit, and keeps in registers one node of each level below it. A level takes the next child
-// of the level above when it has nothing left to try. All threads do this at the same steps, the
-// lower levels more often than the upper ones, so they hardly ever differ in what they do: there is
-// no stack, and no vote.
+// thread takes a node and stores its children in global memory. With two rows in even columns (or
+// more, so that six rows are left) a node is a *unit*. The last rows are a pipeline: a thread takes
+// a unit, and keeps in registers one node of each level below it. A level takes the next child of
+// the level above when it has nothing left to try. All threads do this at the same steps, the lower
+// levels more often than the upper ones, so they hardly ever differ in what they do: there is no
+// stack, and no vote.
 //
 // Columns and diagonals
 //
-// Queens of one colour stand on every second square, so even and odd columns are numbered apart, and
-// so are a colour's diagonals. Column 2c or 2c + 1 has bit c + 1. A row with the number r has i = r / 2:
+// Queens of one colour stand on every second square, so even and odd columns are numbered apart,
+// and so are a colour's diagonals. Column 2c or 2c + 1 has bit c + 1. A row with the number r has
+// i = r / 2:
 //
 //   a queen with the bit b takes the left diagonal b << low and the right one b << high
 //
-//   even columns, both colours   low = i        high = last - i          last: the highest i of a board
+//   even columns, both colours   low = i        high = last - i
 //   odd columns, black           low = i + 1    high = last - i
 //   odd columns, white           low = i        high = last - i + 1
 //
-// (row + column) / 2 and (column - row) / 2, rounded down and up, are equal on exactly the squares of
-// a diagonal. At N = 32 the diagonals of two corners have no bit; they have no other square, either.
+// where last is the highest i of a board.
 //
-// A set of even columns is the place of its cell in bytes: bit c + 1 without column 0, which follows
-// from the number of queens. The colour that is summed up looks for the columns that it leaves.
+// (row + column) / 2 and (column - row) / 2, rounded down and up, are equal on exactly the squares
+// of a diagonal. At N = 32 the diagonals of two corners have no bit; they have no other square,
+// either.
+//
+// A set of even columns is the place of its cell in bytes: bit c + 1 without column 0, which
+// follows from the number of queens. The colour that is summed up looks for the columns that it
+// leaves.
 //
 // Nothing overflows: a cell is at most k! l! for k queens in even and l in odd columns, together at
-// most N / 2, so times its share it is less than 2^32 (see `count::colours::cells`). A thread has fewer
-// than 2^32 placements in a launch, so its sum is less than 2^64. The upper and the lower 32 bits of the sums
-// of a group's threads are added apart.
+// most N / 2, so times its share it is less than 2^32 (see `count::colours::cells`). A thread has
+// fewer than 2^32 placements in a launch, so its sum is less than 2^64. The upper and the lower 32
+// bits of the sums of a group's threads are added apart.
 
 #ifdef __OPENCL_VERSION__
 #define KERNEL __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
@@ -85,7 +90,8 @@ typedef unsigned long long u64;
 #define DEPTH 7
 // The most rows of a colour.
 #define ROWS 32
-// How many rows must have a free square before a node is stored. Few nodes of the colour with more queens pass.
+// How many rows must have a free square before a node is stored. Few nodes of the colour with more
+// queens pass.
 #define LOOK_AHEAD 3u
 
 // The last rows of a colour, by the number of rows that come after them, and how many there are.
@@ -113,8 +119,8 @@ typedef struct {
     u32 nodes;              // how many nodes a group has space for
 } Split;
 
-// The queens of some rows of a colour: the columns and the diagonals that they take. `taken` has all
-// bits outside of the board, too.
+// The queens of some rows of a colour: the columns and the diagonals that they take. `taken` has
+// all bits outside of the board, too.
 typedef struct {
     u32 taken, left, right;
 } Node;
@@ -135,7 +141,8 @@ FUNCTION u32 reversed(u32 set, u32 lines) {
     return set >> (16u - lines);
 }
 
-// How often boards count whose black queens take these even and odd columns: `board::colours::share`.
+// How often boards count whose black queens take these even and odd columns:
+// `board::colours::share`.
 FUNCTION u32 share(const Split split, u32 even, u32 odd) {
     u32 evens = (split.n + 1u) >> 1, odds = split.n >> 1;
     u32 own = odd << 16 | even, turned;
@@ -160,8 +167,9 @@ FUNCTION u32 is_wanted(const Split split, u32 odd) {
 }
 
 // If a level has nothing left to try, but the level above has, this places the next queen of the
-// level above: in CUDA with instructions that all depend on the same condition, without a branch, of
-// which half multiply. Written plainly, it takes twice as many. `i` is the number of rows after that queen's.
+// level above: in CUDA with instructions that all depend on the same condition, without a branch,
+// of which half multiply. Written plainly, it takes twice as many. `i` is the number of rows after
+// that queen's.
 #ifdef __CUDACC__
 #define PLACE(m, i)                                                                                          \
     asm("{ .reg .pred p; .reg .b32 less, rest, queen, l, r;\n\t"                                             \
@@ -185,8 +193,8 @@ FUNCTION u32 is_wanted(const Split split, u32 odd) {
     }
 #endif
 
-// The rhythm of a pipeline: threads look for units every STEPS steps; a level with `i` rows after it
-// takes a node every PERIOD steps. The fewer rows there are, the more children a node has.
+// The rhythm of a pipeline: threads look for units every STEPS steps; a level with `i` rows after
+// it takes a node every PERIOD steps. The fewer rows there are, the more children a node has.
 #define STEPS(depth) ((depth) <= 5u ? 16u : (depth) == 6u ? 8u : 4u)
 #define LEAF_PERIOD(depth) ((depth) <= 6u ? 1u : 2u)
 #define PERIOD(depth, i)                                                                                     \
@@ -196,8 +204,8 @@ FUNCTION u32 is_wanted(const Split split, u32 odd) {
      : (depth) == 6u ? (i) <= 2 ? 1u : 2u                                                                    \
                      : 1u)
 
-// A queen on the lowest square that is left to the last row: counts the cell of all columns, or adds
-// its count to the sum. It does nothing without a square.
+// A queen on the lowest square that is left to the last row: counts the cell of all columns, or
+// adds its count to the sum. It does nothing without a square.
 #ifdef __CUDACC__
 // The address of shared memory for instructions that only know shared memory.
 #define CELLS_ADDRESS u32 address = (u32)__cvta_generic_to_shared(cells)
@@ -302,7 +310,8 @@ FUNCTION u64 place_all(const u32 is_sum, const Split split, const Colour colour,
                     child.taken = level + 1u == colour.odd ? even_taken : node.taken | queen;
                     child.left = node.left | queen << low;
                     child.right = node.right | queen << high;
-                    // A node lives if each of the next rows has a free square, as far as the same columns are theirs.
+                    // A node lives if each of the next rows has a free square, as far as the same
+                    // columns are theirs.
                     u32 end = level + 1u < colour.odd ? colour.odd : colour.first;
                     for (u32 i = level + 1u; i < end && i <= level + LOOK_AHEAD; i++) {
                         if (!~(child.taken | child.left >> rows->low[i] | child.right >> rows->high[i])) lives = 0;
@@ -349,10 +358,10 @@ FUNCTION u64 sum_of(u64 value, SHARED_POINTER u64 *sums) {
     return value;
 }
 
-// Counts a task with pipelines of `depth` rows. `sets` are the sets of odd columns, by size. `rows` has
-// the rows of the counted and of the summed colour of each launch, `taken` how many sets its groups have
-// taken. `totals` gets two numbers from each group: the sums of the lower and of the upper 32 bits
-// of its threads' sums.
+// Counts a task with pipelines of `depth` rows. `sets` are the sets of odd columns, by size. `rows`
+// has the rows of the counted and of the summed colour of each launch, `taken` how many sets its
+// groups have taken. `totals` gets two numbers from each group: the sums of the lower and of the
+// upper 32 bits of its threads' sums.
 KERNEL count_split(GLOBAL const u32 *sets, GLOBAL const FirstRows *rows, GLOBAL Node *nodes, GLOBAL u32 *taken,
                    GLOBAL u64 *totals, const Split split CELLS_ARGUMENT) {
     CELLS_HERE;

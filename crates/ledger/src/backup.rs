@@ -1,7 +1,8 @@
 //! Copies of a ledger, which may be in use meanwhile.
 //!
-//! A copy is made by SQLite's online backup within one transaction, so that it is the ledger as it was at one moment. It
-//! gets its name once it is on disk and was read like a ledger that is to be served, and it replaces no file.
+//! A copy is made by SQLite's online backup within one transaction, so that it is the ledger as it
+//! was at one moment. It gets its name once it is on disk and was read like a ledger that is to be
+//! served, and it replaces no file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,8 +14,8 @@ use rusqlite::backup::Progress;
 use super::place;
 use super::{Contents, Result, check_file, format};
 
-/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
-/// have put beside it.
+/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those
+/// that SQLite and the lock have put beside it.
 #[derive(Debug)]
 pub(crate) struct Unfinished(pub(crate) PathBuf);
 
@@ -39,8 +40,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
-/// file.
+/// A copy that is being made, in a file beside its final place that only its owner may read.
+/// Dropping it removes the file.
 #[derive(Debug)]
 pub struct Draft {
     file: Unfinished,
@@ -49,12 +50,13 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins a copy that is to become the file `to`, and is `to.draft` until then. A draft that another process has left is
-    /// removed.
+    /// Begins a copy that is to become the file `to`, and is `to.draft` until then. A draft that
+    /// another process has left is removed.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::File`](crate::LedgerFault::File), if there is a file `to` already, or the draft cannot be made.
+    /// [`LedgerFault::File`](crate::LedgerFault::File), if there is a file `to` already, or the
+    /// draft cannot be made.
     pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
         place::check_name(to)?;
@@ -67,7 +69,8 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`](crate::LedgerFault), if that cannot be read, is no ledger, or does not fit on this disk.
+    /// [`LedgerFault`](crate::LedgerFault), if that cannot be read, is no ledger, or does not fit
+    /// on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<()> {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
@@ -90,11 +93,13 @@ impl Draft {
         OpenOptions::new().write(true).open(&self.file.0)
     }
 
-    /// Reads it as a ledger, waits until it is on disk, and gives it its name. Returns what it has, and its size in bytes.
+    /// Reads it as a ledger, waits until it is on disk, and gives it its name. Returns what it has,
+    /// and its size in bytes.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`](crate::LedgerFault), if it is not a sound ledger, or there is a file of that name meanwhile.
+    /// [`LedgerFault`](crate::LedgerFault), if it is not a sound ledger, or there is a file of that
+    /// name meanwhile.
     pub fn finish(self) -> Result<(Contents, u64)> {
         let contents = check_file(&self.file.0)?;
         // Windows waits for the disk only where a file may be written to.

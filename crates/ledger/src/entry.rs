@@ -35,7 +35,8 @@ impl Standing {
         }
     }
 
-    /// The place of such a count among those that begin with one ordinal; `None` behind all of them.
+    /// The place of such a count among those that begin with one ordinal; `None` behind all of
+    /// them.
     pub(super) fn place(self) -> Option<u64> {
         match self {
             Standing::Accepted(_) => Some(ACCEPTED),
@@ -64,7 +65,8 @@ impl Standing {
     }
 }
 
-/// A row of `job` from the first columns of a query of [`queries`](super::queries), if it still says what was written.
+/// A row of `job` from the first columns of a query of [`queries`](super::queries), if it still
+/// says what was written.
 pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row> {
     let (first, past): (u64, u64) = (columns.get(0)?, columns.get(1)?);
     let (count, digest): (String, String) = (columns.get(2)?, columns.get(4)?);
@@ -99,9 +101,9 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row> {
     Ok(row)
 }
 
-/// The checksum of a row: the first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the provenance and
-/// the lease. SQLite checks the structure of its pages, not their content: if the disk changes a digit of a count, it
-/// reads it back without an error.
+/// The checksum of a row: the first eight bytes of the BLAKE3 hash over the range, the count, the
+/// kernel, the provenance and the lease. SQLite checks the structure of its pages, not their
+/// content: if the disk changes a digit of a count, it reads it back without an error.
 pub(super) fn checksum(job: JobId, row: &Row) -> i64 {
     let Row { range, checked_count, kernel, lease, provenance, .. } = row;
     let text = format!(

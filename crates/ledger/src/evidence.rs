@@ -32,8 +32,8 @@ impl Evidence {
         Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
     }
 
-    /// The ledger in `path`, locked by this process. Where nothing may be written, or the lock would be beside one of several
-    /// names, it is read without a lock.
+    /// The ledger in `path`, locked by this process. Where nothing may be written, or the lock
+    /// would be beside one of several names, it is read without a lock.
     pub fn locked(path: &Path) -> Result<Evidence> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match CheckedLedger::open(path) {
@@ -69,8 +69,8 @@ impl Evidence {
 }
 
 impl Ledger {
-    /// Everything there is about a job of this plan, in the order of a bundle: policies, all changes of trust, each accepted
-    /// range with its second count behind it, and disputes.
+    /// Everything there is about a job of this plan, in the order of a bundle: policies, all
+    /// changes of trust, each accepted range with its second count behind it, and disputes.
     pub fn for_each_record<E: From<LedgerFault>>(
         &self,
         job: JobId,
@@ -123,8 +123,8 @@ const NOTED_AT: usize = WIDTH + 1;
 const TASK_COUNTS: usize = WIDTH + 2;
 const PLACE: usize = WIDTH + 3;
 
-/// A row of [`queries::ACCEPTED_AND_SECOND`]. `confirmed` is the accepted one before it if that has to have a second count, and
-/// is what the next row has to confirm if this one does.
+/// A row of [`queries::ACCEPTED_AND_SECOND`]. `confirmed` is the accepted one before it if that has
+/// to have a second count, and is what the next row has to confirm if this one does.
 fn read_accepted(
     job: JobId,
     plan: &Plan,

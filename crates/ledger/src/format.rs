@@ -19,7 +19,8 @@ use super::{LedgerFault, Result};
 const APPLICATION_ID: i32 = 0x514e_534c;
 /// The format that this program writes and reads: what `schema.sql` says.
 const FORMAT: i32 = 1;
-/// Bytes of the largest row that is read or written. What the tasks of a row count takes at most 32 KiB of it.
+/// Bytes of the largest row that is read or written. What the tasks of a row count takes at most 32
+/// KiB of it.
 const MOST_BYTES: i32 = 1 << 20;
 /// The tables, indices and views of every ledger.
 const SCHEMA: &str = include_str!("schema.sql");
@@ -43,8 +44,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     Ok(db)
 }
 
-/// Waits for other programs that read a ledger or have locked it, such as `sqlite3`. SQLite calls it when it finds the ledger
-/// locked, with the number of calls before: whether to try again.
+/// Waits for other programs that read a ledger or have locked it, such as `sqlite3`. SQLite calls
+/// it when it finds the ledger locked, with the number of calls before: whether to try again.
 pub(super) fn wait_for_others(attempt: i32) -> bool {
     if attempt == SILENT {
         tracing::warn!(
@@ -71,7 +72,8 @@ pub(super) fn create(db: &Connection) -> Result<()> {
     Ok(db.pragma_update(None, "user_version", FORMAT)?)
 }
 
-/// Refuses other kinds of databases ([`LedgerFault::Content`]) and other formats ([`LedgerFault::Version`]).
+/// Refuses other kinds of databases ([`LedgerFault::Content`]) and other formats
+/// ([`LedgerFault::Version`]).
 pub(super) fn check(db: &Connection) -> Result<()> {
     let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if number("application_id")? != APPLICATION_ID {
@@ -85,7 +87,8 @@ pub(super) fn check(db: &Connection) -> Result<()> {
     }
 }
 
-/// A table, an index, a view or a trigger: its kind, its name, and the SQL that makes it, if it has any.
+/// A table, an index, a view or a trigger: its kind, its name, and the SQL that makes it, if it has
+/// any.
 type Part = (String, String, Option<String>);
 
 /// Refuses tables, indices, views and triggers that this program does not make.

@@ -31,7 +31,8 @@ pub struct Joined {
     pub parts: Vec<Absorbed>,
     /// Number of tasks that have a count.
     pub tasks_done: u64,
-    /// The sum over the whole plan; `None` if tasks are missing, or if the sum contradicts what is known.
+    /// The sum over the whole plan; `None` if tasks are missing, or if the sum contradicts what is
+    /// known.
     pub total: Option<u128>,
     /// What the sum contradicts, if it does. The joined ledger keeps its job as suspended.
     pub suspended: Option<String>,
@@ -39,13 +40,14 @@ pub struct Joined {
     pub missing: IntervalSet,
 }
 
-/// Joins the ledgers in `parts`, at least one, into a new ledger `into`. If `into` exists already, it is the first part
-/// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes.
+/// Joins the ledgers in `parts`, at least one, into a new ledger `into`. If `into` exists already,
+/// it is the first part and is replaced. A ledger that is named twice is one part. If anything goes
+/// wrong, no file changes.
 ///
 /// # Errors
 ///
-/// [`LedgerError`], if a ledger cannot be read or written, holds another plan than the first one, or
-/// has ranges that wait for another machine.
+/// [`LedgerError`], if a ledger cannot be read or written, holds another plan than the first one,
+/// or has ranges that wait for another machine.
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerError> {
     // Before the lock, of which a file is left.
     place::check_name(into).map_err(|fault| fault.at(Some(into)))?;
@@ -55,7 +57,8 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
             .map_err(|fault| fault.at(Some(path)))?;
     }
     let earlier = fs::canonicalize(into).ok();
-    // The lock keeps others from making a ledger there meanwhile. An existing one is locked as a part.
+    // The lock keeps others from making a ledger there meanwhile. An existing one is locked as a
+    // part.
     let at_into = |fault: LedgerFault| fault.at(Some(into));
     let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
     let mut files: BTreeSet<PathBuf> = earlier.iter().cloned().collect();
@@ -129,8 +132,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     ledger.apply(&[LedgerCommand::CreateJob { job, spec, audit: None }]).map_err(at_ledger)?;
     let verdicts = verdicts(parts);
     note(ledger, &verdicts, parts).map_err(at_ledger)?;
-    // Where the ranges of two parts begin and end within each other, those of the first one stay, so complete parts come
-    // first, and then those with more tasks.
+    // Where the ranges of two parts begin and end within each other, those of the first one stay,
+    // so complete parts come first, and then those with more tasks.
     let mut in_order: Vec<&Part> = parts.iter().collect();
     in_order.sort_by_key(|Part { job, .. }| {
         let JobSpec { plan, shard, .. } = &job.spec;
@@ -165,8 +168,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     })
 }
 
-/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
-/// without the verdict still has what that party counted.
+/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not
+/// undo one here, because a part without the verdict still has what that party counted.
 fn verdicts(parts: &[Part]) -> Vec<TrustChange> {
     let mut verdicts: Vec<TrustChange> = Vec::new();
     for change in parts.iter().flat_map(|part| &part.trust) {

@@ -85,7 +85,8 @@ impl Ledger {
                 EvidenceRecord::Dispute { row, state, at_ms } => {
                     self.add_dispute(job, &row, at_ms, state)?;
                 }
-                // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
+                // A ledger that was joined is counted on without the parts' policies. Of trust, see
+                // `join.rs`.
                 EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())

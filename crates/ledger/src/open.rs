@@ -1,7 +1,7 @@
 //! Opens a ledger: takes the lock, checks the file, reads its content and begins an epoch.
 //!
-//! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
-//! in a file that is refused.
+//! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte
+//! changes in a file that is refused.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ pub struct CheckedLedger {
     is_new: bool,
 }
 
-/// An open ledger. Only this process holds it. Every method fails with a [`LedgerFault`] if it cannot be read
-/// or written.
+/// An open ledger. Only this process holds it. Every method fails with a [`LedgerFault`] if it
+/// cannot be read or written.
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) db: Connection,
@@ -44,7 +44,8 @@ pub struct Ledger {
     lock: Option<LedgerLock>,
 }
 
-/// The lock of a ledger, or of a place for one. No other process can take it. Its file is removed with it.
+/// The lock of a ledger, or of a place for one. No other process can take it. Its file is removed
+/// with it.
 #[derive(Debug)]
 pub struct LedgerLock {
     file: File,
@@ -61,10 +62,12 @@ impl CheckedLedger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if the file cannot be opened, is locked by another process, or is not a sound ledger.
+    /// [`LedgerFault`], if the file cannot be opened, is locked by another process, or is not a
+    /// sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger> {
         place::check_name(path)?;
-        // Before the lock, whose name is that of the file behind all links; such a link may be there already.
+        // Before the lock, whose name is that of the file behind all links; such a link may be
+        // there already.
         if !path.exists() {
             place::private().create(true).truncate(false).open(path)?;
         }
@@ -92,8 +95,8 @@ impl CheckedLedger {
         format::distrust(&db)?;
         // Without this, SQLite would write to a file that we refuse when it is closed.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // Without this, SQLite would prepare a query anew for each range that it is asked about, to choose the best plan
-        // for that range.
+        // Without this, SQLite would prepare a query anew for each range that it is asked about, to
+        // choose the best plan for that range.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
@@ -164,8 +167,8 @@ impl Ledger {
         rules::for_each_row(&Store::of(&self.db), job, |counted| see(counted.row))
     }
 
-    /// Closes the ledger so that it is one file, unless another program has it open. Returns the lock, if there is one. A
-    /// ledger that is dropped stays in two files.
+    /// Closes the ledger so that it is one file, unless another program has it open. Returns the
+    /// lock, if there is one. A ledger that is dropped stays in two files.
     ///
     /// # Errors
     ///
@@ -174,7 +177,8 @@ impl Ledger {
         self.look()?;
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        // It stays in two files, which together are complete, if another program has it open, such as Litestream.
+        // It stays in two files, which together are complete, if another program has it open, such
+        // as Litestream.
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
@@ -185,7 +189,8 @@ impl Ledger {
         Store::of(&self.db).keys()
     }
 
-    /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
+    /// Notes that the ledger is served with these files in its folder of keys, before a writer has
+    /// it.
     pub fn note_keys(&self, names: &[&str]) -> Result<()> {
         self.in_one_go(|| {
             for name in names {
@@ -210,10 +215,11 @@ impl Ledger {
         std::mem::take(&mut self.restored)
     }
 
-    /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
-    /// No checksum is about that.
+    /// Compares what a job's rows say about second counts with those that there are, and with the
+    /// index of those that wait. No checksum is about that.
     ///
-    /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
+    /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one
+    /// alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<()> {
         let store = Store::of(&self.db);
         let (waiting, seconds) = (store.count_waiting(job.id)?, store.count_seconds(job.id)?);
@@ -282,9 +288,10 @@ pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
 impl LedgerLock {
     /// Takes the lock on `FILE-lock` for this process.
     ///
-    /// A child process that another thread is starting shares our files until it becomes another program.
-    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries for a second. It also does if
-    /// the file was removed by the process that held it before, because a lock excludes nobody without its name.
+    /// A child process that another thread is starting shares our files until it becomes another
+    /// program. Therefore a released lock may seem to be held for some milliseconds, and this
+    /// function retries for a second. It also does if the file was removed by the process that held
+    /// it before, because a lock excludes nobody without its name.
     ///
     /// # Errors
     ///
@@ -314,8 +321,8 @@ impl LedgerLock {
 }
 
 impl Drop for LedgerLock {
-    /// Removes the file while it is locked. A node that was cut off may have lost its lock to another one, whose file then
-    /// stays. So does one that Windows does not let go.
+    /// Removes the file while it is locked. A node that was cut off may have lost its lock to
+    /// another one, whose file then stays. So does one that Windows does not let go.
     fn drop(&mut self) {
         if cfg!(unix) && self.file.try_lock().is_ok() && place::is_named(&self.file, &self.name) {
             let _ = std::fs::remove_file(&self.name);

@@ -1,11 +1,11 @@
 //! The file of a ledger, as the file system knows it.
 //!
-//! SQLite goes on with the file that it has opened, whatever its name has come to mean: counts would be
-//! acknowledged that are lost with the process. Therefore the file behind the name is compared before every
-//! commit, and at intervals.
+//! SQLite goes on with the file that it has opened, whatever its name has come to mean: counts
+//! would be acknowledged that are lost with the process. Therefore the file behind the name is
+//! compared before every commit, and at intervals.
 //!
-//! While a ledger is in use, its latest rows are in a second file, `FILE-wal`. A ledger that was closed is a single file, whose
-//! header does not name the log.
+//! While a ledger is in use, its latest rows are in a second file, `FILE-wal`. A ledger that was
+//! closed is a single file, whose header does not name the log.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -52,8 +52,9 @@ impl Place {
 /// The longest name of a file that file systems have, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, what SQLite would take for a
-/// database in memory or a URI, and a file in a folder that does not exist. The refusal is a [`LedgerFault::File`].
+/// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, what
+/// SQLite would take for a database in memory or a URI, and a file in a folder that does not exist.
+/// The refusal is a [`LedgerFault::File`].
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
@@ -80,13 +81,15 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
     Err(std::io::Error::other(reason).into())
 }
 
-/// Warns of a ledger that names its log and lacks it, before SQLite opens it: it may be a copy that was made while the ledger
-/// was in use. It is also what another program leaves that has moved the log into the file, and what Litestream restores.
+/// Warns of a ledger that names its log and lacks it, before SQLite opens it: it may be a copy that
+/// was made while the ledger was in use. It is also what another program leaves that has moved the
+/// log into the file, and what Litestream restores.
 pub(crate) fn warn_of_missing_log(path: &Path) -> std::io::Result<()> {
     let mut header = [0; 20];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
         Ok(()) => {}
-        // SQLite says what is wrong with a file that is too short, and a ledger that is not there is new.
+        // SQLite says what is wrong with a file that is too short, and a ledger that is not there
+        // is new.
         Err(error) if [ErrorKind::NotFound, ErrorKind::UnexpectedEof].contains(&error.kind()) => {
             return Ok(());
         }
@@ -138,7 +141,8 @@ pub fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     Err(std::io::Error::other("its links lead in a circle"))
 }
 
-/// The canonical path of what `path` names behind all links. Neither it nor its folder need exist yet.
+/// The canonical path of what `path` names behind all links. Neither it nor its folder need exist
+/// yet.
 pub fn canonical(path: &Path) -> PathBuf {
     // Nothing can be written where links lead in a circle.
     let Ok(place) = behind_links(path).and_then(std::path::absolute) else { return path.into() };
@@ -151,8 +155,8 @@ pub fn canonical(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether `name` means this open file. The name is opened, because NFS answers what is only asked about a name from its
-/// cache.
+/// Whether `name` means this open file. The name is opened, because NFS answers what is only asked
+/// about a name from its cache.
 pub(crate) fn is_named(file: &File, name: &Path) -> bool {
     let identity_of = |file: &File| Ok(identity(&file.metadata()?));
     let named = File::open(name).and_then(|named| identity_of(&named));
@@ -183,7 +187,8 @@ fn identity(file: &std::fs::Metadata) -> Identity {
     (file.dev(), file.ino())
 }
 
-/// Windows lets nobody remove or rename a file that SQLite has open, so that there is nothing to compare.
+/// Windows lets nobody remove or rename a file that SQLite has open, so that there is nothing to
+/// compare.
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Identity {
     (0, 0)

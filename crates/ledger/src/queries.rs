@@ -1,7 +1,8 @@
 //! The queries about jobs and counts, each as it is sent to SQLite.
 //!
 //! Those that read whole counts name the same columns first, in the order in which
-//! [`read_row`](super::entry::read_row) takes them by number, with the text of the build in place of its id.
+//! [`read_row`](super::entry::read_row) takes them by number, with the text of the build in place
+//! of its id.
 
 /// A job with its newest policy.
 pub(super) const JOB: &str = "
@@ -17,7 +18,8 @@ pub(super) const JOBS: &str = "
         ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)
     ORDER BY id";
 
-/// Adds a count. Evidence, of which no place is given, stands behind all counts that begin where it does.
+/// Adds a count. Evidence, of which no place is given, stands behind all counts that begin where it
+/// does.
 pub(super) const ADD_COUNT: &str = "
     INSERT INTO counts (
         job, first, past, place, count, residue, digest, kernel, owner, machine, worker, build,
@@ -28,7 +30,8 @@ pub(super) const ADD_COUNT: &str = "
         ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
     )";
 
-/// Makes an accepted count, or a second one, evidence. Nobody needs what each of its tasks counts any more.
+/// Makes an accepted count, or a second one, evidence. Nobody needs what each of its tasks counts
+/// any more.
 pub(super) const MAKE_EVIDENCE: &str = "
     UPDATE counts
     SET standing = ?4, task_counts = NULL,
@@ -77,8 +80,8 @@ pub(super) const ACCEPTED: &str = "
     WHERE c.job = ?1 AND c.place = 0
     ORDER BY c.first";
 
-/// Of [`ACCEPTED`] those that have ordinals of a range. They do not overlap each other, so that at most one begins before the
-/// range.
+/// Of [`ACCEPTED`] those that have ordinals of a range. They do not overlap each other, so that at
+/// most one begins before the range.
 pub(super) const ACCEPTED_IN: &str = "
     SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
            (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
@@ -93,7 +96,8 @@ pub(super) const ACCEPTED_IN: &str = "
             0)
     ORDER BY c.first";
 
-/// Of [`ACCEPTED`] those that wait for a second count. By itself, SQLite would read all counts of the job.
+/// Of [`ACCEPTED`] those that wait for a second count. By itself, SQLite would read all counts of
+/// the job.
 pub(super) const ACCEPTED_WAITING: &str = "
     SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
            (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
@@ -102,7 +106,8 @@ pub(super) const ACCEPTED_WAITING: &str = "
     WHERE c.job = ?1 AND c.standing = 'wanted' AND c.place = 0
     ORDER BY c.first";
 
-/// Of [`ACCEPTED`] those that a party has counted, first or second: all machines of an owner, or one of them.
+/// Of [`ACCEPTED`] those that a party has counted, first or second: all machines of an owner, or
+/// one of them.
 pub(super) const ACCEPTED_BY: &str = "
     SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
            (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
@@ -147,9 +152,9 @@ pub(super) const IS_EVIDENCE: &str = "
     WHERE job = ?1 AND first = ?2 AND place > 1 AND checksum = ?3 AND noted_at = ?4
         AND standing = ?5";
 
-/// Accepted counts for which a party was found wrong. A disk may lose a write of one page, and the older page still fits the
-/// others. A count that was right may be accepted again after the count that settled the dispute was taken back, but not the
-/// count for which a party is distrusted.
+/// Accepted counts for which a party was found wrong. A disk may lose a write of one page, and the
+/// older page still fits the others. A count that was right may be accepted again after the count
+/// that settled the dispute was taken back, but not the count for which a party is distrusted.
 pub(super) const ACCEPTED_AGAIN: &str = "
     SELECT c.job, c.first, c.owner, c.machine
     FROM trust t
@@ -165,9 +170,9 @@ pub(super) const MAP: &str = "
     WHERE job = ?1 AND place = 0
     ORDER BY first";
 
-/// Who has counted what, the most placements first: owners, or the workers of an owner, or what one worker has counted of
-/// each job. A second count has taken time, but its placements are counted already. A count that settled a range contradicts
-/// no other one.
+/// Who has counted what, the most placements first: owners, or the workers of an owner, or what one
+/// worker has counted of each job. A second count has taken time, but its placements are counted
+/// already. A count that settled a range contradicts no other one.
 pub(super) const CREDITS: &str = "
     SELECT owner, iif(?1 IS NULL, '', machine), iif(?1 IS NULL, '', worker), iif(?2 IS NULL, NULL, job),
            group_concat(DISTINCT kernel),

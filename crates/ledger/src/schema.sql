@@ -80,13 +80,15 @@ CREATE TABLE changes (
 ) STRICT;
 CREATE INDEX changes_by_job ON changes (job);
 
--- What counted: program and machine, as a worker says (executor, provenance.rs). Counts name it by its id.
+-- What counted: program and machine, as a worker says (executor, provenance.rs). Counts name it by
+-- its id.
 CREATE TABLE builds (
     id   INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Counts of the ordinals [first, past) of a job. What each of them is worth says its standing alone:
+-- Counts of the ordinals [first, past) of a job. What each of them is worth says its standing
+-- alone:
 --
 --   place 0         accepted, and in the total. These never overlap.
 --     not_chosen    nobody asked for a second count
@@ -116,7 +118,8 @@ CREATE TABLE counts (
     checksum    INTEGER NOT NULL,    -- over job to lease, without the place
     standing    TEXT NOT NULL,
     task_counts BLOB,                -- what each task counts, if it is accepted and that is told: eight bytes each, the lowest
-                                     -- first. The last column, so that the others are read without it
+                                     -- first. The last column, so that the others are read without
+                                     -- it
     PRIMARY KEY (job, first, place),
     CHECK (CASE place WHEN 0 THEN standing IN ('not_chosen', 'wanted', 'agreed')
                       WHEN 1 THEN standing = 'second'
@@ -138,8 +141,8 @@ CREATE TABLE trust (
     noted_at INTEGER NOT NULL
 ) STRICT;
 
--- The files in the folder of keys beside this ledger with which it was served; its token may be elsewhere. A coordinator that
--- lacks one says so.
+-- The files in the folder of keys beside this ledger with which it was served; its token may be
+-- elsewhere. A coordinator that lacks one says so.
 CREATE TABLE keys (
     name     TEXT PRIMARY KEY,
     noted_at INTEGER NOT NULL
@@ -156,9 +159,9 @@ CREATE TABLE credentials (
     revoked_at INTEGER
 ) STRICT;
 
--- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were noted: accepted ranges,
--- second counts, and what is only evidence. The microseconds are exact up to 2^53. Sums of integers would end with an error
--- where a worker invents times.
+-- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were
+-- noted: accepted ranges, second counts, and what is only evidence. The microseconds are exact up
+-- to 2^53. Sums of integers would end with an error where a worker invents times.
 CREATE VIEW accounting AS
 SELECT *, processor_us / 3.6e9 AS processor_hours, gpu_us / 3.6e9 AS gpu_hours
 FROM (SELECT job,

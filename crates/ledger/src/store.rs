@@ -15,7 +15,8 @@ use super::queries;
 use super::restore::{read_job, read_trust};
 use super::{Result, task_counts};
 
-/// The tables of a ledger. They are changed only within a transaction. Accepted ranges of a job never overlap.
+/// The tables of a ledger. They are changed only within a transaction. Accepted ranges of a job
+/// never overlap.
 pub(crate) struct Store<'a> {
     pub(super) db: &'a Connection,
     /// The time that is noted with what changes.
@@ -157,8 +158,8 @@ impl Store<'_> {
         )
     }
 
-    /// Writes what a job has come to: where it stands now, and its times. Notes it for people, with the owner
-    /// who asked for it; empty if nobody did.
+    /// Writes what a job has come to: where it stands now, and its times. Notes it for people, with
+    /// the owner who asked for it; empty if nobody did.
     pub(crate) fn change_job(&self, job: &StoredJob, milestone: Milestone, by: &str) -> Result<()> {
         let (now, mut times) = (self.now_ms, job.times);
         times.note(milestone, now);
@@ -222,8 +223,8 @@ impl Store<'_> {
         self.change(query, (job.0, share_ppm, seed, by_reference, across.name(), self.now_ms, by))
     }
 
-    /// Shows accepted ranges in ascending order until the visitor breaks off, each with the principal of its second count if it
-    /// has one. A visitor must not change the store.
+    /// Shows accepted ranges in ascending order until the visitor breaks off, each with the
+    /// principal of its second count if it has one. A visitor must not change the store.
     pub(crate) fn visit(
         &self,
         job: JobId,
@@ -269,8 +270,8 @@ impl Store<'_> {
         Ok(count.query_row([job.0], |row| row.get(0))?)
     }
 
-    /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes the place of accepted
-    /// ranges within it, none of which was counted twice.
+    /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes
+    /// the place of accepted ranges within it, none of which was counted twice.
     pub(crate) fn insert(
         &self,
         job: JobId,
@@ -285,7 +286,8 @@ impl Store<'_> {
         self.add(job, &counted.row, self.now_ms, standing, task_counts)
     }
 
-    /// The counts of single tasks of an accepted range, if they were reported; none if the range is no row.
+    /// The counts of single tasks of an accepted range, if they were reported; none if the range is
+    /// no row.
     pub(crate) fn task_counts(&self, job: JobId, range: Range) -> Result<TaskCounts> {
         let read = |row: &rusqlite::Row<'_>| task_counts::read(row, 0, range);
         let counts = self.all(queries::TASK_COUNTS, key(job, range), read)?;
@@ -304,8 +306,8 @@ impl Store<'_> {
         self.change(queries::FORGET_TASK_COUNTS, key(job, range))
     }
 
-    /// An accepted range waits for a second count from now on, or no longer. One that it has becomes evidence that was taken
-    /// back.
+    /// An accepted range waits for a second count from now on, or no longer. One that it has
+    /// becomes evidence that was taken back.
     pub(crate) fn set_wanted(&self, job: JobId, range: Range, wanted: bool) -> Result<()> {
         self.make_evidence(job, range, SECOND, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
@@ -317,7 +319,8 @@ impl Store<'_> {
         self.add(job, second, self.now_ms, Standing::Second, &TaskCounts::default())
     }
 
-    /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.
+    /// Makes an accepted range, and its second count if there is one, evidence. What each of its
+    /// tasks counts is forgotten.
     pub(crate) fn retire(&self, job: JobId, range: Range, why: DisputeState) -> Result<()> {
         self.make_evidence(job, range, SECOND, why)?;
         self.make_evidence(job, range, ACCEPTED, why)
@@ -347,7 +350,8 @@ impl Store<'_> {
         self.change(queries::CLOSE_DISPUTE, key(job, range))
     }
 
-    /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if by one.
+    /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if
+    /// by one.
     pub(crate) fn change_trust(
         &self,
         party: &Party,
@@ -359,7 +363,8 @@ impl Store<'_> {
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: self.now_ms })
     }
 
-    /// For each job that has or had counts, its owner and the thread time of all counts that are or were kept of it.
+    /// For each job that has or had counts, its owner and the thread time of all counts that are or
+    /// were kept of it.
     pub(crate) fn hours(&self) -> Result<BTreeMap<JobId, (String, Hours)>> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";

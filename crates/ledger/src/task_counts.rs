@@ -1,6 +1,7 @@
 //! The counts of the single tasks of an accepted range: a column of its row.
 //!
-//! Rows are read without it. The digest of a row is its checksum. A row without it is a row of which only the sum is known.
+//! Rows are read without it. The digest of a row is its checksum. A row without it is a row of
+//! which only the sum is known.
 
 use farm::{Range, TaskCounts};
 
@@ -126,7 +127,8 @@ mod tests {
         }
     }
 
-    /// The session has seen that two counts add up to one digest. Whoever is free to choose counts can find others that do.
+    /// The session has seen that two counts add up to one digest. Whoever is free to choose counts
+    /// can find others that do.
     #[test]
     fn they_go_with_their_row_with_trust_and_if_a_second_count_tells_others() {
         let party = principal("a").party(AuditScope::Machines);

@@ -1,7 +1,7 @@
 //! Reads a ledger for the pages while its coordinator goes on.
 //!
-//! What is read here is shown and decides nothing. So it is not checked as evidence is, and costs little more than the rows
-//! that are read.
+//! What is read here is shown and decides nothing. So it is not checked as evidence is, and costs
+//! little more than the rows that are read.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -33,8 +33,9 @@ impl LedgerView {
         Store::of(&self.db).keys()
     }
 
-    /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off: with the range, the name
-    /// of the worker that counted it, and whether two parties counted it alike.
+    /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks
+    /// off: with the range, the name of the worker that counted it, and whether two parties counted
+    /// it alike.
     pub fn ranges(
         &self,
         job: JobId,
@@ -65,7 +66,8 @@ impl LedgerView {
         Ok(incidents)
     }
 
-    /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.
+    /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all
+    /// rows once.
     pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>> {
         let [owner, machine, worker]: [Option<&str>; 3] = match of {
             CreditOf::Owners => [None; 3],

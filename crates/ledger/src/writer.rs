@@ -39,8 +39,8 @@ impl LedgerRequest {
 /// An event of the ledger for the farm, in the order of the requests.
 #[derive(Debug)]
 pub enum LedgerEvent {
-    /// Requests became durable together, in this time from the first look at their rows until the disk had it. Their
-    /// answers follow.
+    /// Requests became durable together, in this time from the first look at their rows until the
+    /// disk had it. Their answers follow.
     Committed(Duration),
     /// The answer to a command.
     Answered(Asker, Box<LedgerCommand>, LedgerAnswer),
@@ -113,8 +113,8 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does not fit its
-    /// rows.
+    /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does
+    /// not fit its rows.
     pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>> {
         let now_ms = unix_ms();
         let serve = |request: &LedgerRequest| match request {
@@ -132,7 +132,8 @@ impl Ledger {
         self.in_one_go(all)
     }
 
-    /// Does what a command asks for at this time, in Unix milliseconds, within a transaction of [`Ledger::in_one_go`].
+    /// Does what a command asks for at this time, in Unix milliseconds, within a transaction of
+    /// [`Ledger::in_one_go`].
     pub fn execute(&self, command: &LedgerCommand, now_ms: i64) -> Result<LedgerAnswer> {
         rules::execute(&Store { db: &self.db, now_ms }, command)
     }

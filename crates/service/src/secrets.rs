@@ -30,8 +30,8 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Secret`] if the file does not exist, if other users can read it, or if it does
-    /// not hold one line of at least 16 visible ASCII characters.
+    /// [`ServiceError::Secret`] if the file does not exist, if other users can read it, or if it
+    /// does not hold one line of at least 16 visible ASCII characters.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = files::read(path)?.ok_or_else(|| files::missing(path))?;
         Token::new(bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {

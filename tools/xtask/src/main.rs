@@ -90,6 +90,7 @@ fn run(task: Task) -> Result<(), u8> {
     match task {
         Task::Check => {
             cargo("fmt").args(["--all", "--check"]).run()?;
+            size::check_comments()?;
             proto::run(true)?;
             let lints =
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];

@@ -1,6 +1,7 @@
 //! `cargo xtask package`: the static program, and the archive, deb and wheel that carry it.
 //!
-//! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed versions.
+//! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed
+//! versions.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,11 +11,13 @@ use crate::{Step, cargo, fault};
 
 const FOLDER: &str = "target/packages";
 const TOOLS: &str = "target/packages/tools";
-/// What packages hold besides the program, in a folder `data/share`, as wheels name what belongs into `share`.
+/// What packages hold besides the program, in a folder `data/share`, as wheels name what belongs
+/// into `share`.
 const TEXTS: &str = "target/packages/texts";
 /// Where the documentation is in them.
 const DOCUMENTS: &str = "data/share/doc/queens";
-/// The documentation, with the scripts and units that it describes and all files that its links lead to.
+/// The documentation, with the scripts and units that it describes and all files that its links
+/// lead to.
 const DOCUMENTATION: [&str; 16] = [
     "README.md",
     "CHANGELOG.md",
@@ -111,9 +114,9 @@ impl Target {
     }
 }
 
-/// Flags for the compiler, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`: the C library becomes a part of the
-/// program, and the program names neither this folder, in which it is built, nor cargo's, so that it is the same
-/// wherever a commit is built.
+/// Flags for the compiler, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`: the C library
+/// becomes a part of the program, and the program names neither this folder, in which it is built,
+/// nor cargo's, so that it is the same wherever a commit is built.
 fn static_flags() -> OsString {
     let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo")));
@@ -128,7 +131,8 @@ fn static_flags() -> OsString {
     flags
 }
 
-/// Makes the packages for a target, for this machine's if none is named, and lists them with their sizes.
+/// Makes the packages for a target, for this machine's if none is named, and lists them with their
+/// sizes.
 pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     let all = [Target::X86_64, Target::Aarch64];
     let own = all.into_iter().find(|target| target.is_this_machine());
@@ -154,7 +158,8 @@ fn empty(folder: &Path) -> Result<(), u8> {
     made.map_err(|error| fault(&format!("{}: {error}", folder.display())))
 }
 
-/// What is tested under an emulator if nothing is named: the libraries that count, and the farm core.
+/// What is tested under an emulator if nothing is named: the libraries that count, and the farm
+/// core.
 const EMULATED: [&str; 8] = [
     "--lib",
     "--tests",

@@ -158,3 +158,26 @@ fn files_of(root: &str, is_one: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, 
 fn read(path: &Path) -> Result<String, u8> {
     fs::read_to_string(path).map_err(|error| fault(&format!("{}: {error}", path.display())))
 }
+
+/// Fails if a line of a comment is longer than lines of code may be, to which rustfmt does not see.
+/// Tables, pictures and examples may be longer.
+pub(crate) fn check_comments() -> Result<(), u8> {
+    const MOST: usize = 100;
+    let mut long = Vec::new();
+    for path in [files("crates")?, files("tools")?].concat() {
+        let mut is_fenced = false;
+        for (at, line) in read(&path)?.lines().enumerate() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+            let comment = comment.trim_start_matches(['/', '!', ' ']);
+            is_fenced ^= comment.starts_with("```");
+            let may_be_long = is_fenced || comment.starts_with(['|', '[']);
+            if !may_be_long && line.chars().count() > MOST {
+                long.push(format!("{}:{}", path.display(), at + 1));
+            }
+        }
+    }
+    if long.is_empty() {
+        return Ok(());
+    }
+    Err(fault(&format!("wrap these comments at {MOST} columns: {}", long.join(", "))))
+}

@@ -1,4 +1,5 @@
-//! Workers that are lost with what they hold. What they held may have killed them: see [`Job`](crate::job::Job).
+//! Workers that are lost with what they hold. What they held may have killed them: see
+//! [`Job`](crate::job::Job).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +7,8 @@ use super::{Farm, existing};
 use crate::session::Process;
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
-/// So many processes that one machine loses say something of their tasks: enough for four deadly ones. If it loses more,
-/// that says something of the machine.
+/// So many processes that one machine loses say something of their tasks: enough for four deadly
+/// ones. If it loses more, that says something of the machine.
 const MOST_OF_A_MACHINE: usize = 12;
 /// So many lost processes are remembered.
 const MOST_REMEMBERED: usize = 1_024;
@@ -22,13 +23,14 @@ pub(super) struct Loss {
 }
 
 impl Farm {
-    /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
-    /// its worker. Recounts are no case of it: their tasks were counted once.
+    /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have
+    /// killed its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
         self.stats.workers_lost += u64::from(!session.seen.draining);
         let leases = session.leases.iter().filter(|_| !session.seen.draining);
-        // A session may have a task by two leases, if others have it, too: one process is lost with it.
+        // A session may have a task by two leases, if others have it, too: one process is lost with
+        // it.
         let mut by_job: BTreeMap<JobId, IntervalSet> = BTreeMap::new();
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
             by_job.entry(job).or_default().insert(range);
@@ -56,7 +58,8 @@ impl Farm {
         }
     }
 
-    /// A job that is resumed tries its failed tasks again, also on machines that lost many processes with it.
+    /// A job that is resumed tries its failed tasks again, also on machines that lost many
+    /// processes with it.
     pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.forget_attempts();

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Farm {
-    /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there. What waits under earlier ones
-    /// is leased no more, if it chooses nothing.
+    /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there. What
+    /// waits under earlier ones is leased no more, if it chooses nothing.
     pub(super) fn audit(
         &mut self,
         request: RequestId,
@@ -63,8 +63,8 @@ impl Farm {
         leases.into_iter().for_each(|lease| self.revoke(lease));
     }
 
-    /// A job that is done or suspended in the ledger is so no longer, because its total is in doubt.
-    /// It runs, as in the ledger, even if it was paused before its end.
+    /// A job that is done or suspended in the ledger is so no longer, because its total is in
+    /// doubt. It runs, as in the ledger, even if it was paused before its end.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if matches!(job.stage, Stage::Finished(_) | Stage::Done | Stage::Suspended(_)) {
@@ -110,8 +110,9 @@ impl Farm {
         self.finish_if_covered(report.job);
     }
 
-    /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing; but the
-    /// range of a job that is not over is counted again, by machines of other owners than the late count's.
+    /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing;
+    /// but the range of a job that is not over is counted again, by machines of other owners than
+    /// the late count's.
     pub(super) fn contradicted(
         &mut self,
         session: SessionId,

@@ -15,7 +15,8 @@ use crate::{
 };
 
 impl Farm {
-    /// A client asks for something. What is refused is answered at once, and everything else when it is durable.
+    /// A client asks for something. What is refused is answered at once, and everything else when
+    /// it is durable.
     pub(super) fn asked(&mut self, request: RequestId, by: String, ask: Request) {
         let granted = match ask {
             Request::Submit(jobs) => self.submitted(request, jobs),
@@ -37,8 +38,8 @@ impl Farm {
         self.effects.push(Effect::Reply(request, Ok(Answer::Job(Box::new(job)))));
     }
 
-    /// The jobs exist once the ledger has them: until then nothing of them is leased. A job with the key of another one of
-    /// its owner is that job.
+    /// The jobs exist once the ledger has them: until then nothing of them is leased. A job with
+    /// the key of another one of its owner is that job.
     fn submitted(&mut self, request: RequestId, jobs: Vec<Submission>) -> Result<(), Refusal> {
         let jobs = jobs.into_iter();
         let jobs: Vec<Job> =
@@ -89,7 +90,8 @@ impl Farm {
         id
     }
 
-    /// Answers the submissions whose jobs are all durable. A repeated one is answered no sooner than the first.
+    /// Answers the submissions whose jobs are all durable. A repeated one is answered no sooner
+    /// than the first.
     fn answer_submissions(&mut self) {
         let is_durable = |(_, jobs): &mut (RequestId, Vec<JobId>)| {
             !jobs.iter().any(|job| self.coming.contains_key(job))
@@ -192,8 +194,8 @@ impl Farm {
         self.answer(request, id);
     }
 
-    /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit; or
-    /// suspends it, if its total contradicts what is known.
+    /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an
+    /// audit; or suspends it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if matches!(job.stage, Stage::Done) && job.audits.are_over() {
@@ -221,7 +223,8 @@ impl Farm {
         self.command(Asker::Farm, LedgerCommand::Finish { job: id, tasks, total, reason });
     }
 
-    /// The ledger has the record that a job is done, or suspended. It may have been cancelled meanwhile.
+    /// The ledger has the record that a job is done, or suspended. It may have been cancelled
+    /// meanwhile.
     pub(super) fn finish_written(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         let Stage::Finishing { live, contradiction } = &mut job.stage else { return };
@@ -242,7 +245,8 @@ impl Farm {
         }
     }
 
-    /// The ledger has a job that is over or suspended, and nothing is going to change that by itself.
+    /// The ledger has a job that is over or suspended, and nothing is going to change that by
+    /// itself.
     fn rest(&mut self, id: JobId, stage: Stage) {
         let job = existing(&mut self.jobs, id);
         job.stage = stage;

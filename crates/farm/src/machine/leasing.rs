@@ -10,21 +10,24 @@
 //!              └─ otherwise ──► refused: it looks again once something is new
 //! ```
 //!
-//! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
-//! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
-//! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
-//! served again when half of that is left. A worker without company has nobody to leave a share for. Before its speed
-//! on a job is known it gets a probe, and then never more than twice what it was seen to count, so that what it says of
-//! its threads and its credit gets it nothing.
+//! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that
+//! takes long it holds more, so that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to
+//! a 256th of its share of what is left. Towards the end of a job it holds less, in proportion to
+//! its share of all workers' speed, so that all finish together. It is served again when half of
+//! that is left. A worker without company has nobody to leave a share for. Before its speed on a
+//! job is known it gets a probe, and then never more than twice what it was seen to count, so that
+//! what it says of its threads and its credit gets it nothing.
 //!
-//! **One rule of overtaking.** Each leased range is *due* when its session should have counted it, by the speed that was
-//! seen of the session. A session that has nothing, finds nothing and was seen to count is leased the end of a range, too,
-//! if that would come back sooner by a lease's time. Nobody knows when a range will be back that is late, or whose session
-//! has never counted: any session would be sooner. Thus the tail of a job is leased twice, whether a worker is slow, hangs
-//! or is gone, and no worker decides alone when a job ends. The first report counts, and the other lease is revoked.
+//! **One rule of overtaking.** Each leased range is *due* when its session should have counted it,
+//! by the speed that was seen of the session. A session that has nothing, finds nothing and was
+//! seen to count is leased the end of a range, too, if that would come back sooner by a lease's
+//! time. Nobody knows when a range will be back that is late, or whose session has never counted:
+//! any session would be sooner. Thus the tail of a job is leased twice, whether a worker is slow,
+//! hangs or is gone, and no worker decides alone when a job ends. The first report counts, and the
+//! other lease is revoked.
 //!
-//! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once something has become
-//! leasable that was not before.
+//! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once
+//! something has become leasable that was not before.
 
 use super::{Farm, existing};
 use crate::lease::{LeaseTime, OpenLease};
@@ -49,23 +52,24 @@ enum Work {
 const MAX_LEASE_TASKS: u64 = 1 << 22;
 /// Before a worker has counted anything, so many of its threads are trusted.
 const UNSEEN_THREADS: u64 = 64;
-/// No worker holds more than so many times what it was seen to count of a job. The first tasks of a plan may be a hundred
-/// times as cheap as the others.
+/// No worker holds more than so many times what it was seen to count of a job. The first tasks of a
+/// plan may be a hundred times as cheap as the others.
 const GROWTH: u64 = 2;
 
 /// Leases beyond `lease_ms` are not longer than such a part of a worker's share of what is left.
 const LONG: u128 = 256;
 
-/// A lease lives without news for at least so many times as long as a task takes on average: four times as long as the
-/// longest task, which takes up to 3.5 times the mean by `colours`. Within this time a thread may also have to finish tasks that
-/// it got before.
+/// A lease lives without news for at least so many times as long as a task takes on average: four
+/// times as long as the longest task, which takes up to 3.5 times the mean by `colours`. Within
+/// this time a thread may also have to finish tasks that it got before.
 const LONGEST_TASKS: u64 = 4 * 4;
 
 /// A lease is not cut into more parts than this, so that no part is too short.
 const MOST_PARTS: u128 = 200;
 
 impl Farm {
-    /// Leases to a session that has just sent something: at once, or after all others if it missed a deadline.
+    /// Leases to a session that has just sent something: at once, or after all others if it missed
+    /// a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
         if self.sessions.get(&id).is_some_and(|session| session.seen.missed > 0) {
             self.idle.insert(id);
@@ -113,7 +117,8 @@ impl Farm {
         let mut idle: Vec<SessionId> = self.idle.iter().copied().collect();
         idle.sort_by_key(|id| self.sessions[id].seen.missed);
         idle.into_iter().for_each(|id| self.feed(id));
-        // What others were just leased may be slow enough to be overtaken: that is for the next step.
+        // What others were just leased may be slow enough to be overtaken: that is for the next
+        // step.
         let finds_nothing = |&id| self.waiting_work(id).is_none();
         debug_assert!(
             self.refused.iter().all(finds_nothing),
@@ -121,8 +126,8 @@ impl Farm {
         );
     }
 
-    /// Lets refused sessions look again: all of them if something is new, and those that would have back sooner what
-    /// another one has.
+    /// Lets refused sessions look again: all of them if something is new, and those that would have
+    /// back sooner what another one has.
     fn wake_refused(&mut self) {
         let lease_ms = self.pace.lease_ms(&self.config);
         for id in self.leasable().collect::<Vec<_>>() {
@@ -172,9 +177,9 @@ impl Farm {
         job.to_overtake(self.now, self.pace.lease_ms(&self.config), 1_000_000 / rate)
     }
 
-    /// A range that waits for being counted again by this worker. It is leased whole. First of all it is a disputed one
-    /// that the worker may decide and nobody counts again yet: a trusted one may in any case. One that exceeds every
-    /// worker's credit goes to a worker that is idle.
+    /// A range that waits for being counted again by this worker. It is leased whole. First of all
+    /// it is a disputed one that the worker may decide and nobody counts again yet: a trusted one
+    /// may in any case. One that exceeds every worker's credit goes to a worker that is idle.
     fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
         let (job, principal) = (&self.jobs[&id], session.principal());
         let may = |range| !job.timeouts.sets_back(range, principal, self.now);
@@ -191,8 +196,8 @@ impl Farm {
         Some((range, Recount { unlike, by_reference }))
     }
 
-    /// Leases a range that waits for another count. `false` if the session has enough for now; a disputed range does not
-    /// wait for that.
+    /// Leases a range that waits for another count. `false` if the session has enough for now; a
+    /// disputed range does not wait for that.
     fn recount(&mut self, id: SessionId, job_id: JobId, range: Range, recount: Recount) -> bool {
         let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
         if !is_disputed && self.held_as_of(id, job_id) > self.wanted_tasks(id, job_id, u64::MAX) / 2
@@ -227,7 +232,8 @@ impl Farm {
         true
     }
 
-    /// Leases the end of what another session has, from the ordinal `start` on, to one that holds nothing.
+    /// Leases the end of what another session has, from the ordinal `start` on, to one that holds
+    /// nothing.
     fn overtake(&mut self, id: SessionId, job_id: JobId, start: u64) -> bool {
         let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].leased_tasks);
         let tasks = self.in_one_piece(id, job_id, wanted);
@@ -258,8 +264,8 @@ impl Farm {
         tasks.min(self.sessions[&id].room()).min(self.piece(id, job))
     }
 
-    /// How many tasks a session should hold while it works on a job of which there are `pool` for all;
-    /// at least 1.
+    /// How many tasks a session should hold while it works on a job of which there are `pool` for
+    /// all; at least 1.
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let threads = session.seen.threads;
@@ -362,10 +368,11 @@ impl Farm {
 
     /// How long a session's leases of a job live without news, ms.
     ///
-    /// A task is never cut, and there is no news of it before its end. Therefore the time is at least [`LONGEST_TASKS`]
-    /// times as long as a task takes this session on average, of this job or of another one that it holds tasks of and may
-    /// count before. What it has counted first may be unlike the rest of a plan, so that it is never less than by
-    /// the plan's estimate, which is for slow workers.
+    /// A task is never cut, and there is no news of it before its end. Therefore the time is at
+    /// least [`LONGEST_TASKS`] times as long as a task takes this session on average, of this job
+    /// or of another one that it holds tasks of and may count before. What it has counted first may
+    /// be unlike the rest of a plan, so that it is never less than by the plan's estimate, which is
+    /// for slow workers.
     pub(super) fn ttl_ms(&self, id: SessionId, job_id: JobId) -> u64 {
         let session = &self.sessions[&id];
         let task_ms = |job: JobId| {
@@ -401,8 +408,8 @@ impl Farm {
         }
     }
 
-    /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
-    /// party are leased it first, and the next lease of it has more time.
+    /// A worker has said that it was getting on with a recount, which has not come back in time.
+    /// Others of another party are leased it first, and the next lease of it has more time.
     fn timed_out(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
@@ -421,10 +428,10 @@ impl Farm {
 
     /// A worker that is there has reported nothing of a lease, all its time long.
     ///
-    /// It may hang: it rests, so that sessions which are busy now can take the range, and is then served after all others.
-    /// Or, if nobody has reported anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the
-    /// job would never end. They grow once, however many leases missed the same deadline: a laptop that slept is no job
-    /// of long tasks.
+    /// It may hang: it rests, so that sessions which are busy now can take the range, and is then
+    /// served after all others. Or, if nobody has reported anything meanwhile, the job's tasks last
+    /// longer than its deadlines: these grow, or the job would never end. They grow once, however
+    /// many leases missed the same deadline: a laptop that slept is no job of long tasks.
     fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
         let job = existing(&mut self.jobs, job_id);

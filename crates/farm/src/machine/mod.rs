@@ -1,11 +1,13 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, leased, accepted or failed ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, leased, accepted or failed
+//!   ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
-//! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
-//!   ledger; no settlement under way that could take rows back; and a total that contradicts nothing known.
+//! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by
+//!   the ledger; no settlement under way that could take rows back; and a total that contradicts
+//!   nothing known.
 
 mod attempts;
 mod audits;
@@ -65,15 +67,17 @@ pub struct Farm {
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. They look again once something is new.
     refused: BTreeSet<SessionId>,
-    /// When more may be leased, whatever happens: the grace after a restart ends, a session has rested that missed a
-    /// deadline, or it is again the turn of a party that kept a recount too long.
+    /// When more may be leased, whatever happens: the grace after a restart ends, a session has
+    /// rested that missed a deadline, or it is again the turn of a party that kept a recount too
+    /// long.
     wakeups: BTreeSet<Millis>,
     leases: Leases,
     distrusted: Distrusted,
     /// Processes that were lost, the oldest first. It is not durable.
     losses: VecDeque<Loss>,
-    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is known only when they
-    /// are durable: until then no report about covered ranges is answered, and no job ends.
+    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they
+    /// leave is known only when they are durable: until then no report about covered ranges is
+    /// answered, and no job ends.
     settling: usize,
     /// Jobs on their way into the ledger.
     coming: BTreeMap<JobId, Job>,
@@ -86,12 +90,14 @@ pub struct Farm {
     proofs: BTreeSet<JobId>,
     next_lease: u64,
     stats: Stats,
-    /// The placements of each job that became durable since [`Farm::take_progress`] was called last.
+    /// The placements of each job that became durable since [`Farm::take_progress`] was called
+    /// last.
     progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
 
-/// A job that is there. One of which something is leased, or on its way into the ledger, is not removed.
+/// A job that is there. One of which something is leased, or on its way into the ledger, is not
+/// removed.
 fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
     jobs.get_mut(&id).expect("callers name jobs that exist")
 }
@@ -99,8 +105,8 @@ fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
 impl Farm {
     /// Takes in one event and returns what is to be done about it, in order.
     ///
-    /// `now` may stand still; if it goes back, it is taken to stand still. Panics if an invariant is broken: going on could
-    /// falsify a count.
+    /// `now` may stand still; if it goes back, it is taken to stand still. Panics if an invariant
+    /// is broken: going on could falsify a count.
     pub fn step(&mut self, now: Millis, event: Event) -> Vec<Effect> {
         self.now = self.now.max(now);
         match event {
@@ -141,8 +147,8 @@ impl Farm {
         wakeup.into_iter().chain(late).chain(self.leases.next_deadline()).min()
     }
 
-    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
-    /// [`Config::grace_ms`].
+    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may
+    /// come back first: see [`Config::grace_ms`].
     pub fn leases_in_ms(&self) -> u64 {
         self.lease_from.0.saturating_sub(self.now.0)
     }
@@ -167,7 +173,8 @@ impl Farm {
         jobs.map(move |(&id, job)| self.view(id, job))
     }
 
-    /// What is leased to a session: each lease with its job and the ordinals that are still expected.
+    /// What is leased to a session: each lease with its job and the ordinals that are still
+    /// expected.
     pub fn leased_to(
         &self,
         session: SessionId,
@@ -256,9 +263,9 @@ impl Farm {
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
-    /// For how long a session may take up a lease that no session has. A lease of another life of the coordinator is not
-    /// known any more, and gets the time of a new one, once after the restart: of an earlier one, or, if the ledger was
-    /// restored from a copy, of a later one.
+    /// For how long a session may take up a lease that no session has. A lease of another life of
+    /// the coordinator is not known any more, and gets the time of a new one, once after the
+    /// restart: of an earlier one, or, if the ledger was restored from a copy, of a later one.
     fn adoption_term(&self, id: SessionId, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
         let ttl_ms = self.ttl_ms(id, job);

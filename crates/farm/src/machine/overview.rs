@@ -25,8 +25,8 @@ impl Farm {
         }
     }
 
-    /// What was done for each job since the last call, and how many workers hold ranges of it now. Jobs without progress
-    /// are left out, and cost nothing.
+    /// What was done for each job since the last call, and how many workers hold ranges of it now.
+    /// Jobs without progress are left out, and cost nothing.
     pub fn take_progress(&mut self) -> Vec<Progress> {
         let of = |(job, placements)| {
             let workers = self.leases.holders(job).count();
@@ -35,8 +35,8 @@ impl Farm {
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 
-    /// What has become of each part of a job's plan. It costs some ten microseconds, and one for each stretch of
-    /// ordinals that have the same fate.
+    /// What has become of each part of a job's plan. It costs some ten microseconds, and one for
+    /// each stretch of ordinals that have the same fate.
     pub fn map(&self, id: JobId) -> Option<PlanMap> {
         let job = self.jobs.get(&id)?;
         let tasks = job.spec.plan.tasks;
@@ -76,8 +76,8 @@ impl Farm {
         self.sessions.len()
     }
 
-    /// How many counting threads the connected workers have, by the kernel that they use. The name is empty for
-    /// those of workers that name none of [`KernelName::ALL`].
+    /// How many counting threads the connected workers have, by the kernel that they use. The name
+    /// is empty for those of workers that name none of [`KernelName::ALL`].
     pub fn threads_by_kernel(&self) -> BTreeMap<KernelName, u64> {
         let mut threads = BTreeMap::new();
         for WorkerView { backend, threads: of_it, .. } in self.sessions.values().map(|it| &it.seen)
@@ -93,11 +93,12 @@ impl Farm {
         self.jobs.values().filter(|job| job.stage.state() == state).count()
     }
 
-    /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs: the
-    /// size that an automatic scaling of workers should aim at. 0 if there is nothing to count.
+    /// How many threads the farm could keep busy for the length of a lease with what is left of its
+    /// running jobs: the size that an automatic scaling of workers should aim at. 0 if there is
+    /// nothing to count.
     ///
-    /// Until something of a job was counted, each of its tasks counts as one thread. A job does not count if its owner
-    /// has had all hours that it may.
+    /// Until something of a job was counted, each of its tasks counts as one thread. A job does not
+    /// count if its owner has had all hours that it may.
     pub fn leasable_threads(&self) -> u64 {
         let running = self.leasable().map(|id| self.threads_for(&self.jobs[&id]));
         running.fold(0, u64::saturating_add)

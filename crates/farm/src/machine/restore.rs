@@ -61,11 +61,12 @@ pub struct RestoredJob {
 }
 
 impl Farm {
-    /// A farm that goes on where `restored` was left, and that recognizes the leases that it signed with `key`.
-    /// `now` is the time, and `known` says what is known of the counts of a job.
+    /// A farm that goes on where `restored` was left, and that recognizes the leases that it signed
+    /// with `key`. `now` is the time, and `known` says what is known of the counts of a job.
     ///
-    /// What the farm wants done at once comes out of its first step: make that an [`crate::Event::Tick`]. Panics if a
-    /// restored job has accepted ordinals outside its plan or a dispute without votes.
+    /// What the farm wants done at once comes out of its first step: make that an
+    /// [`crate::Event::Tick`]. Panics if a restored job has accepted ordinals outside its plan or a
+    /// dispute without votes.
     pub fn restore(
         config: Config,
         key: LeaseKey,

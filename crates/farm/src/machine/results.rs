@@ -15,15 +15,17 @@
 //!                                                 what the wrong party counted is taken back
 //! ```
 //!
-//! A range is compared with the rows as they are now, not as they were reported: neighbours may have become one
-//! (`rules/join.rs` in crate `ledger`). A range that ends inside a row does not align, so that a first count which contradicts a part of a
-//! joined row raises no doubt. A recount does align, because rows of which a second count was asked for are not joined.
+//! A range is compared with the rows as they are now, not as they were reported: neighbours may
+//! have become one (`rules/join.rs` in crate `ledger`). A range that ends inside a row does not
+//! align, so that a first count which contradicts a part of a joined row raises no doubt. A recount
+//! does align, because rows of which a second count was asked for are not joined.
 //!
-//! Only who was asked to count a range again can confirm or dispute it: a worker that could choose where it
-//! contradicts would need one accomplice to replace a true count.
+//! Only who was asked to count a range again can confirm or dispute it: a worker that could choose
+//! where it contradicts would need one accomplice to replace a true count.
 //!
-//! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
-//! may change are not answered: the worker asks again, and is answered by what the rows are then.
+//! While a settlement or a confirmation is on its way into the ledger, reports about the rows that
+//! it may change are not answered: the worker asks again, and is answered by what the rows are
+//! then.
 
 use super::{Farm, existing};
 use crate::dispute::Dispute;
@@ -34,7 +36,8 @@ use crate::{
     Withdrawn,
 };
 
-/// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
+/// The longest that a thread can have counted for one report: a day, because leases live for hours
+/// at most.
 const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
 
 impl Farm {
@@ -70,10 +73,10 @@ impl Farm {
         self.serve(session);
     }
 
-    /// What a report says besides its count. One that takes something off a lease of its session renews the
-    /// lease and shows the worker's speed. One of which nothing is covered says that the worker does not hang, and that
-    /// the job's tasks do not outlast its deadlines. A report of anything else ends only the session's rest:
-    /// a worker that repeats itself keeps nothing.
+    /// What a report says besides its count. One that takes something off a lease of its session
+    /// renews the lease and shows the worker's speed. One of which nothing is covered says that the
+    /// worker does not hang, and that the job's tasks do not outlast its deadlines. A report of
+    /// anything else ends only the session's rest: a worker that repeats itself keeps nothing.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
         let job = existing(&mut self.jobs, report.job);
@@ -103,8 +106,9 @@ impl Farm {
         }
     }
 
-    /// Whether a report has ordinals that are still expected of a lease of its session. The lease's number alone does
-    /// not say it: after its ledger was restored from a copy, a coordinator may give a number again.
+    /// Whether a report has ordinals that are still expected of a lease of its session. The lease's
+    /// number alone does not say it: after its ledger was restored from a copy, a coordinator may
+    /// give a number again.
     fn takes_off(&self, session: SessionId, report: &Report) -> bool {
         self.leases.get(report.lease).is_some_and(|lease| {
             let is_its = lease.session == session && lease.job == report.job;
@@ -219,7 +223,8 @@ impl Farm {
                 match job.audits.awaited(range).filter(|_| report.token.is_recount()) {
                     Some((principal, kernel)) => {
                         let stored = Vote { principal: principal.clone(), result };
-                        // What was to be confirmed is now to be decided. A recount that is under way is a vote.
+                        // What was to be confirmed is now to be decided. A recount that is under
+                        // way is a vote.
                         let recount =
                             job.audits.drop(|other| other.intersect(range).is_some()).pop();
                         let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };

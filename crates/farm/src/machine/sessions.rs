@@ -42,9 +42,10 @@ impl Farm {
         self.serve(id);
     }
 
-    /// A reconnected worker keeps what it still works on, as far as no other session has it, within its credit and
-    /// until its earlier deadline. After a ledger was restored from a copy, two leases may have one number. A lease
-    /// is of one job only, so the other job's range is leased anew.
+    /// A reconnected worker keeps what it still works on, as far as no other session has it, within
+    /// its credit and until its earlier deadline. After a ledger was restored from a copy, two
+    /// leases may have one number. A lease is of one job only, so the other job's range is leased
+    /// anew.
     fn adopt(&mut self, id: SessionId, holding: Holding) {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
         let job = self.jobs.get(&job_id).filter(|job| job.fingerprint == fingerprint);
@@ -82,8 +83,8 @@ impl Farm {
         self.left(id);
     }
 
-    /// A worker says that it has finished a part of a lease that it will report as a whole. The farm cannot check
-    /// that: it renews this lease, and nothing else follows from it.
+    /// A worker says that it has finished a part of a lease that it will report as a whole. The
+    /// farm cannot check that: it renews this lease, and nothing else follows from it.
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
         let whole = |leased: &&OpenLease| leased.session == id && leased.recount;
         if let Some(leased) = self.leases.get(lease).filter(whole) {

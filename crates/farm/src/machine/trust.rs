@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Farm {
-    /// Somebody decided about a party. Sessions of one that is distrusted end at once; the rest waits for the
-    /// ledger.
+    /// Somebody decided about a party. Sessions of one that is distrusted end at once; the rest
+    /// waits for the ledger.
     pub(super) fn change_trust(
         &mut self,
         request: RequestId,

@@ -7,8 +7,9 @@ use crate::job::Job;
 use crate::{AuditScope, JobId, JobState, JobView};
 
 impl Farm {
-    /// What a job waits for, if it is more than its turn: see [`JobView::waits_for`]. A job of which workers hold ranges
-    /// waits for nothing but second counts that none of the workers may give.
+    /// What a job waits for, if it is more than its turn: see [`JobView::waits_for`]. A job of
+    /// which workers hold ranges waits for nothing but second counts that none of the workers may
+    /// give.
     pub(super) fn waits_for(&self, view: &JobView) -> Option<String> {
         let id = view.id;
         if view.state == JobState::Paused {

@@ -1,5 +1,5 @@
-//! Tests of tasks that kill their workers. A range that was lost three times is kept away from workers, and
-//! tried again on request.
+//! Tests of tasks that kill their workers. A range that was lost three times is kept away from
+//! workers, and tried again on request.
 
 use farm::{
     Change, Effect, Event, Hello, Holding, JobId, JobState, Lease, Range, RequestId, SessionId,

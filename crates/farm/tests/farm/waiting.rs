@@ -79,7 +79,8 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
         assert_eq!(state == JobState::Done, is_audited_later);
         let why = waits_for(&stage, job).expect("it waits");
         assert!(why.starts_with(who) && why.contains("queens audit 1 --withdraw"), "{why}");
-        // A later audit is across whom it says. One that does not say narrows nothing, nor does a withdrawal.
+        // A later audit is across whom it says. One that does not say narrows nothing, nor does a
+        // withdrawal.
         let (machines, owners) = (AuditScope::Machines, AuditScope::Owners);
         for (share_ppm, wanted, narrows, across) in [
             (AuditPolicy::ALL, owners, true, owners),

@@ -17,8 +17,8 @@ use super::stored_job;
 use crate::Result;
 use crate::store::Store;
 
-/// Joins a row that is about to be accepted with those `beside` it. Returns the row, what its tasks count, and the accepted
-/// ranges whose place it takes.
+/// Joins a row that is about to be accepted with those `beside` it. Returns the row, what its tasks
+/// count, and the accepted ranges whose place it takes.
 pub(super) fn join(
     store: &Store<'_>,
     id: JobId,

@@ -7,18 +7,20 @@
 //!
 //! - An accepted range overlaps no other one. What its worker has counted beside it of one lease
 //!   becomes one row with it.
-//! - A second count confirms a range that waits for one, if another party made it with another kernel and
-//!   it says the same.
+//! - A second count confirms a range that waits for one, if another party made it with another
+//!   kernel and it says the same.
 //! - A settlement replaces the row of a range. What it said stays as evidence.
 //! - A party that was proven wrong is distrusted, in all jobs that were not cancelled.
-//! - What two machines of one owner counted alike waits again once second opinions lie between owners.
-//! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for second counts, it stays so. One
-//!   that was suspended no longer is, either, when it is audited or loses confirmations.
+//! - What two machines of one owner counted alike waits again once second opinions lie between
+//!   owners.
+//! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for
+//!   second counts, it stays so. One that was suspended no longer is, either, when it is audited or
+//!   loses confirmations.
 //! - A job ends only if its rows themselves say so.
 //! - A job that proved somebody wrong is not removed.
 //!
-//! The functions are pure but for the store that they are handed: no clock and no randomness. They fail as the store fails, and
-//! if rows, or a command and the rows, do not fit together.
+//! The functions are pure but for the store that they are handed: no clock and no randomness. They
+//! fail as the store fails, and if rows, or a command and the rows, do not fit together.
 
 mod join;
 mod restore;
@@ -37,8 +39,8 @@ pub(crate) use restore::restore;
 use crate::store::{Select, Store, StoredJob};
 use crate::{LedgerFault, Result};
 
-/// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
-/// a whole: not all of them are read again each time.
+/// The most rows that are read for a comparison. A worker may report a long lease in many small
+/// parts and then repeat it as a whole: not all of them are read again each time.
 const MOST_COMPARED: usize = 64;
 
 /// The author of a change that follows from what was counted.
@@ -121,8 +123,8 @@ pub(crate) fn execute(store: &Store<'_>, command: &LedgerCommand) -> Result<Ledg
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range, with the counts of its single tasks if they are reported. It fails if the range overlaps another
-/// one.
+/// Adds an accepted range, with the counts of its single tasks if they are reported. It fails if
+/// the range overlaps another one.
 pub(crate) fn accept(
     store: &Store<'_>,
     job: JobId,
@@ -133,8 +135,8 @@ pub(crate) fn accept(
     store.insert(job, counted, task_counts, &[])
 }
 
-/// The rows on either side of a range that is about to be accepted. The farm does not let ranges overlap; this is the second
-/// pair of eyes.
+/// The rows on either side of a range that is about to be accepted. The farm does not let ranges
+/// overlap; this is the second pair of eyes.
 fn beside(store: &Store<'_>, job: JobId, range: Range) -> Result<Vec<CountedRange>> {
     let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
     let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
@@ -163,7 +165,8 @@ fn confirm(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Resul
             format!("was about to confirm {range}, which is no row that this count can confirm");
         return Err(contradiction(job, what));
     }
-    // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
+    // Different counts may have one digest: then nobody knows which are right, and there are draws
+    // that would find out.
     let first = store.task_counts(job, range)?;
     if !report.task_counts.are_omitted() && report.task_counts != first {
         store.forget_task_counts(job, range)?;
@@ -238,8 +241,8 @@ fn check_complete(store: &Store<'_>, job: JobId, tasks: u64, total: u128) -> Res
     Ok(())
 }
 
-/// Walks the accepted ranges of a job and returns the sum of their counts. It fails if rows overlap, or if the sum passes 128
-/// bits.
+/// Walks the accepted ranges of a job and returns the sum of their counts. It fails if rows
+/// overlap, or if the sum passes 128 bits.
 pub(crate) fn for_each_row(
     store: &Store<'_>,
     job: JobId,
@@ -307,8 +310,8 @@ fn stand(store: &Store<'_>, id: JobId, state: JobState, by: &str) -> Result<()> 
     stand_with(store, id, state, (None, None), by)
 }
 
-/// Brings a job into a state, with its total if it has one then, and the reason why it is suspended. A job
-/// that is in this state already stays as it is.
+/// Brings a job into a state, with its total if it has one then, and the reason why it is
+/// suspended. A job that is in this state already stays as it is.
 fn stand_with(
     store: &Store<'_>,
     id: JobId,
@@ -335,8 +338,8 @@ fn distrusted(store: &Store<'_>) -> Result<Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }
 
-/// The rows of a job do not fit together, or the farm wants to do something to them that does not fit. Nobody can go on from
-/// that but a person. `what` ends a sentence that begins with the job.
+/// The rows of a job do not fit together, or the farm wants to do something to them that does not
+/// fit. Nobody can go on from that but a person. `what` ends a sentence that begins with the job.
 fn contradiction(job: JobId, what: impl std::fmt::Display) -> LedgerFault {
     LedgerFault::Content(format!("job {job} {what}"))
 }

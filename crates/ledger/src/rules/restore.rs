@@ -11,8 +11,8 @@ use super::{contradiction, first_rows, for_each_row};
 use crate::Result;
 use crate::store::{OpenDispute, Store, StoredJob};
 
-/// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
-/// number of the last job are the opener's to set. It fails if rows, totals and states do not fit together.
+/// Reads jobs and everything that the farm needs to know of their rows. The epoch and the number of
+/// the last job are the opener's to set. It fails if rows, totals and states do not fit together.
 pub(crate) fn restore(store: &Store<'_>) -> Result<Restored> {
     let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
     for (owner, taken) in all.values() {

@@ -79,15 +79,15 @@ fn replace(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Resul
             && principal.is_apart_from(&right.provenance.principal, across)
             && !distrusted.includes(principal)
     };
-    // There is no second count if all who agree are not trusted, such as one that contradicted itself.
+    // There is no second count if all who agree are not trusted, such as one that contradicted
+    // itself.
     let second = claims.rfind(agrees).cloned();
     store.retire(job, range, DisputeState::Settled)?;
     store.close_dispute(job, range)?;
     let counted = CountedRange { row: right, check: Check::Wanted };
     accept(store, job, &counted, &report.task_counts)?;
-    // It confirms the new row from now on, so that the row waits for an audit again if its principal is proven
-    // wrong later.
-    // Its time is noted with the vote, which stays as evidence.
+    // It confirms the new row from now on, so that the row waits for an audit again if its
+    // principal is proven wrong later. Its time is noted with the vote, which stays as evidence.
     second.map_or(Ok(()), |row| store.confirm(job, &Row { busy_us: 0, ..row }))
 }
 
@@ -102,8 +102,8 @@ fn is_of(wrong: &[Party], principal: &Principal) -> bool {
     wrong.iter().any(|party| party.includes(principal))
 }
 
-/// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs. They are
-/// `distrusted`, and so may be the row's principal for longer.
+/// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs.
+/// They are `distrusted`, and so may be the row's principal for longer.
 fn fate(
     counted: &CountedRange,
     second: Option<&Principal>,
@@ -122,8 +122,8 @@ fn fate(
     }
 }
 
-/// The rows of a job that do not stay as they are, with what they count. Closes the open disputes in which
-/// one of the parties has a part, and forgets what they have reported of single tasks.
+/// The rows of a job that do not stay as they are, with what they count. Closes the open disputes
+/// in which one of the parties has a part, and forgets what they have reported of single tasks.
 fn fates(
     store: &Store<'_>,
     job: JobId,

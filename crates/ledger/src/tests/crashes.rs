@@ -1,9 +1,9 @@
 //! The process dies before, within and after a write of every kind. Afterwards the ledger must hold
-//! everything that was acknowledged and nothing of the failed transaction, and a restart must reach the
-//! exact total.
+//! everything that was acknowledged and nothing of the failed transaction, and a restart must reach
+//! the exact total.
 //!
-//! A child process plays a short history on a ledger and aborts at a given point. The same history without
-//! a crash tells what the ledger must hold then.
+//! A child process plays a short history on a ledger and aborts at a given point. The same history
+//! without a crash tells what the ledger must hold then.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -49,7 +49,8 @@ fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
             assert!(crashed, "{kind}, {point}: it was never reached");
             points += 1;
         }
-        // A crash after every few instructions of SQLite's machine, until the transaction is complete.
+        // A crash after every few instructions of SQLite's machine, until the transaction is
+        // complete.
         let within = (1..).take_while(|step| crash_and_go_on(kind, &step.to_string(), &moments));
         let within = within.count();
         assert!(within > 0, "{kind}: nothing happens within the transaction");
@@ -176,11 +177,13 @@ fn exact() -> (JobState, u128, usize) {
     (JobState::Done, ranges().map(|(_, count)| u128::from(count)).sum(), 0)
 }
 
-/// Plays a short history, which is the same in every process. A job is submitted, paused and resumed. It
-/// is counted by a worker that counts wrongly and by one that contradicts it, so that a third is asked, and
-/// the second again; then all of it is counted again. Another job of the same plan is cancelled and removed.
+/// Plays a short history, which is the same in every process. A job is submitted, paused and
+/// resumed. It is counted by a worker that counts wrongly and by one that contradicts it, so that a
+/// third is asked, and the second again; then all of it is counted again. Another job of the same
+/// plan is cancelled and removed.
 ///
-/// `before` gets each batch before it is written, `after` gets the number of batches written so far.
+/// `before` gets each batch before it is written, `after` gets the number of batches written so
+/// far.
 fn play(
     ledger: &Ledger,
     restored: Restored,

@@ -130,7 +130,8 @@ fn answers_come_in_order_and_a_comparison_reads_few_rows_of_those_written_before
 
 #[test]
 fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_left_out() {
-    // Given: two machines that are distrusted have confirmed all rows of a part, and one has counted a row.
+    // Given: two machines that are distrusted have confirmed all rows of a part, and one has
+    // counted a row.
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("part.db");
     let part = open(&path).expect("it opens");

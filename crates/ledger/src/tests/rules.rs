@@ -1,4 +1,5 @@
-//! The rules: short histories with known answers and results. Every history reads back what it has written.
+//! The rules: short histories with known answers and results. Every history reads back what it has
+//! written.
 
 use farm::{
     AuditPolicy, AuditScope, Change, CheckedCount, Ground, IntervalSet, JobId, JobSpec, JobState,

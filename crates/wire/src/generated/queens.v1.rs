@@ -738,9 +738,9 @@ pub struct Change {
 pub mod change {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Change {
-        /// `cancel` ends the job without a total. It stays in the list, and repeating the request does no
-        /// harm. `pause` stops leasing ranges of the job until it is resumed. `resume` leases ranges of
-        /// the job again, also its failed tasks.
+        /// `cancel` ends the job without a total. It stays in the list, and repeating the request does
+        /// no harm. `pause` stops leasing ranges of the job until it is resumed. `resume` leases ranges
+        /// of the job again, also its failed tasks.
         #[prost(string, tag = "2")]
         Word(::prost::alloc::string::String),
         /// Changes the job's priority, which is as in Submit. What is leased already stays leased.

@@ -1,8 +1,8 @@
 //! The ledger as the coordinators of a history open and leave it.
 //!
-//! In most histories it is in memory, where opening it again is reading it back. In the others it is
-//! a file: a coordinator that crashes leaves it as a killed process does, the next one opens it, and
-//! it may be replaced by an older copy meanwhile.
+//! In most histories it is in memory, where opening it again is reading it back. In the others it
+//! is a file: a coordinator that crashes leaves it as a killed process does, the next one opens it,
+//! and it may be replaced by an older copy meanwhile.
 
 use std::fs;
 use std::path::{Path, PathBuf};

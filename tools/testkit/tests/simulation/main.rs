@@ -18,8 +18,8 @@
 //! ```
 //!
 //! The ledger is the real one, in memory or in a file. A coordinator that crashes leaves the file
-//! as a killed process leaves it. In some worlds a coordinator may restart from an older copy of the
-//! file, which lacks the latest counts.
+//! as a killed process leaves it. In some worlds a coordinator may restart from an older copy of
+//! the file, which lacks the latest counts.
 //!
 //! ```text
 //!   cargo test -p testkit --test simulation      100 seeds
@@ -87,8 +87,8 @@ fn histories_that_failed_once_end_with_exact_totals() {
     }
 }
 
-/// Writes the hash of the bundles of 200 histories into a file, a line for each seed, so that two versions of the
-/// program can be compared.
+/// Writes the hash of the bundles of 200 histories into a file, a line for each seed, so that two
+/// versions of the program can be compared.
 #[test]
 fn bundles_of_histories_are_written() {
     let Some(file) = std::env::var_os("QUEENS_SIM_BUNDLES") else { return };

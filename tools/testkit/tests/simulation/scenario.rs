@@ -228,8 +228,9 @@ impl Scenario {
         }
     }
 
-    /// Gives the world jobs whose tasks last ten times as long as leases live without news, if a slow worker counts them.
-    /// Every second worker is slow. If the world is calm, it has no faults and no lies.
+    /// Gives the world jobs whose tasks last ten times as long as leases live without news, if a
+    /// slow worker counts them. Every second worker is slow. If the world is calm, it has no faults
+    /// and no lies.
     pub fn lengthen(&mut self, random: &mut Random, is_calm: bool) {
         self.is_calm = is_calm;
         if is_calm {
@@ -264,7 +265,8 @@ impl Scenario {
         }
     }
 
-    /// How long a slow worker takes for a task of a plan on average, in ms; 0 if its tasks are short.
+    /// How long a slow worker takes for a task of a plan on average, in ms; 0 if its tasks are
+    /// short.
     pub fn task_ms(&self, plan: &Plan) -> u64 {
         if plan.problem.n() == LONG_N { self.slow_long_task_ms() } else { 0 }
     }
@@ -275,7 +277,8 @@ impl Scenario {
     }
 }
 
-/// The time for a task, as a part of the mean in thousandths. The longest takes 3.5 times as long as tasks on average.
+/// The time for a task, as a part of the mean in thousandths. The longest takes 3.5 times as long
+/// as tasks on average.
 pub fn long_task_per_mille(ordinal: u64) -> u64 {
     [20, 200, 500, 780, 1_000, 3_500][(mix(ordinal) % 6) as usize]
 }

@@ -74,9 +74,9 @@ pub(super) struct CountArgs {
     pub(super) ledger: Option<PathBuf>,
     /// Count this shard only, as in 3/64
     ///
-    /// It goes into a ledger, and `queens merge` joins the shards. `auto/64` takes the shard from the
-    /// task of the array that Slurm, PBS, LSF, Grid Engine, Kubernetes, HyperQueue or HTCondor has
-    /// started [default: all tasks].
+    /// It goes into a ledger, and `queens merge` joins the shards. `auto/64` takes the shard from
+    /// the task of the array that Slurm, PBS, LSF, Grid Engine, Kubernetes, HyperQueue or HTCondor
+    /// has started [default: all tasks].
     #[arg(long, value_name = "INDEX/SHARDS", env = "QUEENS_SHARD")]
     shard: Option<ShardOption>,
     /// Stop after this time, as in 90s or 00:50:00

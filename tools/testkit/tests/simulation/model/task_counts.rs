@@ -157,8 +157,9 @@ impl Model {
         self.conclude();
     }
 
-    /// Checks that no vote of a worker that was wrong counts. The row in a dispute, which is its first vote, may be that
-    /// of a worker who was proven wrong before: another had confirmed it, until an audit among owners doubted it again.
+    /// Checks that no vote of a worker that was wrong counts. The row in a dispute, which is its
+    /// first vote, may be that of a worker who was proven wrong before: another had confirmed it,
+    /// until an audit among owners doubted it again.
     fn check_votes(&self, after: &Snapshot, wrong: &[Party]) {
         let distrusted = &after.distrusted;
         let now = Distrusted(wrong.iter().cloned().collect());
