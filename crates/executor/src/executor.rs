@@ -50,14 +50,14 @@ struct State {
 struct CountingThread {
     /// The device that the thread feeds.
     feeder: Option<Feeder>,
-    kernel: Option<(KernelFor, Kernel)>,
+    kernel: Option<(KernelFor, LoadedKernel)>,
 }
 
 /// What decides which kernel counts a lease.
 type KernelFor = (Plan, Option<Recount>);
 
 #[derive(Debug)]
-enum Kernel {
+enum LoadedKernel {
     Processor(NamedKernel),
     Device(Counter),
 }
@@ -92,11 +92,11 @@ impl CountingThread {
         if self.kernel.as_ref().is_none_or(|(of, _)| *of != (plan, recount)) {
             let feeder = self.feeder.as_ref().filter(|feeder| devices.count_by(&feeder.used, plan));
             let kernel = match feeder.filter(|_| devices.take(&chunk.lease)) {
-                Some(feeder) => Kernel::Device(feeder.used.counter(plan)?),
+                Some(feeder) => LoadedKernel::Device(feeder.used.counter(plan)?),
                 None => {
                     let feeder = self.feeder.iter();
                     feeder.for_each(|feeder| devices.tell_if_too_large(&feeder.used, plan));
-                    Kernel::Processor(NamedKernel::new(*backend, plan, recount))
+                    LoadedKernel::Processor(NamedKernel::new(*backend, plan, recount))
                 }
             };
             self.kernel = Some(((plan, recount), kernel));
@@ -105,8 +105,10 @@ impl CountingThread {
         let tasks = &chunk.tasks[chunk.at.clone()];
         let start = chunk.range.start();
         let ((sum, of_tasks), by) = match kernel {
-            Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
-            Kernel::Device(counter) => {
+            LoadedKernel::Processor(kernel) => {
+                (kernel.count(fingerprint, start, tasks)?, kernel.name())
+            }
+            LoadedKernel::Device(counter) => {
                 let count = |add: &mut dyn FnMut(u64)| counter.count_each(tasks, add);
                 (add_up(fingerprint, start, plan.reports_tasks(), count)?, device_name())
             }

@@ -30,7 +30,7 @@ pub(crate) struct Audits {
     /// All that waits is here.
     complete: bool,
     /// The wanted ranges that the farm keeps, until the ledger has their confirmations.
-    ranges: BTreeMap<Range, Wanted>,
+    ranges: BTreeMap<Range, WaitingRange>,
     /// Who counted what is kept, and how many ranges each.
     principals: BTreeMap<Principal, usize>,
     /// Something has come free since it was last looked at.
@@ -41,10 +41,10 @@ pub(crate) struct Audits {
 
 /// A range that waits for its second count.
 #[derive(Clone, Debug)]
-struct Wanted {
+struct WaitingRange {
     principal: Principal,
     kernel: KernelName,
-    place: Place,
+    step: Step,
     /// The latest lease under which it was leased.
     asked: Option<LeaseId>,
     /// Principals that were asked to recount it and did so with the same kernel, so that their
@@ -53,7 +53,7 @@ struct Wanted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Step {
     /// It is to be leased.
     Free,
     Leased,
@@ -110,11 +110,17 @@ impl Audits {
         self.ranges.entry(range).or_insert_with(|| {
             *self.principals.entry(principal.clone()).or_default() += 1;
             self.is_offered = true;
-            Wanted { principal, kernel, place: Place::Free, asked: None, tried: BTreeSet::new() }
+            WaitingRange {
+                principal,
+                kernel,
+                step: Step::Free,
+                asked: None,
+                tried: BTreeSet::new(),
+            }
         });
     }
 
-    fn remove(&mut self, range: Range) -> Option<Wanted> {
+    fn remove(&mut self, range: Range) -> Option<WaitingRange> {
         let wanted = self.ranges.remove(&range)?;
         let ranges = self.principals.get_mut(&wanted.principal).expect("every range is counted");
         *ranges -= 1;
@@ -155,7 +161,7 @@ impl Audits {
         }
         // Mostly the same few have tried in vain, and there is one answer for all their ranges.
         let mut alike: BTreeMap<(&Principal, &BTreeSet<Principal>), u64> = BTreeMap::new();
-        for wanted in self.ranges.values().filter(|wanted| wanted.place == Place::Free) {
+        for wanted in self.ranges.values().filter(|wanted| wanted.step == Step::Free) {
             *alike.entry((&wanted.principal, &wanted.tried)).or_default() += 1;
         }
         alike.retain(|(first, tried), _| {
@@ -179,10 +185,10 @@ impl Audits {
         if !self.has_others(principal, across) {
             return None;
         }
-        let may = |(range, wanted): &(&Range, &Wanted)| {
+        let may = |(range, wanted): &(&Range, &WaitingRange)| {
             let doubter =
                 self.doubters.get(range).filter(|&owner| *owner != wanted.principal.owner);
-            wanted.place == Place::Free
+            wanted.step == Step::Free
                 && session.has_room_for_recount(range.len())
                 && may_be_asked(**range)
                 && wanted.principal.is_apart_from(principal, across)
@@ -195,8 +201,8 @@ impl Audits {
     /// One that is free is leased.
     pub(crate) fn assign(&mut self, range: Range, lease: LeaseId) {
         let wanted = self.ranges.get_mut(&range).expect("only what waits is leased");
-        assert_eq!(wanted.place, Place::Free, "nobody else counts {range}");
-        (wanted.place, wanted.asked) = (Place::Leased, Some(lease));
+        assert_eq!(wanted.step, Step::Free, "nobody else counts {range}");
+        (wanted.step, wanted.asked) = (Step::Leased, Some(lease));
     }
 
     /// A lease of one is over.
@@ -207,20 +213,20 @@ impl Audits {
     /// The ledger is asked what it has of a range.
     pub(crate) fn compare(&mut self, range: Range) {
         if let Some(wanted) = self.ranges.get_mut(&range)
-            && wanted.place == Place::Free
+            && wanted.step == Step::Free
         {
-            wanted.place = Place::Comparing;
+            wanted.step = Step::Comparing;
         }
     }
 
     /// The ledger has answered.
     pub(crate) fn compared(&mut self, range: Range) {
-        self.set_free(range, |wanted| wanted.place == Place::Comparing);
+        self.set_free(range, |wanted| wanted.step == Step::Comparing);
     }
 
-    fn set_free(&mut self, range: Range, is_over: impl Fn(&Wanted) -> bool) {
+    fn set_free(&mut self, range: Range, is_over: impl Fn(&WaitingRange) -> bool) {
         if let Some(wanted) = self.ranges.get_mut(&range).filter(|wanted| is_over(wanted)) {
-            wanted.place = Place::Free;
+            wanted.step = Step::Free;
             self.is_offered = true;
         }
     }
@@ -265,13 +271,13 @@ impl Audits {
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         let wanted = self.ranges.get_mut(&range).expect("it is confirmed by what waits");
         let lease = wanted.lease();
-        wanted.place = Place::Confirming;
+        wanted.step = Step::Confirming;
         lease
     }
 
     /// Whether one that is counted at last is on its way into the ledger.
     pub(crate) fn is_confirming(&self, range: Range) -> bool {
-        self.ranges.get(&range).is_some_and(|wanted| wanted.place == Place::Confirming)
+        self.ranges.get(&range).is_some_and(|wanted| wanted.step == Step::Confirming)
     }
 
     /// The ledger has it.
@@ -286,8 +292,8 @@ impl Audits {
     /// under which they are counted again.
     pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<LeaseId> {
         self.doubters.retain(|&range, _| !gone(range));
-        let is_gone = |&(&range, wanted): &(&Range, &Wanted)| {
-            gone(range) && wanted.place != Place::Confirming
+        let is_gone = |&(&range, wanted): &(&Range, &WaitingRange)| {
+            gone(range) && wanted.step != Step::Confirming
         };
         let ranges: Vec<Range> =
             self.ranges.iter().filter(is_gone).map(|(&range, _)| range).collect();
@@ -295,10 +301,10 @@ impl Audits {
     }
 }
 
-impl Wanted {
+impl WaitingRange {
     /// The lease under which it is counted again now.
     fn lease(&self) -> Option<LeaseId> {
-        self.asked.filter(|_| self.place == Place::Leased)
+        self.asked.filter(|_| self.step == Step::Leased)
     }
 }
 

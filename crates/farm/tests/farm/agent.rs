@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use testkit::Random;
 
-use crate::stage::{checked_count, hello, kernel, plan, range};
+use crate::scene::{checked_count, hello, kernel, plan, range};
 
 fn connected() -> Agent {
     let mut agent =

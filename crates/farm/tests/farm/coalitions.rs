@@ -6,36 +6,36 @@ use farm::{
     Request, RequestId, SessionId, Verdict,
 };
 
-use crate::stage::{
-    AUDIT_ALL, Stage, asked, asked_again, audit, audits, change, checked_count, hello, kernel,
+use crate::scene::{
+    AUDIT_ALL, Scene, asked, asked_again, audit, audits, change, checked_count, hello, kernel,
     plan, proven, range, report, spec,
 };
 
 /// A job of 4 tasks, all of which are counted again.
 struct Case {
-    stage: Stage,
+    scene: Scene,
     job: JobId,
 }
 
 impl Case {
     fn new(across: AuditScope) -> Case {
-        let mut stage = Stage::new();
+        let mut scene = Scene::new();
         let policy = AuditPolicy { across, ..AUDIT_ALL };
-        let job = stage.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
-        Case { stage, job }
+        let job = scene.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
+        Case { scene, job }
     }
 
     fn join(&mut self, owner: &str, worker: &str, is_trusted: bool, credit: u64) -> SessionId {
         let hello = hello(worker, credit);
         let session = SessionId(hello.instance);
-        self.stage.act(Event::Joined { session, owner: owner.into(), is_trusted, hello });
+        self.scene.act(Event::Joined { session, owner: owner.into(), is_trusted, hello });
         session
     }
 
     /// A machine of `owner` reports a count of the range that is `more` too high: the first count,
     /// or a recount with another kernel.
     fn says(&mut self, owner: &str, worker: &str, more: u64) -> Option<Verdict> {
-        let is_first = self.stage.state(self.job).1 == 0;
+        let is_first = self.scene.state(self.job).1 == 0;
         let session = self.join(owner, worker, false, 0);
         self.count(session, owner, more, is_first)
     }
@@ -52,26 +52,26 @@ impl Case {
         let kernel = kernel(if is_first { "portable" } else { "reference" });
         let of = Report { checked_count, kernel, ..of };
         let of = if is_first { of } else { asked_again(of) };
-        self.stage.report_as_is(session, proven(of, owner))
+        self.scene.report_as_is(session, proven(of, owner))
     }
 
     fn total(&self) -> (JobState, u128) {
-        self.stage.state(self.job)
+        self.scene.state(self.job)
     }
 
     fn disputed(&self) -> String {
-        self.stage.farm.job(self.job).and_then(|job| job.disputed).expect("it is disputed")
+        self.scene.farm.job(self.job).and_then(|job| job.disputed).expect("it is disputed")
     }
 
     fn distrusted(&self) -> Vec<String> {
-        self.stage.farm.distrusted().map(Party::to_string).collect()
+        self.scene.farm.distrusted().map(Party::to_string).collect()
     }
 
     /// Whether a new machine of this owner is leased the disputed range.
     fn asks(&mut self, owner: &str, worker: &str, is_trusted: bool) -> bool {
         let session = self.join(owner, worker, is_trusted, 10);
-        let asked = self.stage.leases(session).iter().any(|lease| lease.recount.is_some());
-        self.stage.act(Event::Left(session));
+        let asked = self.scene.leases(session).iter().any(|lease| lease.recount.is_some());
+        self.scene.act(Event::Left(session));
         asked
     }
 }
@@ -98,7 +98,7 @@ fn machines_of_one_owner_only_open_a_dispute_with_another_owner() {
 
         // When a second owner agrees with the first, even after the audit was withdrawn
         let nothing = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
-        case.stage.act(change(RequestId(9), case.job, audit(nothing)));
+        case.scene.act(change(RequestId(9), case.job, audit(nothing)));
         case.says("rack8", "w8", 0);
 
         // Then the dispute is settled, and the liars are distrusted.
@@ -143,14 +143,14 @@ fn one_owner_alone_invalidates_no_count_of_two_owners() {
     let mut case = Case::new(AuditScope::Machines);
     case.says("rack7", "w1", 0);
     case.says("mallory", "w2", 0);
-    let theirs = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
+    let theirs = std::mem::replace(&mut case.job, case.scene.submit_audited(4));
     case.says("mallory", "w3", 0);
     case.says("rack7", "w4", 0);
-    let alone = std::mem::replace(&mut case.job, case.stage.submit(4, 0));
+    let alone = std::mem::replace(&mut case.job, case.scene.submit(4, 0));
     case.says("mallory", "w2", 0);
     case.says("mallory", "w3", 0);
-    let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
-    assert_eq!(case.stage.state(first).0, JobState::Done);
+    let first = std::mem::replace(&mut case.job, case.scene.submit_audited(4));
+    assert_eq!(case.scene.state(first).0, JobState::Done);
 
     // When mallory's machines prove one of themselves wrong
     case.says("mallory", "w2", 1);
@@ -161,11 +161,11 @@ fn one_owner_alone_invalidates_no_count_of_two_owners() {
     // Then only the counts that rest on mallory's word alone are invalidated.
     for agreed in [theirs, alone] {
         assert_eq!(
-            (case.stage.state(agreed).0, audits(&case.stage, agreed)),
+            (case.scene.state(agreed).0, audits(&case.scene, agreed)),
             (JobState::Done, (0, 1))
         );
     }
-    assert_eq!(case.stage.state(first), (JobState::Running, 0));
+    assert_eq!(case.scene.state(first), (JobState::Running, 0));
 }
 
 #[test]
@@ -202,12 +202,12 @@ fn a_trusted_contradiction_settles_and_awaits_a_second_count() {
         (case.total(), case.distrusted()),
         ((JobState::Running, 4), vec!["rack7/w1".into()])
     );
-    assert_eq!(audits(&case.stage, case.job), (1, 0));
+    assert_eq!(audits(&case.scene, case.job), (1, 0));
     let dismissed = Effect::Dismiss(SessionId(1), Dismissal::Distrusted);
-    assert!(case.stage.sent.contains(&dismissed));
+    assert!(case.scene.sent.contains(&dismissed));
     let second = case.join("rack8", "w3", false, 0);
     let of = report(case.job, plan(4), range(0, 4));
-    case.stage.report_as_is(second, proven(asked_again(of), "rack8"));
+    case.scene.report_as_is(second, proven(asked_again(of), "rack8"));
     assert_eq!(case.total(), (JobState::Done, 4));
 }
 
@@ -218,7 +218,7 @@ fn a_restart_does_not_change_how_a_dispute_is_decided() {
     case.says("mallory", "w2", 8);
     let said = case.disputed();
 
-    case.stage.restart();
+    case.scene.restart();
 
     assert_eq!(case.disputed(), said);
     case.says("mallory", "w3", 8);
@@ -235,18 +235,18 @@ fn a_row_whose_two_authors_are_distrusted_is_invalidated() {
         let mut case = Case::new(AuditScope::Owners);
         case.says("rack7", "w1", 0);
         case.says("rack8", "w2", 0);
-        let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
+        let first = std::mem::replace(&mut case.job, case.scene.submit_audited(4));
         for (owner, machine) in ["rack7", "rack8"].into_iter().zip(machines) {
             assert_eq!(
-                case.stage.state(first),
+                case.scene.state(first),
                 (JobState::Done, 4),
                 "before {owner} is distrusted"
             );
             let party = Party { owner: owner.into(), machine: machine.map(String::from) };
             let (request, reason) = (RequestId(5), "a trial".into());
-            case.stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
+            case.scene.act(asked(request, Request::Trust { party, trusted: false, reason }));
         }
-        assert_eq!(case.stage.state(first), (JobState::Running, 0), "{machines:?}");
+        assert_eq!(case.scene.state(first), (JobState::Running, 0), "{machines:?}");
     }
 }
 
@@ -260,7 +260,7 @@ fn an_owner_with_two_wrong_machines_is_distrusted() {
         assert_eq!(case.total(), (JobState::Done, 4));
         assert!(case.distrusted().contains(&wrong.into()), "{:?}", case.distrusted());
         let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
-        case.job = case.stage.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
+        case.job = case.scene.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
     }
 }
 
@@ -272,19 +272,19 @@ fn what_is_left_of_a_wrong_machine_waits_even_if_the_audit_is_withdrawn() {
     assert_eq!(case.says("rack7", "w2", 0), Some(Verdict::Agreed));
     let party = Party { owner: "rack7".into(), machine: Some("w1".into()) };
     let (trusted, reason) = (false, "broken memory".into());
-    case.stage.act(asked(RequestId(7), Request::Trust { party, trusted, reason }));
+    case.scene.act(asked(RequestId(7), Request::Trust { party, trusted, reason }));
     assert_eq!(case.total(), (JobState::Done, 4), "the other machine agreed");
 
     // When an audit across owners is asked for, and then none
     let across = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     for (request, policy) in [(8, across), (9, AuditPolicy { share_ppm: 0, ..across })] {
-        case.stage.act(change(RequestId(request), case.job, audit(policy)));
+        case.scene.act(change(RequestId(request), case.job, audit(policy)));
         assert_eq!(case.total().0, JobState::Done);
-        assert_eq!(audits(&case.stage, case.job), (1, 0), "the count does not stand by itself");
+        assert_eq!(audits(&case.scene, case.job), (1, 0), "the count does not stand by itself");
     }
 
     // Then another owner counts it again.
     assert!(case.asks("rack8", "w3", false));
     assert_eq!(case.says("rack8", "w4", 0), Some(Verdict::Agreed));
-    assert_eq!((case.total(), audits(&case.stage, case.job)), ((JobState::Done, 4), (0, 1)));
+    assert_eq!((case.total(), audits(&case.scene, case.job)), ((JobState::Done, 4), (0, 1)));
 }

@@ -3,7 +3,7 @@
 
 use farm::{Event, JobId, JobState, Lease, Millis, Range, Report, SessionId};
 
-use crate::stage::{Stage, range, report};
+use crate::scene::{Scene, range, report};
 
 const TASKS: u64 = 60_000;
 const JOB: JobId = JobId(1);
@@ -35,7 +35,7 @@ struct Worker {
 }
 
 struct Run {
-    stage: Stage,
+    scene: Scene,
     workers: Vec<Worker>,
     cost: Cost,
     /// The number of programs that share each processor, including the worker.
@@ -46,14 +46,14 @@ struct Run {
 
 impl Run {
     fn new(slownesses: &[u64], cost: Cost) -> Run {
-        let mut stage = Stage::new();
-        stage.submit(TASKS, 0);
+        let mut scene = Scene::new();
+        scene.submit(TASKS, 0);
         let worker = |(number, &slowness): (usize, &u64)| {
-            let session = stage.join(&format!("w{}", number + 1), 1 << 40);
+            let session = scene.join(&format!("w{}", number + 1), 1 << 40);
             Worker { session, slowness, leases: Vec::new(), seen: 0, busy_until: None }
         };
         let workers = slownesses.iter().enumerate().map(worker).collect();
-        Run { stage, workers, cost, programs: 1, reported: Vec::new() }
+        Run { scene, workers, cost, programs: 1, reported: Vec::new() }
     }
 
     /// The part of a lease that its worker reports next, and the time that it takes.
@@ -72,11 +72,11 @@ impl Run {
     fn begin(&mut self) {
         for index in 0..self.workers.len() {
             let worker = &mut self.workers[index];
-            worker.leases.extend(self.stage.leases_since(worker.seen, worker.session));
-            worker.seen = self.stage.sent.len();
+            worker.leases.extend(self.scene.leases_since(worker.seen, worker.session));
+            worker.seen = self.scene.sent.len();
             if let (None, Some(&first)) = (worker.busy_until, worker.leases.first()) {
                 let (_, us) = self.part(index, &first);
-                self.workers[index].busy_until = Some(self.stage.now + us / 1_000);
+                self.workers[index].busy_until = Some(self.scene.now + us / 1_000);
             }
         }
     }
@@ -92,13 +92,13 @@ impl Run {
         if let Some(rest) = Range::new(part.end(), lease.range.end()) {
             self.workers[index].leases.insert(0, Lease { range: rest, ..lease });
         }
-        self.stage.now = end;
+        self.scene.now = end;
         self.workers[index].busy_until = None;
         let session = self.workers[index].session;
         let of = report(JOB, lease.plan, part);
         let busy_us = us / self.programs;
-        self.stage.report(session, Report { lease: lease.id, busy_us, ..of });
-        let job = self.stage.farm.job(JOB).expect("it exists");
+        self.scene.report(session, Report { lease: lease.id, busy_us, ..of });
+        let job = self.scene.farm.job(JOB).expect("it exists");
         if let Some(seconds) = job.seconds_left() {
             self.reported.push((end, end as f64 + 1e3 * seconds));
         }
@@ -109,8 +109,8 @@ impl Run {
     /// Predictions before this share of the time are ignored.
     fn worst_after(mut self, share: f64) -> f64 {
         while self.step() {}
-        assert_eq!(self.stage.state(JOB), (JobState::Done, TASKS.into()));
-        let end = self.stage.now as f64;
+        assert_eq!(self.scene.state(JOB), (JobState::Done, TASKS.into()));
+        let end = self.scene.now as f64;
         assert!(end > 600_000.0, "it lasts longer than ten minutes: {end}");
         let late = self.reported.iter().filter(|&&(at, _)| at as f64 >= share * end);
         late.map(|&(_, reported)| (reported / end - 1.0).abs()).fold(0.0, f64::max)
@@ -138,15 +138,15 @@ fn the_predicted_end_is_near_the_real_one_after_a_while() {
 #[test]
 fn a_restart_keeps_the_costs_that_were_learned() {
     let mut run = Run::new(&[1, 2], rising);
-    while run.stage.state(JOB).1 < u128::from(TASKS / 4) {
+    while run.scene.state(JOB).1 < u128::from(TASKS / 4) {
         run.step();
     }
-    let left = |run: &Run| run.stage.farm.job(JOB).and_then(|job| job.seconds_left());
+    let left = |run: &Run| run.scene.farm.job(JOB).and_then(|job| job.seconds_left());
     let before = left(&run).expect("it is known");
 
-    run.stage.restart();
-    run.stage.tick(run.stage.now + 10_000);
-    let session = run.stage.join("w9", 1 << 40);
+    run.scene.restart();
+    run.scene.tick(run.scene.now + 10_000);
+    let session = run.scene.join("w9", 1 << 40);
     run.workers =
         vec![Worker { session, slowness: 1, leases: Vec::new(), seen: 0, busy_until: None }];
     assert_eq!(left(&run), None, "nobody knows how fast the new worker is");
@@ -164,20 +164,20 @@ fn a_restart_keeps_the_costs_that_were_learned() {
 
 #[test]
 fn no_end_is_predicted_without_workers() {
-    let mut stage = Stage::new();
-    let job = stage.submit(8, 0);
-    let worker = stage.join("w1", 4);
-    let left = |stage: &Stage| {
-        let job = stage.farm.job(job).expect("it exists");
+    let mut scene = Scene::new();
+    let job = scene.submit(8, 0);
+    let worker = scene.join("w1", 4);
+    let left = |scene: &Scene| {
+        let job = scene.farm.job(job).expect("it exists");
         (job.us_left, job.threads)
     };
-    assert_eq!(left(&stage), (None, 1), "nothing was counted yet");
+    assert_eq!(left(&scene), (None, 1), "nothing was counted yet");
 
-    let lease = stage.last_lease(worker);
-    stage.finish(worker, &lease, 1_000);
-    assert_eq!((lease.range, left(&stage)), (range(0, 4), (None, 1)), "that tells too little");
+    let lease = scene.last_lease(worker);
+    scene.finish(worker, &lease, 1_000);
+    assert_eq!((lease.range, left(&scene)), (range(0, 4), (None, 1)), "that tells too little");
 
-    stage.act(Event::Left(worker));
-    assert_eq!(left(&stage), (None, 0));
-    assert_eq!(stage.farm.next_wakeup(), None::<Millis>);
+    scene.act(Event::Left(worker));
+    assert_eq!(left(&scene), (None, 0));
+    assert_eq!(scene.farm.next_wakeup(), None::<Millis>);
 }

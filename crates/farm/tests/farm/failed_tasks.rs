@@ -6,7 +6,7 @@ use farm::{
     WorkerMessage,
 };
 
-use crate::stage::{OWNER, Stage, change, hello, plan, range, report, report_of};
+use crate::scene::{OWNER, Scene, change, hello, plan, range, report, report_of};
 
 const TASKS: u64 = 64;
 /// How many tasks a process is leased first.
@@ -14,7 +14,7 @@ const LEASE: u64 = 16;
 
 /// A fleet of processes, and the tasks that kill them.
 struct Fleet {
-    stage: Stage,
+    scene: Scene,
     job: JobId,
     started: u64,
     /// How many processes have crashed.
@@ -23,15 +23,15 @@ struct Fleet {
 
 impl Fleet {
     fn new() -> Fleet {
-        let mut stage = Stage::new();
-        let job = stage.submit(TASKS, 0);
-        Fleet { stage, job, started: 0, deaths: 0 }
+        let mut scene = Scene::new();
+        let job = scene.submit(TASKS, 0);
+        Fleet { scene, job, started: 0, deaths: 0 }
     }
 
     /// Starts a process that is leased a few tasks at first, and more when it has counted these.
     fn start(&mut self) -> SessionId {
         self.started += 1;
-        self.stage.join(&format!("w{}", self.started), LEASE)
+        self.scene.join(&format!("w{}", self.started), LEASE)
     }
 
     /// Starts one process after the other until one survives and has counted all its leases.
@@ -40,24 +40,24 @@ impl Fleet {
             let session = self.start();
             let kills = |lease: &Lease| deadly.iter().any(|&task| holds(lease.range, task));
             let mut counted = 0;
-            while let Some(&lease) = self.stage.leases(session).get(counted).filter(|l| !kills(l)) {
-                self.stage.finish(session, &lease, 1_000);
+            while let Some(&lease) = self.scene.leases(session).get(counted).filter(|l| !kills(l)) {
+                self.scene.finish(session, &lease, 1_000);
                 counted += 1;
             }
-            if self.stage.leases(session).len() == counted {
+            if self.scene.leases(session).len() == counted {
                 return session;
             }
             self.deaths += 1;
-            self.stage.act(Event::Left(session));
+            self.scene.act(Event::Left(session));
         }
     }
 
     /// The tasks that it names as failed, each once.
     fn failed(&self) -> Vec<u64> {
         let mut failed: Vec<u64> =
-            named(&self.stage).iter().flat_map(|range| range.start()..range.end()).collect();
+            named(&self.scene).iter().flat_map(|range| range.start()..range.end()).collect();
         failed.sort_unstable();
-        let view = self.stage.farm.job(self.job).expect("it exists");
+        let view = self.scene.farm.job(self.job).expect("it exists");
         assert_eq!(view.failed, failed.len() as u64);
         assert!(failed.starts_with(&view.failed_first) && !view.failed_first.is_empty());
         failed
@@ -65,8 +65,8 @@ impl Fleet {
 }
 
 /// The ranges that have failed.
-fn named(stage: &Stage) -> Vec<Range> {
-    let named = stage.sent.iter().filter_map(|effect| match effect {
+fn named(scene: &Scene) -> Vec<Range> {
+    let named = scene.sent.iter().filter_map(|effect| match effect {
         Effect::RangeFailed { range, .. } => Some(*range),
         _ => None,
     });
@@ -88,7 +88,7 @@ fn a_range_that_kills_three_workers_is_left_and_the_rest_is_counted() {
         assert!(deadly.iter().all(|task| failed.contains(task)), "{deadly:?}: {failed:?}");
         let of_leases = failed.len() as u64;
         assert!(of_leases <= LEASE * deadly.len() as u64, "{deadly:?}: {failed:?}");
-        let (state, total) = fleet.stage.state(fleet.job);
+        let (state, total) = fleet.scene.state(fleet.job);
         assert_eq!((state, total), (JobState::Running, u128::from(TASKS - of_leases)));
         assert!(fleet.deaths <= 3 * deadly.len(), "{deadly:?}: {} died", fleet.deaths);
     }
@@ -97,74 +97,74 @@ fn a_range_that_kills_three_workers_is_left_and_the_rest_is_counted() {
 /// What is counted of a range does not fail with the rest.
 #[test]
 fn what_is_lost_for_the_third_time_has_failed() {
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let failed = |stage: &Stage| stage.farm.job(job).expect("it exists").failed_first;
+    let mut scene = Scene::new();
+    let job = scene.submit(4, 0);
+    let failed = |scene: &Scene| scene.farm.job(job).expect("it exists").failed_first;
     for number in 1..=2 {
-        let worker = stage.join_with(&format!("w{number}"), 4);
-        stage.act(Event::Left(worker));
+        let worker = scene.join_with(&format!("w{number}"), 4);
+        scene.act(Event::Left(worker));
     }
-    assert_eq!((failed(&stage), named(&stage)), (vec![], vec![]));
+    assert_eq!((failed(&scene), named(&scene)), (vec![], vec![]));
 
     // One of four tasks is counted, and the worker is lost with the others.
-    let worker = stage.join_with("w3", 4);
-    let lease = stage.last_lease(worker);
-    stage.report_as_is(worker, report_of(&lease, range(1, 2)));
-    stage.act(Event::Left(worker));
+    let worker = scene.join_with("w3", 4);
+    let lease = scene.last_lease(worker);
+    scene.report_as_is(worker, report_of(&lease, range(1, 2)));
+    scene.act(Event::Left(worker));
 
-    assert_eq!(failed(&stage), [0, 2, 3]);
-    assert_eq!(named(&stage), [range(0, 1), range(2, 4)]);
-    let worker = stage.join_with("w4", 4);
-    assert!(stage.leases(worker).is_empty(), "it is leased to nobody");
+    assert_eq!(failed(&scene), [0, 2, 3]);
+    assert_eq!(named(&scene), [range(0, 1), range(2, 4)]);
+    let worker = scene.join_with("w4", 4);
+    assert!(scene.leases(worker).is_empty(), "it is leased to nobody");
 
     // When the job is resumed, it takes three workers again.
-    stage.act(change(RequestId(1), job, Change::Resume));
+    scene.act(change(RequestId(1), job, Change::Resume));
     for number in 5..=6 {
-        stage.act(Event::Left(SessionId(number - 1)));
-        stage.join_with(&format!("w{number}"), 4);
+        scene.act(Event::Left(SessionId(number - 1)));
+        scene.join_with(&format!("w{number}"), 4);
     }
-    assert_eq!((failed(&stage), named(&stage).len()), (vec![], 2));
+    assert_eq!((failed(&scene), named(&scene).len()), (vec![], 2));
 }
 
 /// A worker that is lost and comes back with its range was not killed by it.
 #[test]
 fn a_range_that_is_brought_back_begins_anew() {
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let mut worker = stage.join_with("w1", 4);
-    let lease = stage.last_lease(worker);
+    let mut scene = Scene::new();
+    let job = scene.submit(4, 0);
+    let mut worker = scene.join_with("w1", 4);
+    let lease = scene.last_lease(worker);
     for life in 2..=6 {
-        stage.act(Event::Left(worker));
+        scene.act(Event::Left(worker));
         worker = SessionId(life);
         let holding = vec![Holding::of_lease(&lease)];
-        stage.join_as(worker, OWNER, Hello { holding, ..hello("w1", 4) });
+        scene.join_as(worker, OWNER, Hello { holding, ..hello("w1", 4) });
     }
-    assert_eq!(named(&stage), []);
-    stage.finish(worker, &lease, 1_000);
-    assert_eq!(stage.state(job), (JobState::Done, 4));
+    assert_eq!(named(&scene), []);
+    scene.finish(worker, &lease, 1_000);
+    assert_eq!(scene.state(job), (JobState::Done, 4));
 }
 
 #[test]
 fn a_machine_that_crashes_often_fails_few_tasks() {
-    let mut stage = Stage::new();
-    let job = stage.submit(40, 0);
+    let mut scene = Scene::new();
+    let job = scene.submit(40, 0);
     for life in 1..=1_000 {
         let session = SessionId(life);
-        stage.join_as(session, OWNER, Hello { instance: life, ..hello("w1", 1) });
-        stage.act(Event::Left(session));
+        scene.join_as(session, OWNER, Hello { instance: life, ..hello("w1", 1) });
+        scene.act(Event::Left(session));
     }
 
-    let failed = stage.farm.job(job).expect("it exists").failed;
+    let failed = scene.farm.job(job).expect("it exists").failed;
     assert_eq!(failed, 4, "tasks");
 }
 
 /// Loses a new process of a machine, with this number. Returns how many lost processes of the
 /// machine the farm remembers.
-fn lose(stage: &mut Stage, machine: &str, instance: u64) -> usize {
+fn lose(scene: &mut Scene, machine: &str, instance: u64) -> usize {
     let session = SessionId(instance);
-    stage.join_as(session, OWNER, Hello { instance, ..hello(machine, 1) });
-    stage.act(Event::Left(session));
-    let mut lost = stage.sent.iter().rev().filter_map(|effect| match effect {
+    scene.join_as(session, OWNER, Hello { instance, ..hello(machine, 1) });
+    scene.act(Event::Left(session));
+    let mut lost = scene.sent.iter().rev().filter_map(|effect| match effect {
         Effect::Lost { processes, .. } => Some(*processes),
         _ => None,
     });
@@ -173,28 +173,28 @@ fn lose(stage: &mut Stage, machine: &str, instance: u64) -> usize {
 
 #[test]
 fn the_oldest_of_too_many_losses_is_forgotten() {
-    let mut stage = Stage::new();
-    stage.submit(20, 0);
-    lose(&mut stage, "w1", 9_999);
+    let mut scene = Scene::new();
+    scene.submit(20, 0);
+    lose(&mut scene, "w1", 9_999);
     for number in 1..=1_024 {
-        assert_eq!(lose(&mut stage, "w2", number), number as usize);
+        assert_eq!(lose(&mut scene, "w2", number), number as usize);
     }
-    assert_eq!(lose(&mut stage, "w1", 9_998), 1);
+    assert_eq!(lose(&mut scene, "w1", 9_998), 1);
 }
 
 #[test]
 fn resuming_a_job_forgets_only_its_own_crashes() {
-    let mut stage = Stage::new();
-    let urgent = stage.submit(20, 1);
-    let other = stage.submit(20, 0);
+    let mut scene = Scene::new();
+    let urgent = scene.submit(20, 1);
+    let other = scene.submit(20, 0);
     for number in 1..=40 {
-        lose(&mut stage, "w1", number);
+        lose(&mut scene, "w1", number);
     }
 
-    stage.act(change(RequestId(1), other, Change::Resume));
-    assert_eq!(lose(&mut stage, "w1", 41), 41);
-    stage.act(change(RequestId(2), urgent, Change::Resume));
-    assert_eq!(lose(&mut stage, "w1", 42), 1);
+    scene.act(change(RequestId(1), other, Change::Resume));
+    assert_eq!(lose(&mut scene, "w1", 41), 41);
+    scene.act(change(RequestId(2), urgent, Change::Resume));
+    assert_eq!(lose(&mut scene, "w1", 42), 1);
 }
 
 #[test]
@@ -204,43 +204,43 @@ fn a_count_of_a_failed_task_is_accepted() {
 
     assert_eq!(fleet.failed(), [36, 37, 38, 39]);
 
-    fleet.stage.report(session, report(fleet.job, plan(TASKS), range(36, 40)));
+    fleet.scene.report(session, report(fleet.job, plan(TASKS), range(36, 40)));
 
-    assert_eq!(fleet.stage.farm.job(fleet.job).expect("it exists").failed, 0);
-    assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
+    assert_eq!(fleet.scene.farm.job(fleet.job).expect("it exists").failed, 0);
+    assert_eq!(fleet.scene.state(fleet.job), (JobState::Done, u128::from(TASKS)));
 }
 
 /// One process is lost with a task that two processes have: the second may still count it.
 #[test]
 fn a_range_that_another_worker_has_does_not_fail() {
     // Given: two workers of known speed are lost with the last task, and a third one has it.
-    let mut stage = Stage::new();
-    let job = stage.submit(9, 0);
-    let one = stage.join("w1", 4);
-    let idle = stage.join("w2", 4);
-    stage.act(Event::Said(idle, WorkerMessage::Credit(0)));
+    let mut scene = Scene::new();
+    let job = scene.submit(9, 0);
+    let one = scene.join("w1", 4);
+    let idle = scene.join("w2", 4);
+    scene.act(Event::Said(idle, WorkerMessage::Credit(0)));
     for worker in [one, idle] {
-        let lease = stage.last_lease(worker);
-        stage.now += 1_000;
-        stage.finish(worker, &lease, 1_000);
+        let lease = scene.last_lease(worker);
+        scene.now += 1_000;
+        scene.finish(worker, &lease, 1_000);
     }
     for number in 3..=4 {
-        stage.act(Event::Left(if number == 3 { one } else { SessionId(3) }));
-        stage.join(&format!("w{number}"), 4);
+        scene.act(Event::Left(if number == 3 { one } else { SessionId(3) }));
+        scene.join(&format!("w{number}"), 4);
     }
     let holder = SessionId(4);
-    let lease = stage.last_lease(holder);
+    let lease = scene.last_lease(holder);
     assert_eq!(lease.range, range(8, 9));
 
     // When an idle one is leased it, too, and the third one is lost
-    stage.act(Event::Said(idle, WorkerMessage::Credit(4)));
-    stage.tick(stage.now + 30_000);
-    assert_eq!(stage.last_lease(idle).range, range(8, 9), "it is late");
-    stage.act(Event::Left(holder));
+    scene.act(Event::Said(idle, WorkerMessage::Credit(4)));
+    scene.tick(scene.now + 30_000);
+    assert_eq!(scene.last_lease(idle).range, range(8, 9), "it is late");
+    scene.act(Event::Left(holder));
 
     // Then it has not failed, and counts.
-    assert!(named(&stage).is_empty());
-    let lease = stage.last_lease(idle);
-    stage.finish(idle, &lease, 1_000);
-    assert_eq!(stage.state(job), (JobState::Done, 9));
+    assert!(named(&scene).is_empty());
+    let lease = scene.last_lease(idle);
+    scene.finish(idle, &lease, 1_000);
+    assert_eq!(scene.state(job), (JobState::Done, 9));
 }

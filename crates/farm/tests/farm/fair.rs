@@ -11,7 +11,7 @@ use farm::{
 };
 use testkit::Random;
 
-use crate::stage::{CONFIG, Stage, hello, report_of};
+use crate::scene::{CONFIG, Scene, hello, report_of};
 
 /// The time between two steps of the workers, in ms.
 pub const STEP_MS: u64 = 50;
@@ -103,16 +103,16 @@ impl Model {
 }
 
 /// Makes the workers read their messages and count for a step.
-pub fn step(stage: &mut Stage, models: &mut [Model]) {
-    for effect in &stage.sent[stage.seen..] {
+pub fn step(scene: &mut Scene, models: &mut [Model]) {
+    for effect in &scene.sent[scene.seen..] {
         models.iter_mut().for_each(|model| model.takes(effect));
     }
-    stage.seen = stage.sent.len();
-    let now = stage.now + STEP_MS;
-    stage.tick(now);
+    scene.seen = scene.sent.len();
+    let now = scene.now + STEP_MS;
+    scene.tick(now);
     for model in models.iter_mut().filter(|model| model.runs(now)) {
         for report in model.count(now) {
-            stage.report_as_is(model.session, report);
+            scene.report_as_is(model.session, report);
         }
     }
 }
@@ -122,12 +122,12 @@ pub fn step(stage: &mut Stage, models: &mut [Model]) {
 /// and some near the end.
 fn delay_ms(seed: u64) -> u64 {
     let mut random = Random::new(seed);
-    let mut stage = Stage::new();
-    let job = stage.submit(30_000, 0);
+    let mut scene = Scene::new();
+    let job = scene.submit(30_000, 0);
     let count = random.between(6, 17);
     let mut models: Vec<Model> = Vec::new();
     for number in 1..=count {
-        let session = stage.join(&format!("w{number}"), 1 << 40);
+        let session = scene.join(&format!("w{number}"), 1 << 40);
         let mut model = Model::new(session, 0.000_3 * 1_000_f64.powf(random.share()));
         // The first worker does not die, so that the job ends.
         match random.below(3) {
@@ -143,24 +143,24 @@ fn delay_ms(seed: u64) -> u64 {
         models.push(model);
     }
     let (mut counted, mut ideal) = (0.0, None);
-    while stage.state(job).0 != JobState::Done {
-        let now = stage.now + STEP_MS;
+    while scene.state(job).0 != JobState::Done {
+        let now = scene.now + STEP_MS;
         for model in &models {
-            if (stage.now..now).contains(&model.dies_at) {
+            if (scene.now..now).contains(&model.dies_at) {
                 // Tasks that it has counted and not reported are lost under any policy.
                 counted -= model.done.map_or(0.0, |(_, range, _)| range.len() as f64);
-                stage.act(Event::Left(model.session));
+                scene.act(Event::Left(model.session));
             }
             counted += if model.runs(now) { model.tasks_per_ms * STEP_MS as f64 } else { 0.0 };
         }
-        step(&mut stage, &mut models);
+        step(&mut scene, &mut models);
         if counted >= 30_000.0 && ideal.is_none() {
             ideal = Some(now);
         }
         assert!(now < 100_000_000, "seed {seed} does not end");
     }
-    assert_eq!(stage.state(job).1, 30_000);
-    stage.now.saturating_sub(ideal.unwrap_or(stage.now))
+    assert_eq!(scene.state(job).1, 30_000);
+    scene.now.saturating_sub(ideal.unwrap_or(scene.now))
 }
 
 #[test]
@@ -186,21 +186,21 @@ const TASKS: u64 = 160_850;
 /// just in time to keep their leases.
 #[test]
 fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
-    let mut stage = Stage::new();
-    let job = stage.submit(TASKS, 0);
+    let mut scene = Scene::new();
+    let job = scene.submit(TASKS, 0);
     for number in 1..=20 {
         let hello = Hello { threads: 4_096, ..hello(&format!("w{number}"), 1 << 63) };
-        stage.join_as(SessionId(number), "eve", hello);
+        scene.join_as(SessionId(number), "eve", hello);
     }
     let mut honest = [21, 22].map(|number| {
         let session = SessionId(number);
-        stage.join_as(session, "rack7", hello(&format!("w{number}"), 1 << 40));
+        scene.join_as(session, "rack7", hello(&format!("w{number}"), 1 << 40));
         Model::new(session, 0.4)
     });
     let mut idle_ms = 0;
     let mut trickled: Vec<(Lease, u64)> = Vec::new();
-    while stage.state(job).0 != JobState::Done {
-        for effect in &stage.sent[stage.seen..] {
+    while scene.state(job).0 != JobState::Done {
+        for effect in &scene.sent[scene.seen..] {
             match effect {
                 Effect::Tell(session, CoordinatorMessage::Lease(lease)) if session.0 <= 20 => {
                     trickled.push((*lease, 0))
@@ -211,13 +211,13 @@ fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
                 _ => {}
             }
         }
-        step(&mut stage, &mut honest);
-        if stage.now.is_multiple_of(59_000) {
+        step(&mut scene, &mut honest);
+        if scene.now.is_multiple_of(59_000) {
             for (lease, reported) in &mut trickled {
                 let task = lease.range.start() + *reported;
-                let session = holder(&stage, lease);
+                let session = holder(&scene, lease);
                 if let (Some(session), Some(task)) = (session, Range::new(task, task + 1)) {
-                    stage.report_as_is(session, report_of(lease, task));
+                    scene.report_as_is(session, report_of(lease, task));
                     *reported += 1;
                 }
             }
@@ -225,25 +225,25 @@ fn false_thread_numbers_and_slow_reports_block_no_other_worker() {
         }
         // No honest worker may be idle while there are tasks that no honest worker has.
         let at_work: IntervalSet =
-            honest.iter().flat_map(|model| held(&stage, model.session)).collect();
-        let view = stage.farm.job(job).expect("it exists");
+            honest.iter().flat_map(|model| held(&scene, model.session)).collect();
+        let view = scene.farm.job(job).expect("it exists");
         let is_left = view.tasks_done + at_work.len() < TASKS;
-        let is_idle = honest.iter().any(|model| held(&stage, model.session).next().is_none());
+        let is_idle = honest.iter().any(|model| held(&scene, model.session).next().is_none());
         idle_ms += if is_left && is_idle { STEP_MS } else { 0 };
     }
     let ideal_ms = TASKS as f64 / 0.8;
-    println!("ends at {} ms, ideally at {ideal_ms:.0} ms; idle for {idle_ms} ms", stage.now);
-    assert_eq!((stage.state(job).1, idle_ms), (TASKS.into(), 0));
-    assert!(stage.now as f64 <= ideal_ms + 2.0 * CONFIG.lease_ms as f64, "{} ms", stage.now);
+    println!("ends at {} ms, ideally at {ideal_ms:.0} ms; idle for {idle_ms} ms", scene.now);
+    assert_eq!((scene.state(job).1, idle_ms), (TASKS.into(), 0));
+    assert!(scene.now as f64 <= ideal_ms + 2.0 * CONFIG.lease_ms as f64, "{} ms", scene.now);
 }
 
 /// The ranges that the farm expects from a session.
-fn held(stage: &Stage, session: SessionId) -> impl Iterator<Item = Range> {
-    let held = stage.farm.leased_to(session);
+fn held(scene: &Scene, session: SessionId) -> impl Iterator<Item = Range> {
+    let held = scene.farm.leased_to(session);
     held.flat_map(|(_, _, open)| open.iter())
 }
 
-fn holder(stage: &Stage, lease: &Lease) -> Option<SessionId> {
+fn holder(scene: &Scene, lease: &Lease) -> Option<SessionId> {
     let mut sessions = (1..=20).map(SessionId);
-    sessions.find(|&id| stage.farm.leased_to(id).any(|(held, ..)| held == lease.id))
+    sessions.find(|&id| scene.farm.leased_to(id).any(|(held, ..)| held == lease.id))
 }

@@ -17,7 +17,7 @@ mod overview;
 mod owners;
 mod removal;
 mod restarts;
-mod stage;
+mod scene;
 mod stats;
 mod strangers;
 mod suspension;

@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::disputes::disputed;
-use crate::stage::{AUDIT_ALL, Stage, audit, audits, change, work};
+use crate::scene::{AUDIT_ALL, Scene, audit, audits, change, work};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -23,9 +23,9 @@ fn sums(map: &PlanMap) -> [u64; 5] {
 #[test]
 fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
     for tasks in [1, 63, 4_095, 4_096, 4_097, 1_000_003] {
-        let mut stage = Stage::new();
-        let job = stage.submit(tasks, 0);
-        let map = stage.farm.map(job).expect("it exists");
+        let mut scene = Scene::new();
+        let job = scene.submit(tasks, 0);
+        let map = scene.farm.map(job).expect("it exists");
         assert_eq!(map.cells.len() as u64, tasks.min(PlanMap::CELLS));
         let mut next = 0;
         for cell in &map.cells {
@@ -40,53 +40,53 @@ fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
 
 #[test]
 fn a_map_shows_leased_accepted_and_disputed_ordinals() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10_000, 0);
-    let worker = stage.join("w1", 100);
-    let lease = stage.last_lease(worker);
+    let mut scene = Scene::new();
+    let job = scene.submit(10_000, 0);
+    let worker = scene.join("w1", 100);
+    let lease = scene.last_lease(worker);
 
-    let map = stage.farm.map(job).expect("it exists");
+    let map = scene.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, 0, lease.range.len(), 0, 0]);
     let held = |cell: &&farm::Cell| cell.leased > 0;
     assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
 
-    stage.finish(worker, &lease, 1_000);
-    stage.act(Event::Said(worker, WorkerMessage::Draining));
-    stage.act(Event::Left(worker));
-    let map = stage.farm.map(job).expect("it exists");
+    scene.finish(worker, &lease, 1_000);
+    scene.act(Event::Said(worker, WorkerMessage::Draining));
+    scene.act(Event::Left(worker));
+    let map = scene.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);
-    assert_eq!(stage.farm.map(JobId(99)), None);
+    assert_eq!(scene.farm.map(JobId(99)), None);
 
-    let (stage, job) = disputed(5);
-    assert_eq!(sums(&stage.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
+    let (scene, job) = disputed(5);
+    assert_eq!(sums(&scene.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
 }
 
 #[test]
 fn an_overview_has_live_jobs_ended_jobs_and_workers() {
-    let mut stage = Stage::new();
-    let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
-    stage.now = 500;
-    let worker = stage.join("w1", 10);
-    stage.act(change(RequestId(7), second, Change::Cancel));
+    let mut scene = Scene::new();
+    let [first, second] = [scene.submit(1_000, 0), scene.submit(1_000, 0)];
+    scene.now = 500;
+    let worker = scene.join("w1", 10);
+    scene.act(change(RequestId(7), second, Change::Cancel));
 
-    let overview = stage.farm.overview();
+    let overview = scene.farm.overview();
     let ids = |jobs: &[JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
     assert_eq!((ids(&overview.live), ids(&overview.ended)), (vec![first], vec![second]));
     assert_eq!(overview.ended_in_all, 1);
     let detail = &overview.workers[0];
-    let lease = stage.last_lease(worker);
+    let lease = scene.last_lease(worker);
     assert_eq!(detail.leased, [(first, lease.range.len())]);
     assert_eq!((detail.heard_at.0, detail.counted), (500, 0));
     assert_eq!(detail.rate, Rate::default());
 
-    stage.finish(worker, &lease, 1_000_000);
-    let detail = &stage.farm.overview().workers[0];
+    scene.finish(worker, &lease, 1_000_000);
+    let detail = &scene.farm.overview().workers[0];
     assert_eq!((detail.heard_at.0, detail.counted), (4_500, lease.range.len()));
     let rate = Rate { tasks_per_second: 1.0, placements_per_second: 1.0 };
     assert_eq!(detail.rate, rate, "a second for a task, which counts 1");
-    assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
+    assert_eq!(scene.farm.job(first).map(|job| job.rate), Some(rate));
     let mut done = || {
-        let progress = stage.farm.take_progress();
+        let progress = scene.farm.take_progress();
         progress.iter().map(|job| (job.job, job.placements, job.workers)).collect::<Vec<_>>()
     };
     assert_eq!(done(), [(first, lease.range.len() as f64, 1)]);
@@ -95,45 +95,45 @@ fn an_overview_has_live_jobs_ended_jobs_and_workers() {
 
 #[test]
 fn an_ended_job_has_its_duration_and_its_speed_without_pauses_and_audits() {
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    stage.tick(7_000);
-    let worker = stage.join("w1", 2);
+    let mut scene = Scene::new();
+    let job = scene.submit_audited(4);
+    scene.tick(7_000);
+    let worker = scene.join("w1", 2);
     let mut done = 0;
-    while let Some(lease) = stage.leases(worker).get(done).copied() {
-        stage.finish(worker, &lease, 500_000);
+    while let Some(lease) = scene.leases(worker).get(done).copied() {
+        scene.finish(worker, &lease, 500_000);
         for (wait, change) in [(0, Change::Pause), (5_000, Change::Resume)] {
-            stage.now += wait;
-            stage.ask(self::change(RequestId(done as u64), job, change)).expect("it is live");
+            scene.now += wait;
+            scene.ask(self::change(RequestId(done as u64), job, change)).expect("it is live");
         }
-        stage.act(Event::Said(worker, WorkerMessage::Credit(2)));
+        scene.act(Event::Said(worker, WorkerMessage::Credit(2)));
         done += 1;
     }
     assert!(done > 1, "it was paused while it was counted, and once more before its audit");
-    stage.tick(900_000);
-    let second = stage.join("w2", 1);
-    work(&mut stage, second);
+    scene.tick(900_000);
+    let second = scene.join("w2", 1);
+    work(&mut scene, second);
 
-    let took = |stage: &Stage| {
-        let view = stage.farm.job(job).expect("it exists");
+    let took = |scene: &Scene| {
+        let view = scene.farm.job(job).expect("it exists");
         let Times { submitted_at_ms, begun_at_ms, ended_at_ms, .. } = view.times;
         assert_eq!([submitted_at_ms, begun_at_ms], [Some(0), Some(7_000)], "it waited before");
         assert_eq!(view.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
         assert_eq!(view.times.counting(), Some(Duration::from_secs(2)));
         (view.state, ended_at_ms)
     };
-    assert_eq!(took(&stage), (JobState::Done, Some(900_000)));
+    assert_eq!(took(&scene), (JobState::Done, Some(900_000)));
     let again = audit(AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL });
-    stage.ask(change(RequestId(9), job, again)).expect("it is done");
-    stage.tick(950_000);
-    assert_eq!((took(&stage).0, audits(&stage, job).0 > 0), (JobState::Done, true));
+    scene.ask(change(RequestId(9), job, again)).expect("it is done");
+    scene.tick(950_000);
+    assert_eq!((took(&scene).0, audits(&scene, job).0 > 0), (JobState::Done, true));
 }
 
 #[test]
 fn remarks_say_what_a_person_may_do() {
-    let mut stage = Stage::new();
-    let id = stage.submit(4, 0);
-    let job = JobView { waits_for: None, ..stage.farm.job(id).expect("it exists") };
+    let mut scene = Scene::new();
+    let id = scene.submit(4, 0);
+    let job = JobView { waits_for: None, ..scene.farm.job(id).expect("it exists") };
     let failed = JobView { failed: 2, failed_first: vec![3, 14], ..job.clone() };
     let disputed = JobView { disputes: 1, disputed: Some("two disagree".into()), ..job.clone() };
     let audited = JobView { state: JobState::Done, audits_wanted: 7, ..job };

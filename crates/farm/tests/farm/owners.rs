@@ -5,87 +5,87 @@ use farm::{
     Origin, Refusal, Request, RequestId, Submission,
 };
 
-use crate::stage::{
-    AUDIT_ALL, CONFIG, Stage, answered, asked, change, plan, spec, submission_by, work,
+use crate::scene::{
+    AUDIT_ALL, CONFIG, Scene, answered, asked, change, plan, spec, submission_by, work,
 };
 
 #[test]
 fn the_number_of_unfinished_jobs_is_bounded() {
-    let mut stage = Stage::new();
+    let mut scene = Scene::new();
     for number in 1..CONFIG.max_jobs {
-        stage.act(submission_by(&format!("owner {number}"), None, plan(8), None));
+        scene.act(submission_by(&format!("owner {number}"), None, plan(8), None));
     }
-    let submit = |stage: &mut Stage| stage.ask(submission_by("", None, plan(8), None));
+    let submit = |scene: &mut Scene| scene.ask(submission_by("", None, plan(8), None));
     let refused = Err(Refusal::TooManyJobs(CONFIG.max_jobs));
 
     // A job counts even while the ledger is still writing it.
-    stage.slow_disk = true;
-    stage.act(submission_by("", None, plan(8), None));
-    assert_eq!(submit(&mut stage), refused);
-    stage.slow_disk = false;
-    stage.flush();
+    scene.slow_disk = true;
+    scene.act(submission_by("", None, plan(8), None));
+    assert_eq!(submit(&mut scene), refused);
+    scene.slow_disk = false;
+    scene.flush();
 
     // A cancelled job does not count, and a paused one does.
-    stage.act(change(RequestId(1), JobId(1), Change::Cancel));
-    stage.act(change(RequestId(1), JobId(2), Change::Pause));
-    submit(&mut stage).expect("there is room again");
-    assert_eq!(submit(&mut stage), refused);
+    scene.act(change(RequestId(1), JobId(1), Change::Cancel));
+    scene.act(change(RequestId(1), JobId(2), Change::Pause));
+    submit(&mut scene).expect("there is room again");
+    assert_eq!(submit(&mut scene), refused);
 }
 
 #[test]
 fn the_number_of_jobs_of_an_owner_is_bounded() {
-    let mut stage = Stage::new();
-    let submit = |stage: &mut Stage, owner| stage.ask(submission_by(owner, None, plan(8), None));
+    let mut scene = Scene::new();
+    let submit = |scene: &mut Scene, owner| scene.ask(submission_by(owner, None, plan(8), None));
     let keyed = || submission_by("lab", Some("first"), plan(8), None);
-    stage.act(keyed());
+    scene.act(keyed());
     for _ in 2..CONFIG.max_jobs_per_owner {
-        submit(&mut stage, "lab").expect("there is room");
+        submit(&mut scene, "lab").expect("there is room");
     }
     let refused = Err(Refusal::TooManyOfOwner(CONFIG.max_jobs_per_owner));
 
     // A job counts even while the ledger is still writing it.
-    stage.slow_disk = true;
-    stage.act(submission_by("lab", None, plan(8), None));
-    assert_eq!(submit(&mut stage, "lab"), refused);
-    stage.slow_disk = false;
-    stage.flush();
-    assert_eq!(stage.ask(keyed()), Ok(JobId(1)), "a repeated key is answered");
+    scene.slow_disk = true;
+    scene.act(submission_by("lab", None, plan(8), None));
+    assert_eq!(submit(&mut scene, "lab"), refused);
+    scene.slow_disk = false;
+    scene.flush();
+    assert_eq!(scene.ask(keyed()), Ok(JobId(1)), "a repeated key is answered");
 
     // Other owners have room. This owner has room again when a job has ended, even after a restart.
-    submit(&mut stage, "guest").expect("it is the first of this owner");
-    stage.restart();
-    assert_eq!(submit(&mut stage, "lab"), refused);
-    stage.act(change(RequestId(1), JobId(1), Change::Cancel));
-    submit(&mut stage, "lab").expect("there is room again");
+    submit(&mut scene, "guest").expect("it is the first of this owner");
+    scene.restart();
+    assert_eq!(submit(&mut scene, "lab"), refused);
+    scene.act(change(RequestId(1), JobId(1), Change::Cancel));
+    submit(&mut scene, "lab").expect("there is room again");
 }
 
 #[test]
 fn a_key_names_one_job_of_its_owner() {
-    let mut stage = Stage::new();
+    let mut scene = Scene::new();
     let nightly = |owner| submission_by(owner, Some("nightly"), plan(8), None);
 
     // The key is known before the job is durable, and the answer waits until it is.
-    stage.slow_disk = true;
-    stage.act(nightly("lab"));
-    stage.act(nightly("lab"));
-    assert!(stage.sent.is_empty(), "{:?}", stage.sent);
-    stage.slow_disk = false;
-    stage.flush();
-    let replies: Vec<_> = stage.sent.iter().filter_map(answered).collect();
-    assert_eq!((stage.sent.len(), replies), (2, vec![Ok(JobId(1)); 2]));
+    scene.slow_disk = true;
+    scene.act(nightly("lab"));
+    scene.act(nightly("lab"));
+    assert!(scene.sent.is_empty(), "{:?}", scene.sent);
+    scene.slow_disk = false;
+    scene.flush();
+    let replies: Vec<_> = scene.sent.iter().filter_map(answered).collect();
+    assert_eq!((scene.sent.len(), replies), (2, vec![Ok(JobId(1)); 2]));
 
     // The key stands for the same job after its end and after a restart.
-    let worker = stage.join("w1", 8);
-    work(&mut stage, worker);
-    assert_eq!(stage.state(JobId(1)).0, JobState::Done);
-    stage.restart();
-    assert_eq!(stage.ask(nightly("lab")), Ok(JobId(1)));
+    let worker = scene.join("w1", 8);
+    work(&mut scene, worker);
+    assert_eq!(scene.state(JobId(1)).0, JobState::Done);
+    scene.restart();
+    assert_eq!(scene.ask(nightly("lab")), Ok(JobId(1)));
 
     // Keys of another owner are separate, and every submission without a key is a new job.
-    assert_eq!(stage.ask(nightly("guest")), Ok(JobId(2)));
+    assert_eq!(scene.ask(nightly("guest")), Ok(JobId(2)));
     let unnamed = || submission_by("lab", None, plan(8), None);
-    assert_eq!(stage.ask(unnamed()), Ok(JobId(3)));
-    assert_eq!(stage.ask(unnamed()), Ok(JobId(4)));
+    assert_eq!(scene.ask(unnamed()), Ok(JobId(3)));
+    assert_eq!(scene.ask(unnamed()), Ok(JobId(4)));
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn a_key_with_another_job_is_refused() {
     let taken = Err(Refusal::KeyTaken(JobId(1)));
     for slow_disk in [false, true] {
         let ask = |first, tasks, again| {
-            let mut stage = Stage::new();
-            stage.slow_disk = slow_disk;
-            stage.act(submission_by("lab", Some("k"), plan(8), first));
-            stage.act(submission_by("lab", Some("k"), plan(tasks), again));
-            stage.flush();
-            let refused = stage.sent.iter().filter_map(answered).find(Result::is_err);
+            let mut scene = Scene::new();
+            scene.slow_disk = slow_disk;
+            scene.act(submission_by("lab", Some("k"), plan(8), first));
+            scene.act(submission_by("lab", Some("k"), plan(tasks), again));
+            scene.flush();
+            let refused = scene.sent.iter().filter_map(answered).find(Result::is_err);
             refused.unwrap_or(Ok(JobId(1)))
         };
         assert_eq!(ask(None, 9, None), taken, "another plan");
@@ -130,36 +130,36 @@ fn together(jobs: &[(&str, u64)]) -> Event {
 
 #[test]
 fn all_jobs_of_a_submission_are_added_or_none() {
-    let numbers = |stage: &Stage| -> Vec<_> {
+    let numbers = |scene: &Scene| -> Vec<_> {
         let of = |effect: &Effect| match effect {
             Effect::Reply(_, Ok(Answer::Jobs(jobs))) => {
                 Some(jobs.iter().map(|job| job.id.0).collect::<Vec<_>>())
             }
             _ => None,
         };
-        stage.sent.iter().filter_map(of).collect()
+        scene.sent.iter().filter_map(of).collect()
     };
-    let mut stage = Stage::new();
-    stage.slow_disk = true;
+    let mut scene = Scene::new();
+    scene.slow_disk = true;
 
     // The number of a job that the ledger is still writing is returned, too. A submission that is
     // refused removes no job.
-    stage.act(together(&[("a", 8), ("b", 9)]));
-    stage.act(together(&[("b", 9), ("c", 10)]));
-    stage.act(together(&[("d", 8), ("b", 10)]));
-    assert!(numbers(&stage).is_empty());
-    stage.flush();
-    assert_eq!(numbers(&stage), [[1, 2], [2, 3]]);
-    let refusals = stage.sent.iter().filter_map(answered).filter(Result::is_err);
+    scene.act(together(&[("a", 8), ("b", 9)]));
+    scene.act(together(&[("b", 9), ("c", 10)]));
+    scene.act(together(&[("d", 8), ("b", 10)]));
+    assert!(numbers(&scene).is_empty());
+    scene.flush();
+    assert_eq!(numbers(&scene), [[1, 2], [2, 3]]);
+    let refusals = scene.sent.iter().filter_map(answered).filter(Result::is_err);
     assert_eq!(refusals.collect::<Vec<_>>(), [Err(Refusal::KeyTaken(JobId(2)))]);
-    assert_eq!(stage.farm.jobs(.., |_| true).count(), 3);
+    assert_eq!(scene.farm.jobs(.., |_| true).count(), 3);
 
     // If there are too many jobs, none of them is added.
-    stage.slow_disk = false;
+    scene.slow_disk = false;
     let names: Vec<String> = (0..CONFIG.max_jobs_per_owner).map(|at| format!("job {at}")).collect();
     let jobs: Vec<_> = names.iter().map(|name| (name.as_str(), 8)).collect();
-    stage.act(together(&jobs[2..]));
-    assert_eq!(stage.farm.jobs(.., |_| true).count(), 3);
-    stage.act(together(&jobs[3..]));
-    assert_eq!(stage.farm.jobs(.., |_| true).count(), CONFIG.max_jobs_per_owner);
+    scene.act(together(&jobs[2..]));
+    assert_eq!(scene.farm.jobs(.., |_| true).count(), 3);
+    scene.act(together(&jobs[3..]));
+    assert_eq!(scene.farm.jobs(.., |_| true).count(), CONFIG.max_jobs_per_owner);
 }

@@ -6,8 +6,8 @@ use farm::{
 };
 use ledger::Ledger;
 
-use crate::stage::{
-    OWNER, Stage, asked, change, empty_ledger, hello, kernel, plan, proven, provenance, range,
+use crate::scene::{
+    OWNER, Scene, asked, change, empty_ledger, hello, kernel, plan, proven, provenance, range,
     report, report_of, spec, work,
 };
 
@@ -25,8 +25,8 @@ fn half_done(accepted: u64) -> Ledger {
     ledger
 }
 
-fn restored(ledger: Ledger) -> Stage {
-    Stage::over(ledger, 2)
+fn restored(ledger: Ledger) -> Scene {
+    Scene::over(ledger, 2)
 }
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
@@ -36,16 +36,16 @@ fn holding(lease: u64, start: u64, end: u64) -> Holding {
 
 #[test]
 fn nothing_is_leased_during_the_grace_period() {
-    let mut stage = restored(half_done(5));
+    let mut scene = restored(half_done(5));
 
-    let worker = stage.join("w1", 100);
-    assert!(stage.leases(worker).is_empty());
-    assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(3_000)));
-    stage.tick(1_000);
-    assert!(stage.leases(worker).is_empty());
+    let worker = scene.join("w1", 100);
+    assert!(scene.leases(worker).is_empty());
+    assert_eq!(scene.farm.next_wakeup(), Some(farm::Millis(3_000)));
+    scene.tick(1_000);
+    assert!(scene.leases(worker).is_empty());
 
-    stage.tick(3_000);
-    assert_eq!(stage.last_lease(worker).range, range(5, 9));
+    scene.tick(3_000);
+    assert_eq!(scene.last_lease(worker).range, range(5, 9));
 }
 
 #[test]
@@ -54,55 +54,55 @@ fn a_reconnected_worker_keeps_what_it_holds() {
     // from an earlier epoch of the ledger. It can also be from a later epoch, if the ledger was
     // restored from a copy.
     for epoch in [1, 5] {
-        let mut stage = restored(half_done(5));
+        let mut scene = restored(half_done(5));
         let old = epoch << 40 | 17;
         let holding = vec![holding(old, 3, 5), holding(old, 7, 10)];
 
         let hello = Hello { holding, ..hello("w1", 100) };
-        stage.join_as(SessionId(1), OWNER, hello);
-        stage.tick(3_000);
+        scene.join_as(SessionId(1), OWNER, hello);
+        scene.tick(3_000);
 
-        assert!(!stage.revoked(LeaseId(old)), "it would drop what it was left");
-        let leased: Vec<_> = stage.leases(SessionId(1)).iter().map(|lease| lease.range).collect();
+        assert!(!scene.revoked(LeaseId(old)), "it would drop what it was left");
+        let leased: Vec<_> = scene.leases(SessionId(1)).iter().map(|lease| lease.range).collect();
         assert!(leased.iter().all(|range| range.end() <= 7), "{leased:?}");
     }
 }
 
 #[test]
 fn a_reconnected_worker_loses_ranges_that_others_have() {
-    let mut stage = restored(half_done(5));
-    stage.join("w2", 100);
-    stage.tick(3_000);
+    let mut scene = restored(half_done(5));
+    scene.join("w2", 100);
+    scene.tick(3_000);
 
     let old = LeaseId(1 << 40 | 17);
     let holding = vec![holding(old.0, 5, 9)];
     let hello = Hello { holding, ..hello("w1", 0) };
-    stage.join_as(SessionId(1), OWNER, hello);
+    scene.join_as(SessionId(1), OWNER, hello);
 
-    assert!(stage.revoked(old));
+    assert!(scene.revoked(old));
 }
 
 #[test]
 fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
     // Given: a worker of a coordinator with another ledger. The number of its lease will be used by
     // this ledger, too.
-    let mut stage = restored(half_done(5));
+    let mut scene = restored(half_done(5));
     let strange = LeaseId(2 << 40 | 1);
     let holding = vec![holding(strange.0, 5, 6)];
     let hello = Hello { holding, ..hello("w1", 0) };
-    stage.join_as(SessionId(1), OWNER, hello);
-    assert!(stage.revoked(strange));
+    scene.join_as(SessionId(1), OWNER, hello);
+    assert!(scene.revoked(strange));
 
     // When that number is leased to another worker, and the lease is finished
-    let other = stage.join("w2", 4);
-    stage.tick(3_000);
-    let lease = stage.last_lease(other);
+    let other = scene.join("w2", 4);
+    scene.tick(3_000);
+    let lease = scene.last_lease(other);
     assert_eq!(lease.id, strange);
-    stage.finish(other, &lease, 1_000);
+    scene.finish(other, &lease, 1_000);
 
     // Then the accounts are consistent.
-    stage.act(Event::Left(SessionId(1)));
-    assert_eq!(stage.state(JOB).1, 9);
+    scene.act(Event::Left(SessionId(1)));
+    assert_eq!(scene.state(JOB).1, 9);
 }
 
 #[test]
@@ -113,72 +113,72 @@ fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
     let plan = plan(10);
     let other = LedgerCommand::CreateJob { job: JobId(2), spec: spec(plan), audit: None };
     ledger.apply(&[other]).expect("it fits");
-    let mut stage = restored(ledger);
+    let mut scene = restored(ledger);
     let old = 1 << 40 | 17;
     let leased = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
     let twin = Holding::of_report(&proven(leased, OWNER));
     let hello = Hello { holding: vec![holding(old, 5, 10), twin], ..hello("w1", 100) };
-    stage.join_as(SessionId(1), OWNER, hello);
+    scene.join_as(SessionId(1), OWNER, hello);
 
     // When the worker leaves
-    stage.act(Event::Left(SessionId(1)));
-    stage.tick(3_000);
+    scene.act(Event::Left(SessionId(1)));
+    scene.tick(3_000);
 
     // Then another worker counts all of both jobs.
-    let two = stage.join("w2", 100);
-    work(&mut stage, two);
-    assert_eq!([JOB, JobId(2)].map(|job| stage.state(job).0), [JobState::Done; 2]);
+    let two = scene.join("w2", 100);
+    work(&mut scene, two);
+    assert_eq!([JOB, JobId(2)].map(|job| scene.state(job).0), [JobState::Done; 2]);
 }
 
 #[test]
 fn what_a_worker_brings_along_shows_no_speed() {
     // Given a worker that comes back after ten seconds, in which it has counted
-    let mut stage = Stage::new();
-    stage.submit(1_000, 0);
-    let worker = stage.join("w1", 100);
-    let lease = stage.last_lease(worker);
-    stage.act(Event::Left(worker));
-    stage.tick(stage.now + 10_000);
+    let mut scene = Scene::new();
+    scene.submit(1_000, 0);
+    let worker = scene.join("w1", 100);
+    let lease = scene.last_lease(worker);
+    scene.act(Event::Left(worker));
+    scene.tick(scene.now + 10_000);
     let hello = Hello { holding: vec![Holding::of_lease(&lease)], ..hello("w1", 100) };
     let back = SessionId(99);
-    stage.join_as(back, OWNER, hello);
+    scene.join_as(back, OWNER, hello);
 
     // When it reports that at once, and something new later
-    let rate = |stage: &Stage| stage.farm.job(lease.job).expect("it exists").rate.tasks_per_second;
+    let rate = |scene: &Scene| scene.farm.job(lease.job).expect("it exists").rate.tasks_per_second;
     let report = |ordinal| {
         let range = range(ordinal, ordinal + 1);
         Report { lease: lease.id, ..report(lease.job, lease.plan, range) }
     };
-    stage.report(back, report(0));
-    stage.report(back, report(1));
-    assert_eq!(rate(&stage), 0.0);
-    stage.tick(stage.now + 2_000);
-    stage.report(back, report(2));
+    scene.report(back, report(0));
+    scene.report(back, report(1));
+    assert_eq!(rate(&scene), 0.0);
+    scene.tick(scene.now + 2_000);
+    scene.report(back, report(2));
 
     // Then its speed is that of the new.
-    assert!((0.4..=0.5).contains(&rate(&stage)), "{}", rate(&stage));
+    assert!((0.4..=0.5).contains(&rate(&scene)), "{}", rate(&scene));
 }
 
 #[test]
 fn a_paused_job_that_loses_its_counts_again_runs_before_and_after_a_restart() {
     // Given: a paused job of which the last count arrives, so that the ledger ends it.
-    let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
-    let worker = stage.join("w1", 4);
-    let lease = stage.last_lease(worker);
-    stage.act(change(RequestId(1), job, Change::Pause));
-    stage.slow_disk = true;
-    stage.act(Event::Said(worker, WorkerMessage::Report(report_of(&lease, lease.range))));
-    stage.flush();
+    let mut scene = Scene::new();
+    let job = scene.submit(4, 0);
+    let worker = scene.join("w1", 4);
+    let lease = scene.last_lease(worker);
+    scene.act(change(RequestId(1), job, Change::Pause));
+    scene.slow_disk = true;
+    scene.act(Event::Said(worker, WorkerMessage::Report(report_of(&lease, lease.range))));
+    scene.flush();
     // When: its end and the decision that takes the count back are on their way together.
     let party = Party { owner: OWNER.into(), machine: None };
     let (request, reason) = (RequestId(2), String::new());
-    stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
-    assert_eq!(stage.state(job), (JobState::Paused, 4));
-    stage.flush();
+    scene.act(asked(request, Request::Trust { party, trusted: false, reason }));
+    assert_eq!(scene.state(job), (JobState::Paused, 4));
+    scene.flush();
     // Then: it is as the ledger has it.
-    assert_eq!(stage.state(job), (JobState::Running, 0));
-    assert_eq!(stage.farm.job(job).and_then(|view| view.times.paused_at_ms), None);
-    stage.restart();
-    assert_eq!(stage.state(job), (JobState::Running, 0));
+    assert_eq!(scene.state(job), (JobState::Running, 0));
+    assert_eq!(scene.farm.job(job).and_then(|view| view.times.paused_at_ms), None);
+    scene.restart();
+    assert_eq!(scene.state(job), (JobState::Running, 0));
 }

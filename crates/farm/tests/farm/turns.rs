@@ -4,37 +4,37 @@ use farm::{Change, Hours, JobId, JobState, Report, Request, RequestId};
 use testkit::Random;
 
 use crate::fair::{Model, STEP_MS, step};
-use crate::stage::{Stage, asked, change, kernel, plan, report_of, submission_by, work};
+use crate::scene::{Scene, asked, change, kernel, plan, report_of, submission_by, work};
 
 const MINUTE_MS: u64 = 60_000;
 
 /// Submits jobs of this owner that take longer than a test.
-fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
-    let submit = |_| stage.submitted(submission_by(owner, None, plan(1 << 40), None));
+fn submit(scene: &mut Scene, owner: &str, jobs: u64) -> JobId {
+    let submit = |_| scene.submitted(submission_by(owner, None, plan(1 << 40), None));
     (0..jobs).map(submit).last().expect("at least one")
 }
 
 /// The time that the jobs of an owner have taken, in microseconds.
-fn taken_us(stage: &Stage, owner: &str) -> u64 {
-    let owners = stage.farm.owners();
+fn taken_us(scene: &Scene, owner: &str) -> u64 {
+    let owners = scene.farm.owners();
     owners.iter().find(|known| known.owner == owner).map_or(0, |known| known.hours.sum_us())
 }
 
 /// Workers that take 5 to 50 ms for a task.
-fn crew(stage: &mut Stage, random: &mut Random, workers: u64) -> Vec<Model> {
+fn crew(scene: &mut Scene, random: &mut Random, workers: u64) -> Vec<Model> {
     let mut worker = |number: u64| {
-        let session = stage.join(&format!("w{number}"), 1 << 40);
+        let session = scene.join(&format!("w{number}"), 1 << 40);
         Model::new(session, 0.02 * 10_f64.powf(random.share()))
     };
     (1..=workers).map(&mut worker).collect()
 }
 
 /// Makes the workers count for `ms`. Returns for how long any of them was idle, in ms.
-fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
-    let (end, mut idle_ms) = (stage.now + ms, 0);
-    while stage.now < end {
-        step(stage, models);
-        let is_idle = |model: &&Model| stage.farm.leased_to(model.session).next().is_none();
+fn count(scene: &mut Scene, models: &mut [Model], ms: u64) -> u64 {
+    let (end, mut idle_ms) = (scene.now + ms, 0);
+    while scene.now < end {
+        step(scene, models);
+        let is_idle = |model: &&Model| scene.farm.leased_to(model.session).next().is_none();
         idle_ms += STEP_MS * models.iter().filter(is_idle).count() as u64;
     }
     idle_ms
@@ -47,15 +47,15 @@ fn owners_share_alike_with_any_number_of_jobs() {
     let mut worst = 0.0_f64;
     for seed in 0..seeds {
         let mut random = Random::new(seed);
-        let mut stage = Stage::new();
+        let mut scene = Scene::new();
         let workers = random.between(1, 8);
         let jobs = [random.between(1, 20), random.between(1, 3)];
-        submit(&mut stage, "ada", jobs[0]);
-        submit(&mut stage, "bob", jobs[1]);
-        let mut models = crew(&mut stage, &mut random, workers);
-        let idle_ms = count(&mut stage, &mut models, 20 * MINUTE_MS);
+        submit(&mut scene, "ada", jobs[0]);
+        submit(&mut scene, "bob", jobs[1]);
+        let mut models = crew(&mut scene, &mut random, workers);
+        let idle_ms = count(&mut scene, &mut models, 20 * MINUTE_MS);
 
-        let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner) as f64);
+        let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&scene, owner) as f64);
         let share = ada / (ada + bob);
         worst = worst.max((share - 0.5).abs());
         // A single worker takes about 120 leases in that time, and stays with an owner for four
@@ -70,63 +70,63 @@ fn owners_share_alike_with_any_number_of_jobs() {
 
 #[test]
 fn the_unused_share_of_an_owner_goes_to_the_others() {
-    let mut stage = Stage::new();
-    submit(&mut stage, "ada", 3);
-    let bobs = submit(&mut stage, "bob", 1);
-    let mut models = crew(&mut stage, &mut Random::new(1), 4);
-    count(&mut stage, &mut models, 5 * MINUTE_MS);
-    stage.act(change(RequestId(1), bobs, Change::Pause));
-    let before = [taken_us(&stage, "ada"), taken_us(&stage, "bob")];
+    let mut scene = Scene::new();
+    submit(&mut scene, "ada", 3);
+    let bobs = submit(&mut scene, "bob", 1);
+    let mut models = crew(&mut scene, &mut Random::new(1), 4);
+    count(&mut scene, &mut models, 5 * MINUTE_MS);
+    scene.act(change(RequestId(1), bobs, Change::Pause));
+    let before = [taken_us(&scene, "ada"), taken_us(&scene, "bob")];
 
-    let idle_ms = count(&mut stage, &mut models, 40 * MINUTE_MS);
+    let idle_ms = count(&mut scene, &mut models, 40 * MINUTE_MS);
 
-    let ada_us = taken_us(&stage, "ada") - before[0];
+    let ada_us = taken_us(&scene, "ada") - before[0];
     assert_eq!(idle_ms, 0, "nobody waits for who is not there");
     assert!(ada_us > 39 * 4 * MINUTE_MS * 1_000, "{ada_us} us");
 
     // An owner that comes back is served first, but not for as long as it was away.
-    let before = [taken_us(&stage, "ada"), taken_us(&stage, "bob")];
-    stage.act(change(RequestId(1), bobs, Change::Resume));
-    count(&mut stage, &mut models, 6 * MINUTE_MS);
-    let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner));
+    let before = [taken_us(&scene, "ada"), taken_us(&scene, "bob")];
+    scene.act(change(RequestId(1), bobs, Change::Resume));
+    count(&mut scene, &mut models, 6 * MINUTE_MS);
+    let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&scene, owner));
     assert!(bob - before[1] > 2 * (ada - before[0]), "bob is served first");
     let before = [ada, bob];
-    count(&mut stage, &mut models, 30 * MINUTE_MS);
-    let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner) as f64);
+    count(&mut scene, &mut models, 30 * MINUTE_MS);
+    let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&scene, owner) as f64);
     let share = (ada - before[0] as f64) / (ada + bob - (before[0] + before[1]) as f64);
     assert!((0.45..0.55).contains(&share), "ada has {share} again");
 }
 
 #[test]
 fn a_job_of_higher_priority_comes_before_any_turn() {
-    let mut stage = Stage::new();
-    let ada = submit(&mut stage, "ada", 1);
-    submit(&mut stage, "bob", 1);
-    stage.act(change(RequestId(1), ada, Change::Priority(1)));
-    let mut models = crew(&mut stage, &mut Random::new(3), 3);
-    count(&mut stage, &mut models, 3 * MINUTE_MS);
-    assert_eq!(taken_us(&stage, "bob"), 0);
+    let mut scene = Scene::new();
+    let ada = submit(&mut scene, "ada", 1);
+    submit(&mut scene, "bob", 1);
+    scene.act(change(RequestId(1), ada, Change::Priority(1)));
+    let mut models = crew(&mut scene, &mut Random::new(3), 3);
+    count(&mut scene, &mut models, 3 * MINUTE_MS);
+    assert_eq!(taken_us(&scene, "bob"), 0);
 }
 
 #[test]
 fn hours_include_all_counts_even_of_removed_jobs() {
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let one = stage.join("w1", 100);
-    let lease = stage.last_lease(one);
+    let mut scene = Scene::new();
+    let job = scene.submit_audited(4);
+    let one = scene.join("w1", 100);
+    let lease = scene.last_lease(one);
     let on_device = report_of(&lease, lease.range);
-    stage.report_as_is(one, Report { kernel: kernel("gpu"), busy_us: 70, ..on_device });
-    let hours = |stage: &Stage| stage.farm.job(job).expect("it exists").hours;
-    assert_eq!(hours(&stage), Hours { processor_us: 0, gpu_us: 70 });
-    let two = stage.join("w2", 100);
-    work(&mut stage, two);
-    assert_eq!(stage.state(job).0, JobState::Done);
+    scene.report_as_is(one, Report { kernel: kernel("gpu"), busy_us: 70, ..on_device });
+    let hours = |scene: &Scene| scene.farm.job(job).expect("it exists").hours;
+    assert_eq!(hours(&scene), Hours { processor_us: 0, gpu_us: 70 });
+    let two = scene.join("w2", 100);
+    work(&mut scene, two);
+    assert_eq!(scene.state(job).0, JobState::Done);
     let taken = Hours { processor_us: 4_000, gpu_us: 70 };
-    assert_eq!(hours(&stage), taken, "the second count took its time, too");
+    assert_eq!(hours(&scene), taken, "the second count took its time, too");
 
-    stage.act(asked(RequestId(9), Request::Remove(job)));
-    assert_eq!(stage.farm.job(job), None);
-    assert_eq!(stage.farm.owners()[0].hours, taken);
-    stage.restart();
-    assert_eq!(stage.farm.owners()[0].hours, taken);
+    scene.act(asked(RequestId(9), Request::Remove(job)));
+    assert_eq!(scene.farm.job(job), None);
+    assert_eq!(scene.farm.owners()[0].hours, taken);
+    scene.restart();
+    assert_eq!(scene.farm.owners()[0].hours, taken);
 }

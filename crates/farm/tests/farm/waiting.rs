@@ -2,56 +2,56 @@
 
 use farm::{AuditPolicy, AuditScope, Change, Event, JobId, JobState, RequestId, WorkerMessage};
 
-use crate::stage::{AUDIT_ALL, Stage, audit, change, plan, submission_by};
+use crate::scene::{AUDIT_ALL, Scene, audit, change, plan, submission_by};
 
-fn waits_for(stage: &Stage, job: JobId) -> Option<String> {
-    stage.farm.job(job).expect("it exists").waits_for
+fn waits_for(scene: &Scene, job: JobId) -> Option<String> {
+    scene.farm.job(job).expect("it exists").waits_for
 }
 
-fn submit_by(stage: &mut Stage, owner: &str, audit: Option<AuditPolicy>) -> JobId {
-    stage.submitted(submission_by(owner, None, plan(4), audit))
+fn submit_by(scene: &mut Scene, owner: &str, audit: Option<AuditPolicy>) -> JobId {
+    scene.submitted(submission_by(owner, None, plan(4), audit))
 }
 
 #[test]
 fn a_job_that_is_worked_on_waits_for_nobody() {
-    let mut stage = Stage::new();
-    let leaving = stage.join("w2", 10);
-    stage.act(Event::Said(leaving, WorkerMessage::Draining));
-    let job = stage.submit(100, 0);
-    assert_eq!(waits_for(&stage, job), Some("a worker: none is connected".into()));
-    assert!(stage.farm.job(job).expect("it exists").is_waiting());
-    stage.join("w1", 10);
-    assert_eq!(waits_for(&stage, job), None, "a worker holds ranges of it");
-    assert!(!stage.farm.job(job).expect("it exists").is_waiting());
-    stage.act(change(RequestId(1), job, Change::Pause));
-    assert_eq!(waits_for(&stage, job), Some(format!("`queens resume {job}`: it is paused")));
+    let mut scene = Scene::new();
+    let leaving = scene.join("w2", 10);
+    scene.act(Event::Said(leaving, WorkerMessage::Draining));
+    let job = scene.submit(100, 0);
+    assert_eq!(waits_for(&scene, job), Some("a worker: none is connected".into()));
+    assert!(scene.farm.job(job).expect("it exists").is_waiting());
+    scene.join("w1", 10);
+    assert_eq!(waits_for(&scene, job), None, "a worker holds ranges of it");
+    assert!(!scene.farm.job(job).expect("it exists").is_waiting());
+    scene.act(change(RequestId(1), job, Change::Pause));
+    assert_eq!(waits_for(&scene, job), Some(format!("`queens resume {job}`: it is paused")));
 }
 
 #[test]
 fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
-    let mut stage = Stage::new();
-    let (low, first) = (stage.submit(100, 0), stage.submit(100, 1));
-    stage.join("w1", 4);
-    let [equal, urgent] = [1, 2].map(|priority| stage.submit(100, priority));
+    let mut scene = Scene::new();
+    let (low, first) = (scene.submit(100, 0), scene.submit(100, 1));
+    scene.join("w1", 4);
+    let [equal, urgent] = [1, 2].map(|priority| scene.submit(100, priority));
     let behind = Some(format!("job {first}, which is served first"));
-    assert_eq!(waits_for(&stage, low), behind, "it has the lower priority");
-    assert_eq!(waits_for(&stage, equal), behind, "it was submitted later");
-    assert_eq!(waits_for(&stage, urgent), None, "it is served before all others");
-    let awaits_turn = |job| stage.farm.job(job).expect("it exists").awaits_turn;
+    assert_eq!(waits_for(&scene, low), behind, "it has the lower priority");
+    assert_eq!(waits_for(&scene, equal), behind, "it was submitted later");
+    assert_eq!(waits_for(&scene, urgent), None, "it is served before all others");
+    let awaits_turn = |job| scene.farm.job(job).expect("it exists").awaits_turn;
     assert_eq!([low, urgent].map(awaits_turn), [true, false]);
-    stage.join("w2", 4);
+    scene.join("w2", 4);
     let behind = Some(format!("job {urgent}, which is served first"));
-    assert_eq!(waits_for(&stage, equal), behind, "it has the highest priority of both");
+    assert_eq!(waits_for(&scene, equal), behind, "it has the highest priority of both");
 }
 
 #[test]
 fn a_job_waits_for_the_turn_of_its_owner() {
-    let mut stage = Stage::new();
-    let anns = submit_by(&mut stage, "ann", None);
-    stage.join("w1", 4);
-    let bobs = submit_by(&mut stage, "bob", None);
+    let mut scene = Scene::new();
+    let anns = submit_by(&mut scene, "ann", None);
+    scene.join("w1", 4);
+    let bobs = submit_by(&mut scene, "bob", None);
     let turn = format!("its owner's turn: workers count job {anns} of another");
-    assert_eq!(waits_for(&stage, bobs), Some(turn));
+    assert_eq!(waits_for(&scene, bobs), Some(turn));
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
         (AuditScope::Machines, true, machine),
         (AuditScope::Owners, true, owner),
     ] {
-        let mut stage = Stage::new();
+        let mut scene = Scene::new();
         let policy = AuditPolicy { across, ..AUDIT_ALL };
-        let job = submit_by(&mut stage, "ann", (!is_audited_later).then_some(policy));
-        let worker = stage.join("w1", 100);
-        while stage.farm.job(job).expect("it exists").tasks_done < 4 {
-            let lease = stage.last_lease(worker);
-            stage.finish(worker, &lease, 1_000);
+        let job = submit_by(&mut scene, "ann", (!is_audited_later).then_some(policy));
+        let worker = scene.join("w1", 100);
+        while scene.farm.job(job).expect("it exists").tasks_done < 4 {
+            let lease = scene.last_lease(worker);
+            scene.finish(worker, &lease, 1_000);
         }
         if is_audited_later {
-            stage.act(change(RequestId(9), job, audit(policy)));
+            scene.act(change(RequestId(9), job, audit(policy)));
         }
-        let state = stage.farm.job(job).expect("it exists").state;
+        let state = scene.farm.job(job).expect("it exists").state;
         assert_eq!(state == JobState::Done, is_audited_later);
-        let why = waits_for(&stage, job).expect("it waits");
+        let why = waits_for(&scene, job).expect("it waits");
         assert!(why.starts_with(who) && why.contains("queens audit 1 --withdraw"), "{why}");
         // A later audit is across whom it says. One that does not say narrows nothing, nor does a
         // withdrawal.
@@ -90,8 +90,8 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
             (0, owners, false, machines),
         ] {
             let policy = AuditPolicy { share_ppm, across: wanted, ..AUDIT_ALL };
-            stage.act(change(RequestId(10), job, Change::Audit { policy, narrows }));
-            let policy = stage.farm.job(job).expect("it exists").audit.expect("it has one");
+            scene.act(change(RequestId(10), job, Change::Audit { policy, narrows }));
+            let policy = scene.farm.job(job).expect("it exists").audit.expect("it has one");
             assert_eq!(policy.across, across);
         }
     }

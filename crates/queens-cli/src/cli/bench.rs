@@ -146,14 +146,14 @@ struct Contender {
     /// Whether `queens count` uses it by default on a machine without graphics processors.
     is_default: bool,
     /// The samples that were long enough.
-    samples: Vec<Sample>,
+    samples: Vec<Measurement>,
     /// Other results for a graphics processor.
     device: Value,
 }
 
 /// The result of a sample of one thread, or of a device.
 #[derive(Clone, Copy)]
-struct Sample {
+struct Measurement {
     /// Solutions per second.
     rate: f64,
     /// The seconds of the whole board.
@@ -220,7 +220,7 @@ impl Contender {
             DeviceSample::new(device, args.n, time)?;
         let (rate, board_seconds) = (solutions / seconds, seconds / share);
         let clock_mhz = device.clock_mhz.into();
-        self.samples.push(Sample { rate, board_seconds, clock_mhz });
+        self.samples.push(Measurement { rate, board_seconds, clock_mhz });
         self.device = json!({
             "name": device.name,
             "driver": device.version,
@@ -232,13 +232,13 @@ impl Contender {
     }
 
     /// The least, the median and the greatest of a value of the samples.
-    fn spread(&self, of: impl Fn(&Sample) -> f64) -> Option<[f64; 3]> {
+    fn spread(&self, of: impl Fn(&Measurement) -> f64) -> Option<[f64; 3]> {
         let mut values: Vec<f64> = self.samples.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         Some([*values.first()?, values[values.len() / 2], *values.last()?])
     }
 
-    fn median(&self, of: impl Fn(&Sample) -> f64) -> Option<f64> {
+    fn median(&self, of: impl Fn(&Measurement) -> f64) -> Option<f64> {
         self.spread(of).map(|[_, median, _]| median)
     }
 
@@ -306,7 +306,7 @@ fn sample_of_loop(
     method: Method,
     threads: NonZero<usize>,
     time: Duration,
-) -> Result<Option<Sample>, Failure> {
+) -> Result<Option<Measurement>, Failure> {
     let problem = Problem::Total { n };
     let index = PlanIndex::new(problem, method)?;
     let plan = Plan { problem, method, tasks: index.len() };
@@ -326,6 +326,6 @@ fn sample_of_loop(
     let estimated = estimated.map_err(anyhow::Error::from)?;
     Ok(estimated.and_then(|it| {
         let board_seconds = it.core_seconds.value;
-        Some(Sample { rate: it.total?.value / board_seconds, board_seconds, clock_mhz })
+        Some(Measurement { rate: it.total?.value / board_seconds, board_seconds, clock_mhz })
     }))
 }

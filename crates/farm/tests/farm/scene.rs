@@ -11,7 +11,7 @@ use farm::{
 use ledger::{CheckedLedger, Ledger};
 
 /// A farm with its ledger and the messages that it has sent.
-pub struct Stage {
+pub struct Scene {
     pub farm: Farm,
     pub now: u64,
     /// All effects for workers and clients, the latest last.
@@ -19,7 +19,7 @@ pub struct Stage {
     /// The number of these effects that the workers of a test have read.
     pub seen: usize,
     pub commands: Vec<LedgerCommand>,
-    /// Whether writes wait for [`flush`](Stage::flush).
+    /// Whether writes wait for [`flush`](Scene::flush).
     pub slow_disk: bool,
     waiting: Vec<Event>,
     ledger: Ledger,
@@ -54,16 +54,16 @@ pub fn empty_ledger() -> Ledger {
     CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("SQLite needs nothing for it")
 }
 
-impl Stage {
-    pub fn new() -> Stage {
-        Stage::over(empty_ledger(), 1)
+impl Scene {
+    pub fn new() -> Scene {
+        Scene::over(empty_ledger(), 1)
     }
 
     /// A farm that starts from the state of a ledger, which is opened for the `epoch`th time.
-    pub fn over(ledger: Ledger, epoch: u64) -> Stage {
+    pub fn over(ledger: Ledger, epoch: u64) -> Scene {
         let restored = restored(&ledger, epoch);
         let key = LeaseKey::new(KEY);
-        Stage {
+        Scene {
             farm: Farm::restore(CONFIG, key, Millis(0), restored, |_, _| Known::nothing()),
             now: 0,
             sent: Vec::new(),
@@ -371,24 +371,24 @@ pub fn report_of(lease: &Lease, part: Range) -> Report {
 }
 
 /// Reports a recount of the lease with the kernel `name`.
-pub fn recount(stage: &mut Stage, session: SessionId, lease: Lease, name: &str) -> Option<Verdict> {
+pub fn recount(scene: &mut Scene, session: SessionId, lease: Lease, name: &str) -> Option<Verdict> {
     let of = report_of(&lease, lease.range);
-    stage.report_as_is(session, Report { kernel: kernel(name), ..of })
+    scene.report_as_is(session, Report { kernel: kernel(name), ..of })
 }
 
 /// Counts all leases of a worker correctly.
-pub fn work(stage: &mut Stage, session: SessionId) {
-    let mut done = stage.leases(session).len() - 1;
-    while let Some(&lease) = stage.leases(session).get(done) {
+pub fn work(scene: &mut Scene, session: SessionId) {
+    let mut done = scene.leases(session).len() - 1;
+    while let Some(&lease) = scene.leases(session).get(done) {
         let name = if lease.recount.is_some() { "reference" } else { "portable" };
-        recount(stage, session, lease, name);
+        recount(scene, session, lease, name);
         done += 1;
     }
 }
 
 /// The numbers of a job's ranges that wait for an audit and that were confirmed.
-pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
-    let view = stage.farm.job(job).expect("it exists");
+pub fn audits(scene: &Scene, job: JobId) -> (u64, u64) {
+    let view = scene.farm.job(job).expect("it exists");
     (view.audits_wanted, view.audits_agreed)
 }
 
