@@ -8,7 +8,9 @@ use crate::session::Process;
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
 /// So many processes that one machine loses say something of their tasks: enough for four deadly
-/// ones. If it loses more, that says something of the machine.
+/// ones. If it loses more, that says something of the machine, and only each doubling still counts
+/// against the tasks: a sound machine that is alone with one more deadly task gets rid of it, and a
+/// broken one spoils few tasks.
 const MOST_OF_A_MACHINE: usize = 12;
 /// So many lost processes are remembered.
 const MOST_REMEMBERED: usize = 1_024;
@@ -47,7 +49,7 @@ impl Farm {
         self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });
-        if processes > MOST_OF_A_MACHINE {
+        if processes > MOST_OF_A_MACHINE && !processes.is_power_of_two() {
             return;
         }
         for (job, ranges) in by_job {

@@ -55,7 +55,10 @@ impl Model {
     /// adds none.
     pub fn note_loss(&mut self, effects: &[Effect], coverage: &mut Coverage) {
         let Some(held) = self.lost_now.take() else { return };
-        let is_machine = |effect: &Effect| matches!(effect, Effect::Lost { processes: 13.., .. });
+        let is_machine = |effect: &Effect| match effect {
+            Effect::Lost { processes, .. } => *processes > 12 && !processes.is_power_of_two(),
+            _ => false,
+        };
         if effects.iter().any(is_machine) {
             coverage.blamed_on_machines += 1;
             return;
