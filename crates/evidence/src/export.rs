@@ -53,7 +53,7 @@ pub fn summary<E>(
     exported_at: i64,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Header, E> {
-    let plan = &job.spec.plan;
+    let plan = &job.stored.spec.plan;
     let mut header = Header {
         queens_bundle: VERSION,
         program: format!("queens {}", env!("CARGO_PKG_VERSION")),
@@ -64,11 +64,11 @@ pub fn summary<E>(
         parameter: plan.method.parameter().map(|(_, value)| value),
         tasks: plan.tasks,
         fingerprint: plan.fingerprint().to_string(),
-        shard: job.spec.shard.index(),
-        shards: job.spec.shard.of(),
-        state: job.state,
+        shard: job.stored.spec.shard.index(),
+        shards: job.stored.spec.shard.of(),
+        state: job.stored.state,
         covered: 0,
-        counted: job.total,
+        counted: job.counted,
         lines: Lines::default(),
     };
     let mut writer = Writer::default();

@@ -81,7 +81,7 @@ pub use job_view::JobView;
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known, Question};
 pub use lease::{Lease, Recount};
-pub use machine::{Farm, Restored, RestoredJob};
+pub use machine::{Farm, Restored, RestoredJob, StoredJob};
 pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};
 pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress};
 pub use pace::Pace;

@@ -174,7 +174,7 @@ mod tests {
         let restored = CheckedLedger::open(&copy).and_then(CheckedLedger::begin);
         let restored = restored.expect("it is whole");
         let (here, there) = (read(&ledger), read(&restored));
-        assert_eq!(here[0].total, there[0].total + 4);
+        assert_eq!(here[0].counted, there[0].counted + 4);
     }
 
     #[test]

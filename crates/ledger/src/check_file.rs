@@ -33,7 +33,7 @@ pub fn check_file(path: &Path) -> Result<Contents> {
     evidence.0.check_structure("integrity_check")?;
     let mut report = Contents { jobs: evidence.jobs().len() as u64, ..Contents::default() };
     for job in evidence.jobs() {
-        evidence.for_each(job.id, |record| {
+        evidence.for_each(job.stored.id, |record| {
             match record {
                 EvidenceRecord::Range { .. } => report.ranges += 1,
                 EvidenceRecord::Audit { .. } => report.audits += 1,

@@ -63,8 +63,8 @@ impl Evidence {
         job: JobId,
         see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
-        let known = self.jobs().iter().find(|known| known.id == job);
-        known.map_or(Ok(()), |known| self.0.for_each_record(job, &known.spec.plan, see))
+        let known = self.jobs().iter().find(|known| known.stored.id == job);
+        known.map_or(Ok(()), |known| self.0.for_each_record(job, &known.stored.spec.plan, see))
     }
 }
 

@@ -67,10 +67,10 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
     let open_at = |path: &PathBuf| open(path).map_err(|fault| fault.at(Some(path)));
     let mut parts: Vec<Part> = paths.iter().map(open_at).collect::<Result<_, _>>()?;
-    let plan = parts.first().expect("a ledger is named").job.spec.plan;
-    if let Some(other) = parts.iter().find(|part| part.job.spec.plan != plan) {
+    let plan = parts.first().expect("a ledger is named").job.stored.spec.plan;
+    if let Some(other) = parts.iter().find(|part| part.job.stored.spec.plan != plan) {
         let wanted = format!("{plan} like {}", paths[0].display());
-        let holds = other.job.spec.plan.to_string();
+        let holds = other.job.stored.spec.plan.to_string();
         return Err(LedgerFault::AnotherPlan { holds, wanted }.at(other.path()));
     }
 
@@ -107,7 +107,7 @@ impl Part {
 
 fn open(path: &Path) -> Result<Part> {
     let evidence = Evidence::locked(path)?;
-    let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
+    let live = evidence.jobs().iter().filter(|job| job.stored.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();
     let [job] = jobs[..] else {
         let holds = format!("{} jobs", jobs.len());
@@ -136,7 +136,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     // so complete parts come first, and then those with more tasks.
     let mut in_order: Vec<&Part> = parts.iter().collect();
     in_order.sort_by_key(|Part { job, .. }| {
-        let JobSpec { plan, shard, .. } = &job.spec;
+        let JobSpec { plan, shard, .. } = &job.stored.spec;
         let is_complete = job.accepted.len() == shard.ordinals(plan.tasks).len();
         Reverse((is_complete, job.accepted.len()))
     });
@@ -145,7 +145,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
         // This part still has what these have counted, because it does not know of the verdict.
         let unknown = verdicts.iter().filter(|verdict| !part.trust.contains(verdict));
         let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
-        let taken = ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.id, &wrong));
+        let taken =
+            ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.stored.id, &wrong));
         absorbed.push(taken.map_err(|fault| fault.between(part.path(), ledger.path()))?);
     }
     let mut missing: IntervalSet = shard.ordinals(plan.tasks);
@@ -159,7 +160,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     }
     Ok(Joined {
         plan,
-        shards: parts.iter().map(|part| part.job.spec.shard).collect(),
+        shards: parts.iter().map(|part| part.job.stored.spec.shard).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
         total: (is_complete && suspended.is_none()).then_some(total),

@@ -40,7 +40,7 @@ pub use join::{Joined, join_ledgers};
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::{behind_links, canonical, folder_of, with_suffix};
-pub use store::{StoredJob, unix_ms};
+pub use store::unix_ms;
 pub use view::LedgerView;
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 

@@ -7,14 +7,14 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use farm::{CountedRange, JobId, Principal, Range, Restored, RestoredJob, Row};
+use farm::{CountedRange, JobId, Principal, Range, Restored, RestoredJob, Row, StoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::credentials::{self, Credential};
 use super::format;
 use super::place::{self, Place};
-use super::store::{Store, StoredJob, unix_ms};
+use super::store::{Store, unix_ms};
 use super::{LedgerFault, Result, queries, rules};
 
 /// Bound of the epochs. The epoch is the upper part of every lease's number.
@@ -222,14 +222,15 @@ impl Ledger {
     /// alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<()> {
         let store = Store::of(&self.db);
-        let (waiting, seconds) = (store.count_waiting(job.id)?, store.count_seconds(job.id)?);
+        let (waiting, seconds) =
+            (store.count_waiting(job.stored.id)?, store.count_seconds(job.stored.id)?);
         if (waiting, seconds) == (job.audits_wanted, job.audits_agreed) {
             return Ok(());
         }
         Err(LedgerFault::Content(format!(
             "job {}: {} ranges are said to be confirmed, and {seconds} have a second count; {} wait for one, and \
              their index has {waiting}",
-            job.id, job.audits_agreed, job.audits_wanted
+            job.stored.id, job.audits_agreed, job.audits_wanted
         )))
     }
 

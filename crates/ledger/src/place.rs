@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(read(&open(&copy).expect("it is whole")), read(&ledger));
 
         let [job] = read(&open(&alone).expect("SQLite opens it"));
-        assert!(job.total < read(&ledger)[0].total, "the latest count was in the log");
+        assert!(job.counted < read(&ledger)[0].counted, "the latest count was in the log");
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use farm::{
     AuditPolicy, AuditScope, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
-    Shard, Times, TrustChange,
+    Shard, StoredJob, Times, TrustChange,
 };
 
-use super::store::StoredJob;
 use super::{LedgerFault, Result};
 
 /// A job of [`queries::JOBS`](super::queries::JOBS).

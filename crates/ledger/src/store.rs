@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use farm::{
     AuditPolicy, Check, CountedRange, DisputeState, Hours, JobId, JobSpec, JobState, Milestone,
-    Party, Principal, Range, Row, TaskCounts, Times, TrustChange,
+    Party, Principal, Range, Row, StoredJob, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -405,25 +405,6 @@ pub(crate) enum Select<'a> {
     Waiting,
     /// Those that a party has counted, first or second.
     By(&'a Party),
-}
-
-/// A job as it is stored, without its rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredJob {
-    /// Its number.
-    pub id: JobId,
-    /// What was submitted, with its latest priority.
-    pub spec: JobSpec,
-    /// Where it stands.
-    pub state: JobState,
-    /// Why it is suspended, if it is.
-    pub reason: Option<String>,
-    /// When it was submitted and when it ended, as far as the store knows.
-    pub times: Times,
-    /// Its total, once it is done.
-    pub total: Option<u128>,
-    /// Its newest audit policy, if it has any.
-    pub policy: Option<AuditPolicy>,
 }
 
 /// The wall clock, in milliseconds since 1970. It only informs people.

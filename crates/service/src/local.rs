@@ -159,19 +159,23 @@ impl LocalCount {
     /// The job that the ledger holds, if it is the one asked for.
     fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, LedgerFault> {
         let wanted = |job: &RestoredJob| {
-            job.spec.plan.problem == self.problem
-                && self.method.is_none_or(|choice| choice.allows(job.spec.plan.method))
-                && job.spec.shard == self.shard
-                && job.state != JobState::Cancelled
+            job.stored.spec.plan.problem == self.problem
+                && self.method.is_none_or(|choice| choice.allows(job.stored.spec.plan.method))
+                && job.stored.spec.shard == self.shard
+                && job.stored.state != JobState::Cancelled
         };
         let holds = match jobs {
             [] => return Ok(None),
             // This process has one worker, which would wait for another one for ever.
-            [job] if wanted(job) && (job.audit.is_some() || job.audits_wanted > 0) => {
+            [job] if wanted(job) && (job.stored.policy.is_some() || job.audits_wanted > 0) => {
                 return Err(LedgerFault::Unsettled(job.audits_wanted));
             }
-            [job] if wanted(job) => return Ok(Some((job.id, job.spec.plan))),
-            [job] => format!("{} ({})", part(job.spec.plan, job.spec.shard), job.state),
+            [job] if wanted(job) => return Ok(Some((job.stored.id, job.stored.spec.plan))),
+            [job] => format!(
+                "{} ({})",
+                part(job.stored.spec.plan, job.stored.spec.shard),
+                job.stored.state
+            ),
             jobs => format!("{} jobs", jobs.len()),
         };
         let wanted = match self.method {

@@ -14,7 +14,7 @@ use executor::NamedKernel;
 use farm::{
     Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
     KernelName, Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
-    RestoredJob, Row, Shard, Spent, TaskCounts, TrustChange,
+    RestoredJob, Row, Shard, Spent, StoredJob, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -104,9 +104,7 @@ impl Forger {
             EvidenceRecord::Range { counted, .. } => u128::from(counted.row.checked_count.count),
             _ => 0,
         });
-        let job = RestoredJob {
-            hours: farm::Hours::default(),
-            times: Default::default(),
+        let stored = StoredJob {
             id: JobId(1),
             spec: JobSpec {
                 origin: Origin::default(),
@@ -115,12 +113,18 @@ impl Forger {
                 priority: 0,
             },
             state: JobState::Done,
-            suspended: None,
+            reason: None,
+            times: Default::default(),
+            total: None,
+            policy: None,
+        };
+        let job = RestoredJob {
+            stored,
+            hours: farm::Hours::default(),
             accepted: IntervalSet::new(),
-            total: total.sum(),
+            counted: total.sum(),
             spent: Spent::default(),
             disputes: Default::default(),
-            audit: None,
             audits_wanted: 0,
             audits_agreed: 0,
         };

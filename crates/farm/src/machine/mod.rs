@@ -24,7 +24,7 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeBounds;
 
-pub use restore::{Restored, RestoredJob};
+pub use restore::{Restored, RestoredJob, StoredJob};
 
 use self::attempts::Loss;
 use self::owners::Turns;

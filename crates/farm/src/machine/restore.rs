@@ -29,31 +29,40 @@ pub struct Restored {
     pub hours: BTreeMap<String, Hours>,
 }
 
-/// A job, as the ledger remembers it.
+/// A job as the ledger has it, without its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestoredJob {
+pub struct StoredJob {
     /// Its number.
     pub id: JobId,
     /// What was submitted, with its latest priority.
     pub spec: JobSpec,
-    /// Where it stood.
+    /// Where it stands.
     pub state: JobState,
-    /// When it was submitted, and when it ended.
+    /// Why it is suspended, if it is.
+    pub reason: Option<String>,
+    /// What it has come to so far, and when.
     pub times: Times,
+    /// Its total, once it is done.
+    pub total: Option<u128>,
+    /// Its newest audit policy, if it has any.
+    pub policy: Option<AuditPolicy>,
+}
+
+/// A job, as the ledger remembers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoredJob {
+    /// The job without its counts.
+    pub stored: StoredJob,
     /// The thread time of all its counts.
     pub hours: Hours,
-    /// Why it was suspended, if it was.
-    pub suspended: Option<String>,
     /// What is accepted.
     pub accepted: IntervalSet,
     /// The sum over that.
-    pub total: u128,
+    pub counted: u128,
     /// The thread time that it took.
     pub spent: Spent,
     /// What is disputed.
     pub disputes: BTreeMap<Range, Dispute>,
-    /// What is counted twice, if anything is.
-    pub audit: Option<AuditPolicy>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which the second count agreed.
@@ -75,7 +84,8 @@ impl Farm {
         mut known: impl FnMut(&Plan, Shard) -> Known,
     ) -> Farm {
         assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
-        let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
+        let begun =
+            |job: &RestoredJob| job.stored.state == JobState::Running && !job.accepted.is_empty();
         let grace_ms = if restored.jobs.iter().any(begun) { config.grace_ms } else { 0 };
         let lease_from = now.after(grace_ms);
         let mut farm = Farm {
@@ -114,16 +124,16 @@ impl Farm {
             farm.open_account(&owner).hours = hours;
         }
         for job in restored.jobs {
-            let known = known(&job.spec.plan, job.spec.shard);
+            let known = known(&job.stored.spec.plan, job.stored.spec.shard);
             farm.take_in(job, known);
         }
         farm
     }
 
     fn take_in(&mut self, job: RestoredJob, known: Known) {
-        let id = job.id;
-        self.note_key(&job.spec.origin, id);
-        self.open_account(&job.spec.origin.owner);
+        let id = job.stored.id;
+        self.note_key(&job.stored.spec.origin, id);
+        self.open_account(&job.stored.spec.origin.owner);
         let job = restore_job(job, known);
         // What is known may have changed since an earlier process ended or suspended it.
         let is_contradicted = job.known.contradiction(job.total).is_some();
@@ -144,27 +154,28 @@ impl Farm {
 }
 
 fn restore_job(restored: RestoredJob, known: Known) -> Job {
-    let mut job = Job::new(restored.spec, restored.audit, known);
+    let StoredJob { id: _, spec, state, reason, times, total: _, policy } = restored.stored;
+    let mut job = Job::new(spec, policy, known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
         job.accept(range);
     }
     job.tasks_done = restored.accepted.len();
-    job.total = restored.total;
+    job.total = restored.counted;
     job.costs = Costs::new(restored.spent);
-    job.times = restored.times;
+    job.times = times;
     job.hours = restored.hours;
     job.audits = Audits::new(restored.audits_wanted, restored.audits_agreed);
     for (range, dispute) in restored.disputes {
         job.open_dispute(range, dispute);
     }
-    let is_at_rest = match restored.state {
+    let is_at_rest = match state {
         JobState::Done => job.disputes.is_empty(),
         JobState::Suspended => job.disputes.is_empty() && job.audits.are_over(),
         _ => true,
     };
-    let state = if is_at_rest { restored.state } else { JobState::Running };
+    let state = if is_at_rest { state } else { JobState::Running };
     let begun = job.times.begun_at_ms.is_some();
-    job.stage = Stage::restored(state, restored.suspended, begun);
+    job.stage = Stage::restored(state, reason, begun);
     job
 }

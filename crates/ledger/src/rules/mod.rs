@@ -30,13 +30,13 @@ use std::ops::ControlFlow;
 
 use farm::{
     AuditPolicy, AuditScope, Change, Check, CountedRange, Distrusted, JobId, JobState,
-    LedgerAnswer, LedgerCommand, Milestone, Provenance, Range, Report, Row, TaskCounts,
+    LedgerAnswer, LedgerCommand, Milestone, Provenance, Range, Report, Row, StoredJob, TaskCounts,
     is_second_opinion, tiled,
 };
 
 pub(crate) use restore::restore;
 
-use crate::store::{Select, Store, StoredJob};
+use crate::store::{Select, Store};
 use crate::{LedgerFault, Result};
 
 /// The most rows that are read for a comparison. A worker may report a long lease in many small

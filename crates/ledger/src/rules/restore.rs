@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use farm::{
     Check, CountedRange, Dispute, Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob,
-    Row, Spent, Vote,
+    Row, Spent, StoredJob, Vote,
 };
 
 use super::{contradiction, first_rows, for_each_row};
 use crate::Result;
-use crate::store::{OpenDispute, Store, StoredJob};
+use crate::store::{OpenDispute, Store};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the number of
 /// the last job are the opener's to set. It fails if rows, totals and states do not fit together.
@@ -34,10 +34,10 @@ pub(crate) fn restore(store: &Store<'_>) -> Result<Restored> {
 }
 
 fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<RestoredJob> {
-    let StoredJob { id, spec, state, reason, times, total, policy } = job;
-    let tasks = spec.plan.tasks;
+    let StoredJob { id, state, total, .. } = job;
+    let tasks = job.spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
-    let wanted = spec.shard.ordinals(tasks);
+    let wanted = job.spec.shard.ordinals(tasks);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
     // One pass over the rows: a job may have millions.
@@ -78,17 +78,12 @@ fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<Restor
         disputes.insert(range, Dispute::new(kernel, votes));
     }
     Ok(RestoredJob {
-        id,
-        spec,
-        state,
-        times,
+        stored: job,
         hours,
-        suspended: reason,
         accepted,
-        total: sum,
+        counted: sum,
         spent,
         disputes,
-        audit: policy,
         audits_wanted,
         audits_agreed,
     })

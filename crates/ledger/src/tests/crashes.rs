@@ -92,7 +92,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     drop(ledger);
     let ledger = open(&path).expect("it is sound");
     let [job] = &ledger.restored.jobs[..] else { panic!("{orders}: another number of jobs") };
-    assert_eq!((job.state, job.total, job.disputes.len()), exact(), "{orders}");
+    assert_eq!((job.stored.state, job.counted, job.disputes.len()), exact(), "{orders}");
     true
 }
 

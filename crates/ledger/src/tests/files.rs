@@ -134,8 +134,9 @@ fn a_flipped_bit_never_becomes_another_count() {
 
 /// What a total rests on.
 fn what_counts(jobs: &[RestoredJob]) -> Vec<(JobId, Plan, JobState, u128, IntervalSet)> {
-    let what =
-        |job: &RestoredJob| (job.id, job.spec.plan, job.state, job.total, job.accepted.clone());
+    let what = |job: &RestoredJob| {
+        (job.stored.id, job.stored.spec.plan, job.stored.state, job.counted, job.accepted.clone())
+    };
     jobs.iter().map(what).collect()
 }
 

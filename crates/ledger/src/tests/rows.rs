@@ -91,7 +91,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     ledger.db.execute(set, []).expect("it is written");
     ledger.apply(&[priority(7)]).expect("it is written");
     let [job] = read(&ledger);
-    assert_eq!(job.times.counting(), Some(Duration::from_millis(7)));
+    assert_eq!(job.stored.times.counting(), Some(Duration::from_millis(7)));
 }
 
 #[test]
@@ -101,14 +101,14 @@ fn a_job_has_all_its_tasks_until_a_worker_that_counted_some_is_distrusted() {
     let counted = LedgerCommand::NoteCounted(JOB);
     let finish = LedgerCommand::Finish { job: JOB, tasks: 100, total: 7, reason: None };
     ledger.apply(&[new_job(), range(0, 100, 7), counted, finish]).expect("it is written");
-    assert!(read(&ledger)[0].times.counted_at_ms.is_some());
+    assert!(read(&ledger)[0].stored.times.counted_at_ms.is_some());
 
     let party = principal("worker").party(AuditScope::Machines);
     let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
     ledger.apply(&[distrust]).expect("it is written");
 
     let [job] = read(&ledger);
-    assert_eq!((job.state, job.times.counted_at_ms), (JobState::Running, None));
+    assert_eq!((job.stored.state, job.stored.times.counted_at_ms), (JobState::Running, None));
     let view = LedgerView::open(&path).expect("it can be read beside its writer");
     let log = view.incidents(JOB).expect("it can be read");
     assert!(log.iter().any(|it| it.text == "counts of it were taken back"), "{log:?}");
@@ -157,7 +157,7 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
 
     assert_eq!(absorbed.left_out, 10);
     let [job] = read(&joined);
-    assert_eq!((job.total, job.audits_agreed), (2, 0));
+    assert_eq!((job.counted, job.audits_agreed), (2, 0));
     assert_eq!(job.accepted, [interval(0, 50), interval(60, 100)].into_iter().collect());
 }
 
@@ -171,7 +171,7 @@ fn totals_pass_64_bits() {
         .expect("it is the sum");
 
     let [job] = read(&ledger);
-    assert_eq!(job.total, total);
+    assert_eq!(job.counted, total);
 }
 
 /// Takes the lock of a ledger when it is woken.

@@ -30,14 +30,14 @@ fn what_is_written_is_read_back() {
     let paused = LedgerCommand::Change { job: JOB, change: Change::Pause, by: "lab".into() };
     write(store, &[job(JOB), accept(JOB, "a", 0, 10, 7), accept(JOB, "b", 20, 30, 5), paused]);
     let restored = restored(store, JOB);
-    assert_eq!((restored.spec.plan, restored.spec.priority), (plan(), 3));
-    assert_eq!((restored.state, restored.total), (JobState::Paused, 12));
+    assert_eq!((restored.stored.spec.plan, restored.stored.spec.priority), (plan(), 3));
+    assert_eq!((restored.stored.state, restored.counted), (JobState::Paused, 12));
     assert_eq!(restored.accepted, set(&[(0, 10), (20, 30)]));
 
     let later =
         LedgerCommand::Change { job: JOB, change: Change::Priority(i32::MIN), by: "lab".into() };
     write(store, &[later]);
-    assert_eq!(self::restored(store, JOB).spec.priority, i32::MIN);
+    assert_eq!(self::restored(store, JOB).stored.spec.priority, i32::MIN);
 
     let done = LedgerCommand::Finish { job: JOB, tasks: 100, total: 12, reason: None };
     store.apply(&[done]).expect_err("ordinals are missing");
@@ -45,10 +45,10 @@ fn what_is_written_is_read_back() {
     write(store, &rest);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13, reason: None }]);
     let restored = self::restored(store, JOB);
-    assert_eq!((restored.state, restored.total), (JobState::Done, 13));
+    assert_eq!((restored.stored.state, restored.counted), (JobState::Done, 13));
 
     write(store, &[dispute(JOB, "c", 0, 10, 8)]);
-    assert_eq!(self::restored(store, JOB).state, JobState::Running);
+    assert_eq!(self::restored(store, JOB).stored.state, JobState::Running);
 }
 
 #[test]
@@ -131,12 +131,15 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner() {
 
     // Then only the second confirmation still counts, and the job waits for another one.
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 1, agreed: 1 }]);
-    assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
+    assert_eq!(
+        (restored(store, JOB).stored.state, restored(store, JOB).counted),
+        (JobState::Done, 3)
+    );
     store.apply(&[confirm(JOB, "c", "reference", (0, 50), 1)]).expect_err("the same owner");
     let second = report(JOB, "reference", (0, 50), 1);
     write(store, &[LedgerCommand::Confirm(second, by("other"))]);
     let job = restored(store, JOB);
-    assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
+    assert_eq!((job.stored.state, job.audits_agreed), (JobState::Done, 2));
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it() {
     let ask = |policy| audit(JOB, policy, "lab");
     let reported = |store: &Ledger| {
         let job = restored(store, JOB);
-        (job.state, job.total, job.audits_wanted, job.audits_agreed)
+        (job.stored.state, job.counted, job.audits_wanted, job.audits_agreed)
     };
 
     write(store, &[ask(ALL)]);
@@ -161,7 +164,7 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it() {
 
     // A contradicting count is no audit. The total is disputed.
     write(store, &[ask(ALL), dispute(JOB, "c", 50, 100, 9)]);
-    assert_eq!(restored(store, JOB).state, JobState::Running);
+    assert_eq!(restored(store, JOB).stored.state, JobState::Running);
 }
 
 #[test]
@@ -177,15 +180,15 @@ fn a_suspended_job_keeps_its_reason_until_it_is_audited() {
     write(store, &[suspend(907)]);
 
     let restored = self::restored(store, JOB);
-    assert_eq!((restored.state, restored.total), (JobState::Suspended, 907));
-    assert_eq!(restored.suspended.as_deref(), Some("the total is odd"));
+    assert_eq!((restored.stored.state, restored.counted), (JobState::Suspended, 907));
+    assert_eq!(restored.stored.reason.as_deref(), Some("the total is odd"));
 
     // An audit resumes it.
     let audit = audit(JOB, ALL, "lab");
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
     let restored = self::restored(store, JOB);
-    let found = (restored.state, restored.suspended, restored.audit);
+    let found = (restored.stored.state, restored.stored.reason, restored.stored.policy);
     assert_eq!(found, (JobState::Running, None, Some(ALL)));
 }
 
@@ -217,8 +220,8 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest() {
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
     assert_eq!(answers, [LedgerAnswer::Settled(withdrawn)]);
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
-    assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
-    assert_eq!((other.state, other.total), (JobState::Running, 0));
+    assert_eq!((first.counted, first.accepted), (8, set(&[(0, 10), (20, 40)])));
+    assert_eq!((other.stored.state, other.counted), (JobState::Running, 0));
     assert!(
         store.read_back().expect("its rows fit together").distrusted.includes(&principal("liar"))
     );
@@ -265,7 +268,7 @@ fn rows_that_differ_in_nothing_are_joined() {
         assert!(!tile(store, part), "{part:?}");
     }
     let restored = restored(store, JOB);
-    assert_eq!((restored.total, restored.accepted), (450, set(&[(0, 100)])));
+    assert_eq!((restored.counted, restored.accepted), (450, set(&[(0, 100)])));
     // The current policy may choose the rows that the join would make.
     write(store, &[audit(JOB, ALL, "lab")]);
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
@@ -321,7 +324,7 @@ fn write(store: &Ledger, commands: &[LedgerCommand]) {
 
 fn restored(store: &Ledger, job: JobId) -> RestoredJob {
     let jobs = store.read_back().expect("its rows fit together").jobs;
-    jobs.into_iter().find(|restored| restored.id == job).expect("it is there")
+    jobs.into_iter().find(|restored| restored.stored.id == job).expect("it is there")
 }
 
 fn plan() -> Plan {

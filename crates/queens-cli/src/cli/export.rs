@@ -55,14 +55,14 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let job = JobId(args.job);
     let at_ledger = |fault: LedgerFault| fault.at(Some(ledger));
     let evidence = Evidence::open(ledger).map_err(at_ledger)?;
-    let found = evidence.jobs().iter().find(|found| found.id == job);
+    let found = evidence.jobs().iter().find(|found| found.stored.id == job);
     let found = found.ok_or(Refusal::NoSuchJob(job))?;
     // This version may know more facts than the one that has ended the job.
-    if found.state == JobState::Done
+    if found.stored.state == JobState::Done
         && let Some(reason) =
-            Known::of(&found.spec.plan, found.spec.shard).contradiction(found.total)
+            Known::of(&found.stored.spec.plan, found.stored.spec.shard).contradiction(found.counted)
     {
-        return Err(Failure::total_suspended(found.spec.plan, &reason, Some(ledger)));
+        return Err(Failure::total_suspended(found.stored.spec.plan, &reason, Some(ledger)));
     }
     let exported =
         evidence::export(found, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));

@@ -100,7 +100,7 @@ fn the_program_reads_all_pages_of_a_list() {
     farm.submit(12, 2, 0);
     coordinator.stop();
     let ledger = CheckedLedger::open(farm.ledger()).expect("it is sound");
-    let plan = ledger.jobs()[0].spec.plan;
+    let plan = ledger.jobs()[0].stored.spec.plan;
     let ledger = ledger.begin().expect("it opens");
     let create = |job| {
         let spec = JobSpec { origin: Origin::default(), plan, shard: Shard::ALL, priority: 0 };

@@ -202,7 +202,7 @@ fn write(
     is_unwanted: &dyn Fn() -> bool,
 ) -> anyhow::Result<File> {
     let evidence = Evidence::open(ledger)?;
-    let job = evidence.jobs().iter().find(|job| job.id == id);
+    let job = evidence.jobs().iter().find(|job| job.stored.id == id);
     let job = job.ok_or_else(|| Status::not_found(format!("there is no job {id}")))?;
     let records = |see: &mut dyn FnMut(_) -> anyhow::Result<()>| {
         evidence.for_each(id, |record| {

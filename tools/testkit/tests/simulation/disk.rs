@@ -60,7 +60,7 @@ impl Disk {
             }
         };
         // The farm of a history knows no wall clock.
-        restored.jobs.iter_mut().for_each(|job| job.times = Times::default());
+        restored.jobs.iter_mut().for_each(|job| job.stored.times = Times::default());
         restored
     }
 

@@ -189,7 +189,7 @@ impl Ledger {
         self.epoch += 1;
         let restored = self.disk.open(self.epoch);
         self.distrusted = restored.distrusted.clone();
-        self.stand = restored.jobs.iter().map(|job| (job.id, job.state)).collect();
+        self.stand = restored.jobs.iter().map(|job| (job.stored.id, job.stored.state)).collect();
         self.read.get_mut().clear();
         self.queue.clear();
         self.answers.clear();

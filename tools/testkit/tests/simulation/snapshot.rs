@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use farm::{
-    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Row, TaskCounts,
-    TrustChange,
+    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Row, StoredJob,
+    TaskCounts, TrustChange,
 };
-use ledger::{Ledger, LedgerFault, StoredJob};
+use ledger::{Ledger, LedgerFault};
 
 /// The jobs of a ledger, and who is distrusted.
 #[derive(Debug)]
