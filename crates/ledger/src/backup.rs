@@ -1,8 +1,8 @@
-//! Copies of a ledger, which may be in use meanwhile.
+//! Copies a ledger, which another process may use meanwhile.
 //!
 //! A copy is made by SQLite's online backup within one transaction, so that it is the ledger as it
-//! was at one moment. It gets its name once it is on disk and was read like a ledger that is to be
-//! served, and it replaces no file.
+//! was at one moment. The copy gets its final name only after it is on disk and was checked like a
+//! ledger that is opened. It never replaces a file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,13 +14,14 @@ use rusqlite::backup::Progress;
 use super::place;
 use super::{Contents, Result, check_file, format};
 
-/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those
-/// that SQLite and the lock have put beside it.
+/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and also
+/// the files that SQLite and the lock have put beside the file.
 #[derive(Debug)]
 pub(crate) struct Unfinished(pub(crate) PathBuf);
 
 impl Unfinished {
-    /// The file `path`. One that another process has left is removed.
+    /// Names the file `path`. If another process has left a file there, this function removes that
+    /// file.
     pub(crate) fn new(path: PathBuf) -> Unfinished {
         let unfinished = Unfinished(path);
         unfinished.remove();
@@ -45,17 +46,17 @@ impl Drop for Unfinished {
 #[derive(Debug)]
 pub struct Draft {
     file: Unfinished,
-    /// What the file will be called.
+    /// The final path of the file.
     to: PathBuf,
 }
 
 impl Draft {
-    /// Begins a copy that is to become the file `to`, and is `to.draft` until then. A draft that
-    /// another process has left is removed.
+    /// Begins a copy that will become the file `to`. Until then the copy is the file `to.draft`. A
+    /// draft that another process has left is removed.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::File`](crate::LedgerFault::File), if there is a file `to` already, or the
+    /// [`LedgerFault::File`](crate::LedgerFault::File), if the file `to` exists already, or if the
     /// draft cannot be made.
     pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
@@ -65,17 +66,18 @@ impl Draft {
         Ok(Draft { file, to: to.to_path_buf() })
     }
 
-    /// Fills it with what the ledger in `from` holds at one moment.
+    /// Fills the copy with what the ledger in `from` holds at one moment.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`](crate::LedgerFault), if that cannot be read, is no ledger, or does not fit
-    /// on this disk.
+    /// [`LedgerFault`](crate::LedgerFault), if `from` cannot be read, if it is no ledger, or if the
+    /// copy does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<()> {
         place::check_name(from)?;
         place::warn_of_missing_log(from)?;
         let source = format::reader(from)?;
-        // One transaction. Otherwise every write to the ledger would begin the copy anew.
+        // The copy is made in one transaction. Otherwise SQLite would begin it anew after every
+        // write to the ledger.
         source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema")?;
         source.backup(rusqlite::MAIN_DB, &self.file.0, None::<fn(Progress)>)?;
         let copy = Connection::open(&self.file.0)?;
@@ -83,7 +85,7 @@ impl Draft {
         Ok(copy.close().map_err(|(_, error)| error)?)
     }
 
-    /// Where it is.
+    /// The path of the draft.
     pub fn path(&self) -> &Path {
         &self.file.0
     }
@@ -93,16 +95,16 @@ impl Draft {
         OpenOptions::new().write(true).open(&self.file.0)
     }
 
-    /// Reads it as a ledger, waits until it is on disk, and gives it its name. Returns what it has,
-    /// and its size in bytes.
+    /// Checks the copy as a ledger, waits until it is on disk, and gives it its final name. Returns
+    /// what the copy holds, and its size in bytes.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`](crate::LedgerFault), if it is not a sound ledger, or there is a file of that
-    /// name meanwhile.
+    /// [`LedgerFault`](crate::LedgerFault), if the copy is not a sound ledger, or if a file of the
+    /// final name exists by now.
     pub fn finish(self) -> Result<(Contents, u64)> {
         let contents = check_file(&self.file.0)?;
-        // Windows waits for the disk only where a file may be written to.
+        // The file is opened for writing, because Windows syncs only such files to disk.
         let file = self.open()?;
         file.sync_all()?;
         let bytes = file.metadata()?.len();
@@ -114,7 +116,7 @@ impl Draft {
 }
 
 fn refuse_existing(to: &Path) -> io::Result<()> {
-    // A link is there, too, wherever it leads.
+    // A symbolic link counts as a file, even if its target does not exist.
     if to.symlink_metadata().is_ok() {
         Err(io::Error::new(
             io::ErrorKind::AlreadyExists,

@@ -1,8 +1,8 @@
-//! Reads a whole ledger.
+//! Checks a whole ledger.
 //!
-//! SQLite checks the structure of the file. Then each row is read with its checksum, and all rows
-//! are summed again. Opening a ledger checks less: it does not read second counts, settled disputes
-//! and the counts of single tasks.
+//! SQLite checks the structure of the file. Then each row is read and compared with its checksum,
+//! and all rows are summed again. Opening a ledger checks less: it does not read second counts,
+//! settled disputes and the counts of single tasks.
 
 use std::path::Path;
 
@@ -23,11 +23,13 @@ pub struct Contents {
     pub disputes: u64,
 }
 
-/// Reads the ledger in `path` as it is at one moment. Somebody else may write it meanwhile.
+/// Checks the ledger in `path` as it is at one moment. Another process may write the ledger
+/// meanwhile.
 ///
 /// # Errors
 ///
-/// [`LedgerFault`], if it cannot be read, or the first damage of it.
+/// [`LedgerFault`], if the ledger cannot be read, or if it is damaged. The fault names the first
+/// damage that was found.
 pub fn check_file(path: &Path) -> Result<Contents> {
     let evidence = Evidence::open(path)?;
     evidence.0.check_structure("integrity_check")?;
@@ -54,11 +56,11 @@ mod tests {
     use crate::CheckedLedger;
     use crate::tests::{change, copies, ledger_in, range, scratch};
 
-    /// Reads a ledger of 30 ranges, after `harm` was done to it, and opens it.
+    /// Makes a ledger of 30 ranges, runs the SQL `harm` on it, then checks it and opens it.
     fn after(harm: &str) -> (Result<Contents>, Result<()>) {
         let (_folder, path) = scratch();
         let ledger = ledger_in(&path);
-        // Every second range, because neighbours would become one.
+        // Only every second range is accepted, because neighbouring rows would be joined into one.
         let ranges: Vec<_> = (0..29).map(|at| range(11 + 3 * at, 13 + 3 * at, 1)).collect();
         ledger.apply(&ranges).expect("they are written");
         ledger.apply(&[change(Change::Pause)]).expect("it is written");

@@ -59,7 +59,7 @@ pub(super) fn read(db: &Connection) -> Result<Vec<Credential>> {
     Store::of(db).all(query, [], read)
 }
 
-/// Adds a credential or, if it is there already, notes when it was revoked first.
+/// Adds a credential. If the ledger has it already, notes when it was first revoked.
 pub(super) fn write(db: &Connection, credential: &Credential) -> Result<()> {
     let written = db.execute(
         "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?) \

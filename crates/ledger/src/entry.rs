@@ -1,4 +1,4 @@
-//! A [`Row`] in SQLite, and how it stands.
+//! Reads a [`Row`] from SQLite, and its standing.
 
 use farm::{
     Check, CheckedCount, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Provenance,
@@ -7,7 +7,8 @@ use farm::{
 
 use super::{LedgerFault, Result};
 
-/// How many columns [`read_row`] reads: the first one after them has this number.
+/// The number of columns that [`read_row`] reads. It is also the index of the first column after
+/// them.
 pub(super) const WIDTH: usize = 13;
 
 /// The place of an accepted count among those that begin with one ordinal.
@@ -15,12 +16,12 @@ pub(super) const ACCEPTED: u64 = 0;
 /// The place of a second count.
 pub(super) const SECOND: u64 = 1;
 
-/// What a count is worth. Its name is in the column `standing`.
+/// The standing of a count: whether it is in the total. Its name is in the column `standing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It is in the total.
     Accepted(Check),
-    /// It confirms an accepted one.
+    /// It confirms an accepted count.
     Second,
     /// It is in no total.
     Evidence(DisputeState),
@@ -35,8 +36,8 @@ impl Standing {
         }
     }
 
-    /// The place of such a count among those that begin with one ordinal; `None` behind all of
-    /// them.
+    /// The place of a count with this standing among the counts that begin with the same ordinal.
+    /// `None` means that it comes after all others.
     pub(super) fn place(self) -> Option<u64> {
         match self {
             Standing::Accepted(_) => Some(ACCEPTED),
@@ -45,14 +46,14 @@ impl Standing {
         }
     }
 
-    /// The fault of a count that has this standing, and is not where such counts are.
+    /// The fault for a count with this standing that is not at the place for such counts.
     pub(super) fn misplaced(self, job: JobId, range: Range) -> LedgerFault {
         let text =
             format!("job {job}: the standing of a count of {range} was altered to {}", self.name());
         LedgerFault::Content(text)
     }
 
-    /// The standing in a column.
+    /// Reads the standing from a column.
     pub(super) fn read(columns: &rusqlite::Row<'_>, at: usize) -> Result<Standing> {
         let name: String = columns.get(at)?;
         let accepted = Check::named(&name).map(Standing::Accepted);
@@ -65,8 +66,8 @@ impl Standing {
     }
 }
 
-/// A row of `job` from the first columns of a query of [`queries`](super::queries), if it still
-/// says what was written.
+/// Reads a row of `job` from the first columns of a query of [`queries`](super::queries). Fails if
+/// the row no longer matches its checksum.
 pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row> {
     let (first, past): (u64, u64) = (columns.get(0)?, columns.get(1)?);
     let (count, digest): (String, String) = (columns.get(2)?, columns.get(4)?);
@@ -102,8 +103,8 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row> {
 }
 
 /// The checksum of a row: the first eight bytes of the BLAKE3 hash over the range, the count, the
-/// kernel, the provenance and the lease. SQLite checks the structure of its pages, not their
-/// content: if the disk changes a digit of a count, it reads it back without an error.
+/// kernel, the provenance and the lease. SQLite checks the structure of its pages and not their
+/// content. If the disk changes a digit of a count, SQLite reads the wrong digit without an error.
 pub(super) fn checksum(job: JobId, row: &Row) -> i64 {
     let Row { range, checked_count, kernel, lease, provenance, .. } = row;
     let text = format!(
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
     use crate::{CheckedLedger, Role};
 
-    /// Ledgers have these names. Whoever changes one changes the format.
+    /// Ledgers store these names. Changing a name changes the format.
     #[test]
     fn enums_are_stored_by_these_names() {
         let checks = Check::ALL.map(|check| Standing::Accepted(check).name());

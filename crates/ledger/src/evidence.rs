@@ -1,4 +1,4 @@
-//! Reading a ledger as evidence, while its coordinator goes on.
+//! Reads a ledger as evidence, while its coordinator may go on writing it.
 
 use std::path::Path;
 
@@ -18,22 +18,22 @@ use super::{CheckedLedger, Ledger, LedgerFault, Result, format, queries, task_co
 pub struct Evidence(pub(crate) Ledger);
 
 impl Evidence {
-    /// The ledger in `path`, which has to be there.
+    /// Reads the ledger in `path`, which must exist.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read, or it is damaged.
+    /// [`LedgerFault`], if the ledger cannot be read, or if it is damaged.
     pub fn open(path: &Path) -> Result<Evidence> {
         place::check_name(path)?;
         place::warn_of_missing_log(path)?;
         let db = format::reader(path)?;
-        // One transaction: whatever is written meanwhile is not seen.
+        // One transaction reads everything, so that it does not see what is written meanwhile.
         db.execute_batch("BEGIN")?;
         Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
     }
 
-    /// The ledger in `path`, locked by this process. Where nothing may be written, or the lock
-    /// would be beside one of several names, it is read without a lock.
+    /// Reads the ledger in `path`, which this process locks. If this process may not write there,
+    /// or if the file has several names, the ledger is read without a lock.
     pub fn locked(path: &Path) -> Result<Evidence> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match CheckedLedger::open(path) {
@@ -57,7 +57,7 @@ impl Evidence {
         &self.0.restored.jobs
     }
 
-    /// Everything there is about one of its jobs, in the order of a bundle.
+    /// Calls `see` for every record about one of the jobs, in the order of a bundle.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
@@ -69,8 +69,8 @@ impl Evidence {
 }
 
 impl Ledger {
-    /// Everything there is about a job of this plan, in the order of a bundle: policies, all
-    /// changes of trust, each accepted range with its second count behind it, and disputes.
+    /// Calls `see` for every record about a job of this plan, in the order of a bundle: policies,
+    /// all changes of trust, each accepted range with its second count behind it, and disputes.
     pub fn for_each_record<E: From<LedgerFault>>(
         &self,
         job: JobId,
@@ -118,13 +118,14 @@ fn each<T, E: From<LedgerFault>>(
     Ok(())
 }
 
-/// The columns after the standing.
+/// The indices of the columns after the standing.
 const NOTED_AT: usize = WIDTH + 1;
 const TASK_COUNTS: usize = WIDTH + 2;
 const PLACE: usize = WIDTH + 3;
 
-/// A row of [`queries::ACCEPTED_AND_SECOND`]. `confirmed` is the accepted one before it if that has
-/// to have a second count, and is what the next row has to confirm if this one does.
+/// A row of [`queries::ACCEPTED_AND_SECOND`]. Before the call, `confirmed` is the accepted row
+/// before this one, if its second count has not been read yet. After the call, it is this row, if
+/// the next row must be its second count.
 fn read_accepted(
     job: JobId,
     plan: &Plan,
@@ -162,7 +163,7 @@ fn read_accepted(
     Ok(EvidenceRecord::Range { counted: CountedRange { row, check }, task_counts, at_ms })
 }
 
-/// Fails if a second count is missing.
+/// Fails if an accepted row still lacks the second count that it is said to have.
 fn is_over(job: JobId, confirmed: Option<farm::Row>) -> Result<()> {
     confirmed.map_or(Ok(()), |first| Err(unconfirmed(job, first.range)))
 }

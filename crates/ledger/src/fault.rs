@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use farm::Range;
 use rusqlite::ErrorCode;
 
-/// What reading or writing a ledger comes to.
+/// The result of reading or writing a ledger.
 pub(crate) type Result<T, E = LedgerFault> = std::result::Result<T, E>;
 
 /// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
@@ -26,34 +26,34 @@ pub enum LedgerFault {
     /// Another process holds the ledger.
     #[error("locked by another process")]
     Locked,
-    /// Its file has several names, and a lock is beside one of them alone.
+    /// Its file has several names, and a lock protects only one of them.
     #[error("its file has another name (a hard link)")]
     Linked,
-    /// Another program reads it, or has locked it, and does not come to an end.
+    /// Another program has read it or locked it for too long.
     #[error("another program has read or locked it for a minute")]
     Busy,
-    /// The file is not the one any more that was opened.
+    /// The name no longer leads to the file that was opened.
     #[error("{0}")]
     Gone(&'static str),
-    /// It holds another job than the one that was asked for.
+    /// It holds other jobs than the requested one.
     #[error("it holds {holds}, not {wanted}")]
     AnotherPlan {
         /// The jobs that it holds.
         holds: String,
-        /// The job that was asked for.
+        /// The job that was requested.
         wanted: String,
     },
-    /// So many ranges of it wait for a count by another machine or owner.
+    /// This many of its ranges are disputed, or wait for a count by another machine or owner.
     #[error("{0} ranges of it wait for another machine")]
     Unsettled(u64),
-    /// It has a different count of the same tasks than the ledgers that are joined with it.
+    /// Its count of some tasks differs from that of the ledgers that were joined before it.
     #[error("it counts {there} for the tasks {range}, and the ledgers before it {here}")]
     Conflict {
         /// The tasks.
         range: Range,
-        /// The count by the ledgers before it.
+        /// The count in the ledgers that were joined before.
         here: u128,
-        /// Its count.
+        /// The count in this ledger.
         there: u128,
     },
 }
@@ -72,11 +72,11 @@ impl From<rusqlite::Error> for LedgerFault {
     fn from(error: rusqlite::Error) -> LedgerFault {
         let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
-            // A file that ends before a page that it should have.
+            // The file ends before a page that it should have.
             _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ) => {
                 LedgerFault::Content(error.to_string())
             }
-            // `Unknown` is a table or a column that is not there.
+            // SQLite reports `Unknown` if a table or a column is missing.
             Some(
                 ErrorCode::DatabaseCorrupt
                 | ErrorCode::ConstraintViolation
@@ -97,7 +97,8 @@ impl From<rusqlite::Error> for LedgerFault {
 }
 
 impl LedgerFault {
-    /// The fault of a ledger that is read, or of the one that is written meanwhile.
+    /// Names the ledger that the fault is about: the one that is read, or the one that is written
+    /// meanwhile.
     pub fn between(self, from: Option<&Path>, to: Option<&Path>) -> LedgerError {
         let code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
         let is_read = Some(rusqlite::ffi::SQLITE_IOERR_READ);

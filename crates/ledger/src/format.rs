@@ -1,8 +1,8 @@
 //! The format of a ledger: its number, and its tables.
 //!
-//! A ledger may come from a stranger. So nothing of it is run: it has the tables, indices and the
-//! view that this program makes, and no triggers; and no value of it is larger than those that this
-//! program writes.
+//! A ledger may come from a stranger, so nothing in it may be executed. It must have exactly the
+//! tables, the indices and the view that this program makes, and no triggers. Only the tables of
+//! Litestream may be added. No row may be larger than the rows that this program writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,12 +15,12 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{LedgerFault, Result};
 
-/// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
+/// The text "QNSL". SQLite stores it in the header, where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
-/// The format that this program writes and reads: what `schema.sql` says.
+/// The number of the format that this program writes and reads. `schema.sql` defines the format.
 const FORMAT: i32 = 1;
-/// Bytes of the largest row that is read or written. What the tasks of a row count takes at most 32
-/// KiB of it.
+/// The size of the largest row that is read or written, in bytes. The counts of the single tasks
+/// take at most 32 KiB of a row.
 const MOST_BYTES: i32 = 1 << 20;
 /// The tables, indices and views of every ledger.
 const SCHEMA: &str = include_str!("schema.sql");
@@ -30,13 +30,13 @@ const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Attempts before the log says what is waited for: a second.
+/// The number of attempts, one second of them, before the log names what the program waits for.
 const SILENT: i32 = 20;
-/// The most attempts, a minute.
+/// The largest number of attempts: one minute of them.
 const ATTEMPTS: i32 = 1_200;
 
-/// Opens the file `path`, which may come from a stranger, and which has to be there, to read it. It
-/// waits for programs that have locked the file.
+/// Opens the file `path` for reading. The file must exist, and may come from a stranger. The
+/// connection waits for programs that have locked the file.
 pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     distrust(&db)?;
@@ -45,7 +45,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
 }
 
 /// Waits for other programs that read a ledger or have locked it, such as `sqlite3`. SQLite calls
-/// it when it finds the ledger locked, with the number of calls before: whether to try again.
+/// this function when it finds the ledger locked, with the number of earlier calls. The function
+/// returns whether SQLite shall try again.
 pub(super) fn wait_for_others(attempt: i32) -> bool {
     if attempt == SILENT {
         tracing::warn!(
@@ -57,7 +58,8 @@ pub(super) fn wait_for_others(attempt: i32) -> bool {
     attempt < ATTEMPTS
 }
 
-/// Lets nothing that a file says change more than an answer, before anything of it is read.
+/// Protects this program from a harmful file. At worst, such a file gives a wrong answer. This
+/// function is called before anything is read from the file.
 pub(super) fn distrust(db: &Connection) -> Result<(), rusqlite::Error> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -87,8 +89,9 @@ pub(super) fn check(db: &Connection) -> Result<()> {
     }
 }
 
-/// A table, an index, a view or a trigger: its kind, its name, and the SQL that makes it, if it has
-/// any.
+/// A table, an index, a view or a trigger: its kind, its name, and the SQL that makes it, if there
+/// is any. That SQL contains the comments within the statement, so changing one of these comments
+/// changes the format.
 type Part = (String, String, Option<String>);
 
 /// Refuses tables, indices, views and triggers that this program does not make.
@@ -103,7 +106,7 @@ fn check_schema(db: &Connection) -> Result<()> {
     let wanted = read(&ours, usize::MAX)?;
     ours.execute_batch(OF_LITESTREAM)?;
     let allowed = read(&ours, usize::MAX)?;
-    // With so many parts, one is none of ours.
+    // One part more than allowed is enough to find a part that does not belong to a ledger.
     let found = read(db, allowed.len() + 1)?;
     let content = |what: &Part, said: &str| {
         let (kind, name, _) = what;

@@ -57,8 +57,8 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
             .map_err(|fault| fault.at(Some(path)))?;
     }
     let earlier = fs::canonicalize(into).ok();
-    // The lock keeps others from making a ledger there meanwhile. An existing one is locked as a
-    // part.
+    // If `into` does not exist, this lock keeps other processes from making a ledger there
+    // meanwhile. If it exists, it is locked as a part.
     let at_into = |fault: LedgerFault| fault.at(Some(into));
     let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
     let mut files: BTreeSet<PathBuf> = earlier.iter().cloned().collect();
@@ -84,7 +84,8 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
         None => parts.swap_remove(0).evidence.0.close().map_err(at_into)?,
     };
     fs::rename(&temp.0, into).map_err(|error| at_into(error.into()))?;
-    // Its name is free again before the lock is: another merge may use it then.
+    // The temporary name is freed before the lock, because another merge may use that name once it
+    // has the lock.
     drop(temp);
     drop(lock);
     Ok(merged)
@@ -95,7 +96,8 @@ struct Part {
     evidence: Evidence,
     /// Its only job that was not cancelled.
     job: RestoredJob,
-    /// Its changes of trust. What is proven by its job is proven by that of the joined ledger.
+    /// Its changes of trust. Where the job of the part proves a change, the job of the joined
+    /// ledger is named as the proof.
     trust: Vec<TrustChange>,
 }
 
@@ -132,8 +134,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     ledger.apply(&[LedgerCommand::CreateJob { job, spec, audit: None }]).map_err(at_ledger)?;
     let verdicts = verdicts(parts);
     note(ledger, &verdicts, parts).map_err(at_ledger)?;
-    // Where the ranges of two parts begin and end within each other, those of the first one stay,
-    // so complete parts come first, and then those with more tasks.
+    // If ranges of two parts overlap without matching, the ranges of the part that was taken in
+    // first stay. Therefore complete parts come first, and then the parts with more tasks.
     let mut in_order: Vec<&Part> = parts.iter().collect();
     in_order.sort_by_key(|Part { job, .. }| {
         let JobSpec { plan, shard, .. } = &job.stored.spec;
@@ -142,7 +144,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     });
     let mut absorbed = Vec::new();
     for part in in_order {
-        // This part still has what these have counted, because it does not know of the verdict.
+        // This part does not know these verdicts, so it still has the counts of these parties.
         let unknown = verdicts.iter().filter(|verdict| !part.trust.contains(verdict));
         let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
         let taken =
@@ -169,8 +171,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     })
 }
 
-/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not
-/// undo one here, because a part without the verdict still has what that party counted.
+/// The verdicts of all ledgers about parties that were wrong, each once. A reinstatement does not
+/// undo a verdict here, because a ledger without the verdict still has the counts of that party.
 fn verdicts(parts: &[Part]) -> Vec<TrustChange> {
     let mut verdicts: Vec<TrustChange> = Vec::new();
     for change in parts.iter().flat_map(|part| &part.trust) {
@@ -181,8 +183,8 @@ fn verdicts(parts: &[Part]) -> Vec<TrustChange> {
     verdicts
 }
 
-/// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
-/// trusted.
+/// Notes the verdicts in the joined ledger, so that a later merge knows them. A party that all
+/// ledgers trust again is then noted as trusted again.
 fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part]) -> Result<()> {
     let is_trusted = |verdict: &&TrustChange| {
         !parts.iter().any(|part| part.evidence.distrusted().0.contains(&verdict.party))

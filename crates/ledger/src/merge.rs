@@ -1,4 +1,4 @@
-//! One ledger from several of the same plan.
+//! Takes the rows of one ledger into another ledger of the same plan.
 //!
 //! ```text
 //!   here    [   a   )     [ c )[ d )            [  g  )
@@ -17,10 +17,11 @@ use super::{Evidence, Ledger, LedgerFault, Result, queries, rules};
 /// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absorbed {
-    /// Ranges that were there before by other counts, in whatever rows, with the same results.
+    /// The number of ranges that were counted in both ledgers, independently and with the same
+    /// result. The two ledgers may have cut such a range into different rows.
     pub compared: u64,
-    /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
-    /// compared; or a party counted them of which another part knows that it was wrong.
+    /// The number of tasks that were left out. Either their range partly overlaps others and cannot
+    /// be compared, or another ledger knows that the party that counted them was wrong.
     pub left_out: u64,
 }
 
@@ -30,7 +31,7 @@ struct Overlap {
     range: Range,
 }
 
-/// A row of a part, with its second count and the time of that, if it has one.
+/// A row of a part. If it has a second count, `second` is that count and its time.
 struct Theirs {
     counted: CountedRange,
     task_counts: TaskCounts,
@@ -38,9 +39,9 @@ struct Theirs {
 }
 
 impl Ledger {
-    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What
-    /// these parties have counted is left out: another part has distrusted them, and this one has
-    /// not taken their counts back.
+    /// Takes in the rows and the evidence of the job `theirs` of `part`, which has the same plan as
+    /// `job` here. The counts of the parties in `wrong` are left out: another part has distrusted
+    /// these parties, and this part has not taken their counts back.
     ///
     /// # Errors
     ///
@@ -85,8 +86,8 @@ impl Ledger {
                 EvidenceRecord::Dispute { row, state, at_ms } => {
                     self.add_dispute(job, &row, at_ms, state)?;
                 }
-                // A ledger that was joined is counted on without the parts' policies. Of trust, see
-                // `join.rs`.
+                // Counting continues in a joined ledger without the policies of its parts.
+                // `join.rs` takes over the changes of trust.
                 EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), LedgerFault>(())
@@ -95,7 +96,7 @@ impl Ledger {
         Ok(absorbed)
     }
 
-    /// A range together with all rows here that overlap it.
+    /// The smallest range that contains `range` and all rows here that overlap it.
     fn hull(&self, job: JobId, range: Range) -> Result<Range> {
         let rows = self.rows_in(job, range)?;
         Ok(rows.iter().fold(range, |hull, here| hull.hull(here.row.range)))
@@ -118,7 +119,8 @@ impl Ledger {
                 let (here, there) = (ours.count, theirs.count);
                 return Err(LedgerFault::Conflict { range, here, there });
             }
-            // The same row of the same lease is a copy, and no second count.
+            // Equal rows of the same leases are copies of one count, and not two independent
+            // counts.
             absorbed.compared += u64::from(!here.eq(there));
             return Ok(());
         }

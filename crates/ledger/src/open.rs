@@ -17,9 +17,9 @@ use super::place::{self, Place};
 use super::store::{Store, unix_ms};
 use super::{LedgerFault, Result, queries, rules};
 
-/// Bound of the epochs. The epoch is the upper part of every lease's number.
+/// The bound of the epochs. An epoch is the upper part of the number of each of its leases.
 const MAX_EPOCH: i64 = 1 << 23;
-/// Statements that are kept prepared.
+/// The number of statements that are kept prepared.
 const PREPARED: usize = 64;
 /// The first version of SQLite whose WAL cannot lose a commit to a rare race between checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
@@ -44,8 +44,8 @@ pub struct Ledger {
     lock: Option<LedgerLock>,
 }
 
-/// The lock of a ledger, or of a place for one. No other process can take it. Its file is removed
-/// with it.
+/// The lock of a ledger, or of a path where a ledger will be made. No other process can take it
+/// meanwhile. Dropping the lock removes its file.
 #[derive(Debug)]
 pub struct LedgerLock {
     file: File,
@@ -93,10 +93,10 @@ impl CheckedLedger {
     ) -> Result<CheckedLedger> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
         format::distrust(&db)?;
-        // Without this, SQLite would write to a file that we refuse when it is closed.
+        // Without this, SQLite would write to a refused file when it closes the file.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // Without this, SQLite would prepare a query anew for each range that it is asked about, to
-        // choose the best plan for that range.
+        // Without this, SQLite would prepare a query anew for each range, to choose the best query
+        // plan for that range.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
@@ -108,20 +108,23 @@ impl CheckedLedger {
         Ok(CheckedLedger { ledger, is_new })
     }
 
-    /// Makes the ledger ready for writing, and records this epoch in it: all or nothing of that.
+    /// Makes the ledger ready for writing and records this epoch in it. If this fails, the ledger
+    /// has no new epoch.
     pub fn begin(self) -> Result<Ledger> {
         let CheckedLedger { mut ledger, is_new } = self;
         ledger.db.busy_handler(Some(format::wait_for_others))?;
         let db = &ledger.db;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
-        // Before the write-ahead log is named in the file: what is broken off leaves no trace.
+        // This transaction comes before the header names the write-ahead log, so that an aborted
+        // attempt leaves no trace.
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         if is_new {
             format::create(&transaction)?;
             transaction.commit()?;
         } else {
-            // Whatever cannot be written shows while nothing is.
+            // The epoch is written and rolled back, to find out whether the ledger can be written
+            // before anything in it changes.
             record_epoch(&transaction)?;
             transaction.rollback()?;
         }
@@ -145,7 +148,7 @@ impl Ledger {
         self.place.as_ref().map(Place::name)
     }
 
-    /// Everything that the farm needs in order to go on, but for the epoch.
+    /// Everything that the farm needs in order to go on, except for the epoch.
     pub fn read_back(&self) -> Result<Restored> {
         let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
         let last_job = self.db.query_row(query, [], |row| row.get(0))?;
@@ -157,7 +160,7 @@ impl Ledger {
         rules::stored_job(&Store::of(&self.db), job)
     }
 
-    /// The accepted ranges of a job that have ordinals of a range, in ascending order.
+    /// The accepted ranges of a job that overlap a range, in ascending order.
     pub fn rows_in(&self, job: JobId, range: Range) -> Result<Vec<CountedRange>> {
         rules::first_rows(&Store::of(&self.db), job, range, usize::MAX)
     }
@@ -167,8 +170,8 @@ impl Ledger {
         rules::for_each_row(&Store::of(&self.db), job, |counted| see(counted.row))
     }
 
-    /// Closes the ledger so that it is one file, unless another program has it open. Returns the
-    /// lock, if there is one. A ledger that is dropped stays in two files.
+    /// Closes the ledger and returns the lock, if there is one. The ledger is a single file then,
+    /// unless another program has it open. A ledger that is only dropped stays in two files.
     ///
     /// # Errors
     ///
@@ -177,20 +180,21 @@ impl Ledger {
         self.look()?;
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        // It stays in two files, which together are complete, if another program has it open, such
-        // as Litestream.
+        // If another program such as Litestream has the ledger open, it stays in two files, which
+        // together are complete.
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
     }
 
-    /// The files in its folder of keys with which it was served. `token` may have been elsewhere.
+    /// The names of the files with which the ledger was served, in the folder of keys beside it.
+    /// The file `token` may have been elsewhere.
     pub fn keys(&self) -> Result<Vec<String>> {
         Store::of(&self.db).keys()
     }
 
-    /// Notes that the ledger is served with these files in its folder of keys, before a writer has
-    /// it.
+    /// Notes that the ledger is served with these files in its folder of keys. This is called
+    /// before a writer owns the ledger.
     pub fn note_keys(&self, names: &[&str]) -> Result<()> {
         self.in_one_go(|| {
             for name in names {
@@ -205,18 +209,18 @@ impl Ledger {
         credentials::read(&self.db)
     }
 
-    /// Adds a credential, before a writer has the ledger.
+    /// Adds a credential. This is called before a writer owns the ledger.
     pub fn add_credential(&self, credential: &Credential) -> Result<()> {
         self.in_one_go(|| credentials::write(&self.db, credential))
     }
 
-    /// Takes the content out that the ledger had when it was opened, for a farm to continue from.
+    /// Takes out the content that the ledger had when it was opened. A farm continues from it.
     pub fn take_restored(&mut self) -> Restored {
         std::mem::take(&mut self.restored)
     }
 
-    /// Compares what a job's rows say about second counts with those that there are, and with the
-    /// index of those that wait. No checksum is about that.
+    /// Compares what the rows of a job say about second counts with the second counts that exist,
+    /// and with the index of the rows that wait. No checksum covers this.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one
     /// alone decides something.
@@ -270,7 +274,7 @@ impl Ledger {
     }
 }
 
-/// Notes that the ledger is opened. Returns the epoch, which rises.
+/// Notes that the ledger is opened. Returns the new epoch, which is higher than all before.
 fn record_epoch(db: &Connection) -> Result<u32> {
     Ok(db.query_row(
         "INSERT INTO epochs (epoch, opened_at, build) SELECT coalesce(max(epoch), 0) + 1, ?, ? FROM epochs \
@@ -280,7 +284,8 @@ fn record_epoch(db: &Connection) -> Result<u32> {
     )?)
 }
 
-/// The size of the ledger at `path`, which has to be there, with what SQLite keeps beside it.
+/// The size in bytes of the ledger at `path`, which must exist, with the files that SQLite keeps
+/// beside it.
 pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
     let journal = std::fs::metadata(place::log(path)).map_or(0, |file| file.len());
     Ok(std::fs::metadata(path)?.len() + journal)
@@ -289,10 +294,10 @@ pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
 impl LedgerLock {
     /// Takes the lock on `FILE-lock` for this process.
     ///
-    /// A child process that another thread is starting shares our files until it becomes another
+    /// A child process that another thread starts shares our open files until it runs its own
     /// program. Therefore a released lock may seem to be held for some milliseconds, and this
-    /// function retries for a second. It also does if the file was removed by the process that held
-    /// it before, because a lock excludes nobody without its name.
+    /// function retries for a second. It also retries if the last holder has removed the lock file,
+    /// because a lock on a file without a name excludes nobody.
     ///
     /// # Errors
     ///
@@ -311,7 +316,7 @@ impl LedgerLock {
             match file.try_lock() {
                 Ok(()) if place::is_named(&file, &name) => return Ok(LedgerLock { file, name }),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
-                // NFS says so of a file that another node has removed.
+                // NFS reports this for a file that another node has removed.
                 Err(TryLockError::Error(error))
                     if error.kind() == std::io::ErrorKind::StaleNetworkFileHandle => {}
                 Err(TryLockError::Error(error)) => return Err(error.into()),
@@ -322,8 +327,9 @@ impl LedgerLock {
 }
 
 impl Drop for LedgerLock {
-    /// Removes the file while it is locked. A node that was cut off may have lost its lock to
-    /// another one, whose file then stays. So does one that Windows does not let go.
+    /// Removes the lock file while it is locked. A node that was cut off may have lost the lock to
+    /// another node, whose file is not removed. A file that Windows does not allow to be removed
+    /// stays, too.
     fn drop(&mut self) {
         if cfg!(unix) && self.file.try_lock().is_ok() && place::is_named(&self.file, &self.name) {
             let _ = std::fs::remove_file(&self.name);

@@ -1,8 +1,8 @@
 //! The file of a ledger, as the file system knows it.
 //!
-//! SQLite goes on with the file that it has opened, whatever its name has come to mean: counts
-//! would be acknowledged that are lost with the process. Therefore the file behind the name is
-//! compared before every commit, and at intervals.
+//! SQLite keeps using the file that it has opened, even if the name was removed or leads to another
+//! file. Counts that are acknowledged then would be lost when the process ends. Therefore the file
+//! behind the name is compared with the open one before every commit, and at intervals.
 //!
 //! While a ledger is in use, its latest rows are in a second file, `FILE-wal`. A ledger that was
 //! closed is a single file, whose header does not name the log.
@@ -52,9 +52,9 @@ impl Place {
 /// The longest name of a file that file systems have, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, what
-/// SQLite would take for a database in memory or a URI, and a file in a folder that does not exist.
-/// The refusal is a [`LedgerFault::File`].
+/// Refuses a path that cannot be the file of a ledger, before anything is made. Such paths are
+/// folders, pipes and devices, names that SQLite would take for a database in memory or a URI, and
+/// files in a folder that does not exist. The refusal is a [`LedgerFault::File`].
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
@@ -69,7 +69,7 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
         "its name is too long: SQLite needs eight letters behind it"
     } else {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // A folder that may not be looked at may be there.
+        // A folder that this process may not read may still exist.
         let is_missing = |folder: &&Path| match folder.metadata() {
             Ok(there) => !there.is_dir(),
             Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
@@ -81,14 +81,15 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
     Err(std::io::Error::other(reason).into())
 }
 
-/// Warns of a ledger that names its log and lacks it, before SQLite opens it: it may be a copy that
-/// was made while the ledger was in use. It is also what another program leaves that has moved the
-/// log into the file, and what Litestream restores.
+/// Warns if the header of a ledger names a write-ahead log and the log is missing. The ledger may
+/// be an incomplete copy that was made while the original was in use. It may also be complete:
+/// another program may have moved the log into the file, or Litestream may have restored it. This
+/// function is called before SQLite opens the ledger.
 pub(crate) fn warn_of_missing_log(path: &Path) -> std::io::Result<()> {
     let mut header = [0; 20];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
         Ok(()) => {}
-        // SQLite says what is wrong with a file that is too short, and a ledger that is not there
+        // SQLite reports what is wrong with a file that is too short. A ledger that does not exist
         // is new.
         Err(error) if [ErrorKind::NotFound, ErrorKind::UnexpectedEof].contains(&error.kind()) => {
             return Ok(());
@@ -106,12 +107,12 @@ pub(crate) fn warn_of_missing_log(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Where SQLite keeps the latest rows.
+/// The path of the file in which SQLite keeps the latest rows.
 pub(crate) fn log(path: &Path) -> PathBuf {
     with_suffix(path, "-wal")
 }
 
-/// The path of the file beside this one whose name ends so, too.
+/// The path of the file beside this one, with this ending after the whole name.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -129,7 +130,7 @@ pub fn folder_of(path: &Path) -> &Path {
 ///
 /// The links lead in a circle.
 pub fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
-    /// As many as Linux follows.
+    /// Linux follows this many links.
     const MOST: usize = 40;
     let mut place = path.to_path_buf();
     for _ in 0..MOST {
@@ -141,21 +142,21 @@ pub fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     Err(std::io::Error::other("its links lead in a circle"))
 }
 
-/// The canonical path of what `path` names behind all links. Neither it nor its folder need exist
-/// yet.
+/// The canonical path of the file that `path` names behind all links. Neither the file nor its
+/// folder has to exist yet.
 pub fn canonical(path: &Path) -> PathBuf {
     // Nothing can be written where links lead in a circle.
     let Ok(place) = behind_links(path).and_then(std::path::absolute) else { return path.into() };
     match (place.canonicalize(), place.parent(), place.file_name()) {
         (Ok(place), ..) => place,
         (_, Some(folder), Some(name)) => canonical(folder).join(name),
-        // It ends with `..` after a folder that is not there.
+        // The path ends with `..` after a folder that does not exist.
         (_, Some(folder), None) => folder_of(&canonical(folder)).into(),
         _ => place,
     }
 }
 
-/// Whether `name` means this open file. The name is opened, because NFS answers what is only asked
+/// Whether `name` leads to this open file. The name is opened, because NFS answers other questions
 /// about a name from its cache.
 pub(crate) fn is_named(file: &File, name: &Path) -> bool {
     let identity_of = |file: &File| Ok(identity(&file.metadata()?));
@@ -187,8 +188,8 @@ fn identity(file: &std::fs::Metadata) -> Identity {
     (file.dev(), file.ino())
 }
 
-/// Windows lets nobody remove or rename a file that SQLite has open, so that there is nothing to
-/// compare.
+/// Windows does not allow anyone to remove or rename a file that SQLite has open, so nothing has to
+/// be compared.
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Identity {
     (0, 0)

@@ -1,8 +1,8 @@
 //! The queries about jobs and counts, each as it is sent to SQLite.
 //!
-//! Those that read whole counts name the same columns first, in the order in which
-//! [`read_row`](super::entry::read_row) takes them by number, with the text of the build in place
-//! of its id.
+//! Queries that read whole counts begin with the same columns, in the order in which
+//! [`read_row`](super::entry::read_row) reads them by index. They read the text of the build in
+//! place of its id.
 
 /// A job with its newest policy.
 pub(super) const JOB: &str = "
@@ -18,8 +18,8 @@ pub(super) const JOBS: &str = "
         ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)
     ORDER BY id";
 
-/// Adds a count. Evidence, of which no place is given, stands behind all counts that begin where it
-/// does.
+/// Adds a count. Evidence has no given place, and comes after all counts that begin with the same
+/// ordinal.
 pub(super) const ADD_COUNT: &str = "
     INSERT INTO counts (
         job, first, past, place, count, residue, digest, kernel, owner, machine, worker, build,
@@ -30,15 +30,15 @@ pub(super) const ADD_COUNT: &str = "
         ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
     )";
 
-/// Makes an accepted count, or a second one, evidence. Nobody needs what each of its tasks counts
-/// any more.
+/// Makes an accepted count or a second count evidence. The counts of its single tasks are deleted,
+/// because evidence does not need them.
 pub(super) const MAKE_EVIDENCE: &str = "
     UPDATE counts
     SET standing = ?4, task_counts = NULL,
         place = (SELECT max(max(place), 1) + 1 FROM counts WHERE job = ?1 AND first = ?2)
     WHERE job = ?1 AND first = ?2 AND place = ?3";
 
-/// Says how an accepted count stands.
+/// Sets the standing of an accepted count.
 pub(super) const SET_STANDING: &str = "
     UPDATE counts SET standing = ?4 WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
 
@@ -47,25 +47,26 @@ pub(super) const CLOSE_DISPUTE: &str = "
     UPDATE counts SET standing = 'settled'
     WHERE job = ?1 AND first = ?2 AND past = ?3 AND standing = 'open'";
 
-/// Removes an accepted count, in whose place another one is added.
+/// Removes an accepted count, because another one takes its place.
 pub(super) const REMOVE_ACCEPTED: &str =
     "DELETE FROM counts WHERE job = ?1 AND first = ?2 AND place = 0";
 
-/// What each task of an accepted count counts.
+/// The counts of the single tasks of an accepted count.
 pub(super) const TASK_COUNTS: &str = "
     SELECT task_counts FROM counts WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
 
-/// Forgets that.
+/// Deletes the counts of the single tasks of an accepted count.
 pub(super) const FORGET_TASK_COUNTS: &str = "
     UPDATE counts SET task_counts = NULL
     WHERE job = ?1 AND first = ?2 AND past = ?3 AND place = 0";
 
-/// How many accepted counts of a job wait. By itself, SQLite would read all counts of the job.
+/// The number of accepted counts of a job that wait for a second count. The query names the index,
+/// because SQLite would otherwise read all counts of the job.
 pub(super) const COUNT_WAITING: &str = "
     SELECT count(*) FROM counts INDEXED BY counts_to_audit
     WHERE job = ?1 AND standing = 'wanted'";
 
-/// How many accepted counts of a job have a second one.
+/// The number of accepted counts of a job that have a second count.
 pub(super) const COUNT_SECONDS: &str =
     "SELECT count(*) FROM counts WHERE job = ?1 AND standing = 'second'";
 
@@ -80,8 +81,8 @@ pub(super) const ACCEPTED: &str = "
     WHERE c.job = ?1 AND c.place = 0
     ORDER BY c.first";
 
-/// Of [`ACCEPTED`] those that have ordinals of a range. They do not overlap each other, so that at
-/// most one begins before the range.
+/// The counts of [`ACCEPTED`] that overlap a range. Accepted counts do not overlap each other, so
+/// at most one of them begins before the range.
 pub(super) const ACCEPTED_IN: &str = "
     SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
            (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
@@ -96,8 +97,8 @@ pub(super) const ACCEPTED_IN: &str = "
             0)
     ORDER BY c.first";
 
-/// Of [`ACCEPTED`] those that wait for a second count. By itself, SQLite would read all counts of
-/// the job.
+/// The counts of [`ACCEPTED`] that wait for a second count. The query names the index, because
+/// SQLite would otherwise read all counts of the job.
 pub(super) const ACCEPTED_WAITING: &str = "
     SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
            (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
@@ -106,8 +107,8 @@ pub(super) const ACCEPTED_WAITING: &str = "
     WHERE c.job = ?1 AND c.standing = 'wanted' AND c.place = 0
     ORDER BY c.first";
 
-/// Of [`ACCEPTED`] those that a party has counted, first or second: all machines of an owner, or
-/// one of them.
+/// The counts of [`ACCEPTED`] that a party has made or confirmed. A party is one machine of an
+/// owner, or all of them.
 pub(super) const ACCEPTED_BY: &str = "
     SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
            (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
@@ -146,15 +147,16 @@ pub(super) const EVIDENCE: &str = "
     WHERE job = ?1 AND place > 1
     ORDER BY first, past, noted_at, place";
 
-/// Whether this count is evidence already.
+/// Whether this count is in the evidence already.
 pub(super) const IS_EVIDENCE: &str = "
     SELECT 1 FROM counts
     WHERE job = ?1 AND first = ?2 AND place > 1 AND checksum = ?3 AND noted_at = ?4
         AND standing = ?5";
 
-/// Accepted counts for which a party was found wrong. A disk may lose a write of one page, and the
-/// older page still fits the others. A count that was right may be accepted again after the count
-/// that settled the dispute was taken back, but not the count for which a party is distrusted.
+/// Accepted counts for which a party was found wrong. Sound ledgers have none. A disk may lose a
+/// write of one page, so that an older page comes back that still fits the others. A count that was
+/// right may be accepted again after the count that settled the dispute was taken back. A count for
+/// which a party is distrusted is never accepted again.
 pub(super) const ACCEPTED_AGAIN: &str = "
     SELECT c.job, c.first, c.owner, c.machine
     FROM trust t
@@ -171,8 +173,9 @@ pub(super) const MAP: &str = "
     ORDER BY first";
 
 /// Who has counted what, the most placements first: owners, or the workers of an owner, or what one
-/// worker has counted of each job. A second count has taken time, but its placements are counted
-/// already. A count that settled a range contradicts no other one.
+/// worker has counted of each job. A second count adds its time, but not its placements, which the
+/// accepted count adds already. Evidence is counted as contradicting unless an accepted count of
+/// the same range has the same digest.
 pub(super) const CREDITS: &str = "
     SELECT owner, iif(?1 IS NULL, '', machine), iif(?1 IS NULL, '', worker), iif(?2 IS NULL, NULL, job),
            group_concat(DISTINCT kernel),

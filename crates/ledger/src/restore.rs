@@ -1,4 +1,4 @@
-//! Reads jobs, policies and changes of trust back. They are checked before they are used.
+//! Reads back jobs, policies and changes of trust, and checks them before they are used.
 
 use farm::{
     AuditPolicy, AuditScope, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
@@ -52,7 +52,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob> {
     })
 }
 
-/// A change of trust from a row of that table.
+/// Reads a change of trust from a row of the table `trust`.
 pub(super) fn read_trust(row: &rusqlite::Row<'_>) -> Result<TrustChange> {
     let proof = match row.get("job")? {
         None => None,
@@ -71,7 +71,7 @@ pub(super) fn read_trust(row: &rusqlite::Row<'_>) -> Result<TrustChange> {
     })
 }
 
-/// A policy from a row that has the columns of their table.
+/// Reads a policy from a row that has the columns of the table `audit_policies`.
 pub(super) fn read_policy(row: &rusqlite::Row<'_>) -> Result<AuditPolicy> {
     let name: String = row.get("across")?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
