@@ -1,7 +1,8 @@
 -- Times are Unix milliseconds, for people only. Counts and totals are decimal text: SQLite's
 -- integers end at 2^63.
 
--- How often and by what this ledger was opened; the newest epoch is part of every lease number.
+-- Each opening of this ledger, and the program that opened it. The newest epoch is part of the
+-- number of every new lease.
 CREATE TABLE epochs (
     epoch     INTEGER PRIMARY KEY,
     opened_at INTEGER NOT NULL,
@@ -34,7 +35,8 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
 
--- Jobs that were removed, of which nothing else is left. No other job gets their numbers.
+-- Jobs that were removed. Only these rows and their hours are left of them. No other job gets their
+-- numbers.
 CREATE TABLE removed (
     job        INTEGER PRIMARY KEY,
     owner      TEXT NOT NULL,
@@ -57,7 +59,8 @@ CREATE TABLE removed_hours (
     gpu_us       INTEGER NOT NULL
 ) STRICT;
 
--- What was to be counted twice; the newest of a job holds for the ranges to come, too.
+-- The policies that say which ranges are counted twice. The newest policy of a job also holds for
+-- ranges that come later.
 CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
     share_ppm INTEGER NOT NULL,      -- of a million ranges
@@ -69,7 +72,7 @@ CREATE TABLE audit_policies (
 ) STRICT;
 CREATE INDEX audit_policies_by_job ON audit_policies (job);
 
--- How jobs were changed: for people, and nothing is decided by it.
+-- How jobs were changed. This table informs people, and no decision rests on it.
 CREATE TABLE changes (
     job        INTEGER NOT NULL REFERENCES jobs (id),
     state      TEXT,                 -- the new one, or `begun` when the first range is leased, `counted` when all are accepted,
@@ -80,15 +83,15 @@ CREATE TABLE changes (
 ) STRICT;
 CREATE INDEX changes_by_job ON changes (job);
 
--- What counted: program and machine, as a worker says (executor, provenance.rs). Counts name it by
--- its id.
+-- What counted: the program and the machine, as a worker describes them (executor, provenance.rs).
+-- Counts refer to a build by its id.
 CREATE TABLE builds (
     id   INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Counts of the ordinals [first, past) of a job. What each of them is worth says its standing
--- alone:
+-- Counts of the ordinals [first, past) of a job. The column `standing` alone says what a count is
+-- used for:
 --
 --   place 0         accepted, and in the total. These never overlap.
 --     not_chosen    nobody asked for a second count
@@ -141,8 +144,8 @@ CREATE TABLE trust (
     noted_at INTEGER NOT NULL
 ) STRICT;
 
--- The files in the folder of keys beside this ledger with which it was served; its token may be
--- elsewhere. A coordinator that lacks one says so.
+-- The files in the folder of keys beside this ledger with which it was served; the file `token` may
+-- be elsewhere. A coordinator that lacks one of these files says so.
 CREATE TABLE keys (
     name     TEXT PRIMARY KEY,
     noted_at INTEGER NOT NULL
@@ -161,7 +164,8 @@ CREATE TABLE credentials (
 
 -- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were
 -- noted: accepted ranges, second counts, and what is only evidence. The microseconds are exact up
--- to 2^53. Sums of integers would end with an error where a worker invents times.
+-- to 2^53. The sums are floating-point, because sums of integers would fail if a worker invents
+-- times.
 CREATE VIEW accounting AS
 SELECT *, processor_us / 3.6e9 AS processor_hours, gpu_us / 3.6e9 AS gpu_hours
 FROM (SELECT job,

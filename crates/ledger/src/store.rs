@@ -1,4 +1,4 @@
-//! The tables of a ledger: what the rules read and change. It decides nothing.
+//! The tables of a ledger, which the rules read and change. This module decides nothing.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ pub(crate) struct Store<'a> {
 }
 
 impl Store<'_> {
-    /// The tables now.
+    /// The tables, with the current time.
     pub(super) fn of(db: &Connection) -> Store<'_> {
         Store { db, now_ms: unix_ms() }
     }
@@ -34,7 +34,7 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// All that `read` makes of the rows of a query.
+    /// Returns what `read` makes of each row of a query.
     pub(super) fn all<T>(
         &self,
         query: &str,
@@ -90,7 +90,7 @@ impl Store<'_> {
         Ok(self.db.last_insert_rowid())
     }
 
-    /// The files in the folder of keys with which the ledger was served.
+    /// The names of the files in the folder of keys with which the ledger was served.
     pub(super) fn keys(&self) -> Result<Vec<String>> {
         self.all("SELECT name FROM keys ORDER BY name", [], |row| Ok(row.get(0)?))
     }
@@ -101,7 +101,8 @@ impl Store<'_> {
         self.change(queries::SET_STANDING, (job.0, first, past, Standing::Accepted(check).name()))
     }
 
-    /// Makes the accepted count of a range evidence, or the second one, if there is one.
+    /// Makes the count of a range at `place` evidence, if there is one: the accepted count or the
+    /// second count.
     fn make_evidence(&self, job: JobId, range: Range, place: u64, why: DisputeState) -> Result<()> {
         let standing = Standing::Evidence(why).name();
         self.change(queries::MAKE_EVIDENCE, (job.0, range.start(), place, standing))
@@ -132,7 +133,7 @@ impl Store<'_> {
         }
     }
 
-    /// Adds a job that runs. No other one has its number, or its owner and its key.
+    /// Adds a running job. No other job may have its number, or both its owner and its key.
     pub(crate) fn add_job(&self, job: JobId, spec: &JobSpec) -> Result<()> {
         let JobSpec { origin, plan, shard, priority } = spec;
         self.change(
@@ -158,8 +159,8 @@ impl Store<'_> {
         )
     }
 
-    /// Writes what a job has come to: where it stands now, and its times. Notes it for people, with
-    /// the owner who asked for it; empty if nobody did.
+    /// Writes the new state of a job and its times. Notes the milestone for people, with the owner
+    /// who requested it, or with an empty text if nobody did.
     pub(crate) fn change_job(&self, job: &StoredJob, milestone: Milestone, by: &str) -> Result<()> {
         let (now, mut times) = (self.now_ms, job.times);
         times.note(milestone, now);
@@ -184,7 +185,7 @@ impl Store<'_> {
         )
     }
 
-    /// Writes the priority of a job, and notes it for people if it is another one than before.
+    /// Writes the priority of a job. If it differs from the old one, notes the change for people.
     pub(crate) fn set_priority(&self, job: JobId, priority: i32, by: &str) -> Result<()> {
         self.change(
             "INSERT INTO changes SELECT id, NULL, ?2, ?3, ?4 FROM jobs WHERE id = ?1 AND priority != ?2",
@@ -193,7 +194,8 @@ impl Store<'_> {
         self.change("UPDATE jobs SET priority = ? WHERE id = ?", (priority, job.0))
     }
 
-    /// Removes a job with all that is known about it but its hours. Its number is not given again.
+    /// Removes a job with everything about it, except for a short note and its hours. No other job
+    /// gets its number.
     pub(crate) fn remove_job(&self, job: JobId) -> Result<()> {
         self.change(
             "INSERT INTO removed_hours SELECT job, owner, counted_by, day, processor_us, gpu_us FROM accounting \
@@ -216,7 +218,7 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Adds an audit policy to a job, and the owner who asked for it.
+    /// Adds an audit policy to a job, with the owner who requested it.
     pub(crate) fn add_policy(&self, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
         let AuditPolicy { share_ppm, seed, by_reference, across } = policy;
         let query = "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?, ?)";
@@ -306,8 +308,8 @@ impl Store<'_> {
         self.change(queries::FORGET_TASK_COUNTS, key(job, range))
     }
 
-    /// An accepted range waits for a second count from now on, or no longer. One that it has
-    /// becomes evidence that was taken back.
+    /// Makes an accepted range wait for a second count, or stop waiting. A second count that it has
+    /// already becomes evidence that was taken back.
     pub(crate) fn set_wanted(&self, job: JobId, range: Range, wanted: bool) -> Result<()> {
         self.make_evidence(job, range, SECOND, DisputeState::TakenBack)?;
         self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
@@ -350,8 +352,8 @@ impl Store<'_> {
         self.change(queries::CLOSE_DISPUTE, key(job, range))
     }
 
-    /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if
-    /// by one.
+    /// Notes that a party is distrusted or trusted again, and the reason. `proof` names the job and
+    /// the range that proved it, if there is such a range.
     pub(crate) fn change_trust(
         &self,
         party: &Party,
@@ -363,8 +365,8 @@ impl Store<'_> {
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: self.now_ms })
     }
 
-    /// For each job that has or had counts, its owner and the thread time of all counts that are or
-    /// were kept of it.
+    /// The owner of each job with counts, and the thread time of all its counts. Removed jobs are
+    /// included.
     pub(crate) fn hours(&self) -> Result<BTreeMap<JobId, (String, Hours)>> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
@@ -381,7 +383,7 @@ impl Store<'_> {
     }
 }
 
-/// Job, first and past.
+/// The job, the first ordinal of the range, and the first ordinal after it.
 fn key(job: JobId, range: Range) -> (u64, u64, u64) {
     (job.0, range.start(), range.end())
 }
@@ -394,16 +396,16 @@ pub(crate) struct OpenDispute {
     pub(crate) claims: Vec<Row>,
 }
 
-/// Which accepted ranges of a job.
+/// Selects accepted ranges of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select<'a> {
     /// All of them.
     All,
-    /// Those that have ordinals of a range.
+    /// Those that overlap a range.
     Overlapping(Range),
     /// Those that wait for a second count.
     Waiting,
-    /// Those that a party has counted, first or second.
+    /// Those that a party has counted or confirmed.
     By(&'a Party),
 }
 

@@ -1,13 +1,13 @@
 //! The counts of the single tasks of an accepted range: a column of its row.
 //!
-//! Rows are read without it. The digest of a row is its checksum. A row without it is a row of
-//! which only the sum is known.
+//! Rows are usually read without this column. The digest of a row serves as its checksum. If the
+//! column is empty, only the sum of the row is known.
 
 use farm::{Range, TaskCounts};
 
 use super::Result;
 
-/// The value of the column: eight bytes for each count, the lowest first.
+/// The value of the column: eight bytes for each count, in little-endian order.
 pub(super) fn bytes(counts: &TaskCounts) -> Option<Vec<u8>> {
     let bytes = || counts.as_slice().iter().flat_map(|count| count.to_le_bytes()).collect();
     (!counts.are_omitted()).then(bytes)
@@ -48,7 +48,7 @@ mod tests {
         Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 12 }
     }
 
-    /// A report of a range, each of whose tasks counts 10 and its ordinal, and `more`.
+    /// A report of a range. The count of each task is 10 plus its ordinal plus `more`.
     fn report(first: u64, past: u64, more: u64) -> Report {
         let (range, fingerprint) = (interval(first, past), plan().fingerprint());
         let counts: Vec<u64> = (first..past).map(|at| 10 + at + more).collect();
@@ -65,7 +65,7 @@ mod tests {
         LedgerCommand::Accept { report, provenance: provenance(machine), audit: false }
     }
 
-    /// A ledger that has done this, each for itself.
+    /// A ledger that has executed these commands, each in its own transaction.
     fn ledger_of(path: &Path, commands: impl IntoIterator<Item = LedgerCommand>) -> Ledger {
         let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
         for command in std::iter::once(job_of(plan())).chain(commands) {
@@ -153,7 +153,7 @@ mod tests {
             (twice(report(0, 3, 0).task_counts), [vec![10, 11, 12]]),
             (twice(TaskCounts::default()), [vec![10, 11, 12]]),
             (twice(TaskCounts::new(&[11, 10, 12])), [vec![]]),
-            // Its sum was confirmed: the row stays.
+            // The row stays, because its sum was confirmed.
             ([twice(TaskCounts::default()), vec![distrust]].concat(), [vec![]]),
         ] {
             let (_folder, path) = scratch();

@@ -107,7 +107,7 @@ pub(crate) fn report(range: Range, count: u64) -> Report {
     Report {
         job: JOB,
         fingerprint: fingerprint(),
-        // Each of its own, so that neighbours do not become one row.
+        // Each range has its own lease, so that neighbours do not become one row.
         lease: LeaseId((1 << 40) + 1 + range.start()),
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
@@ -118,17 +118,18 @@ pub(crate) fn report(range: Range, count: u64) -> Report {
     }
 }
 
-/// All of it is counted by the first task.
+/// A checked count of a range in which the first task has the whole count.
 fn checked_count(range: Range, count: u64) -> CheckedCount {
     CheckedCount::EMPTY.with(fingerprint(), range.start(), count).expect("it is one count")
 }
 
-/// Gives every range a second count. Nobody looks at who made it here.
+/// SQL that gives every accepted range a second count, which is a copy by the same principal.
 fn confirm_all() -> String {
     copies(1, "second", "true") + "UPDATE counts SET standing = 'agreed' WHERE place = 0"
 }
 
-/// Copies the accepted counts for which this holds to another place, with another standing.
+/// SQL that copies the accepted counts that satisfy `which` to another place, with another
+/// standing.
 pub(crate) fn copies(place: u64, standing: &str, which: &str) -> String {
     format!(
         "INSERT INTO counts SELECT job, first, past, {place}, count, residue, digest, kernel, owner, machine, worker, \

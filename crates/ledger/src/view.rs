@@ -1,7 +1,7 @@
 //! Reads a ledger for the pages while its coordinator goes on.
 //!
-//! What is read here is shown and decides nothing. So it is not checked as evidence is, and costs
-//! little more than the rows that are read.
+//! The pages show what is read here, and no decision rests on it. Therefore it is not checked like
+//! evidence, and costs little more than reading its rows.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,10 +20,10 @@ pub struct LedgerView {
 }
 
 impl LedgerView {
-    /// The most incidents of one kind in a job's log. They are the latest.
+    /// The largest number of incidents of one kind in the log of a job. The log keeps the latest.
     pub const INCIDENTS: u32 = 50;
 
-    /// The ledger in `path`, which has to be there.
+    /// Opens the ledger in `path`, which must exist.
     pub fn open(path: &Path) -> Result<LedgerView> {
         Ok(LedgerView { db: format::reader(path)? })
     }
@@ -66,8 +66,8 @@ impl LedgerView {
         Ok(incidents)
     }
 
-    /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all
-    /// rows once.
+    /// Who has counted what, the most placements first; at most [`Credit::MOST`] entries. This
+    /// reads all rows once.
     pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>> {
         let [owner, machine, worker]: [Option<&str>; 3] = match of {
             CreditOf::Owners => [None; 3],
@@ -95,7 +95,8 @@ impl LedgerView {
     }
 }
 
-/// The incidents of a job, the latest first, and no more of a kind than the second parameter says.
+/// The incidents of a job, the latest first. The second parameter is the largest number of
+/// incidents of one kind.
 const INCIDENTS: &str = "
     WITH incidents (kind, at, text, asked_by) AS (
         SELECT 1, submitted_at, 'submitted', owner FROM jobs WHERE id = ?1

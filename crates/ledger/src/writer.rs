@@ -10,9 +10,10 @@ use super::place::Place;
 use super::store::{Store, unix_ms};
 use super::{Credential, Ledger, LedgerFault, Result, credentials, rules};
 
-/// Commands that may wait for the disk; beyond that the farm waits.
+/// The number of commands that may wait for the disk. If more come, the farm waits.
 const QUEUE: usize = 65_536;
-/// Commands in one transaction: keeps the wait for an acknowledgement short.
+/// The largest number of commands in one transaction. This bound keeps the wait for an
+/// acknowledgement short.
 const MAX_BATCH: usize = 8_192;
 
 /// A request to the ledger.
@@ -39,8 +40,8 @@ impl LedgerRequest {
 /// An event of the ledger for the farm, in the order of the requests.
 #[derive(Debug)]
 pub enum LedgerEvent {
-    /// Requests became durable together, in this time from the first look at their rows until the
-    /// disk had it. Their answers follow.
+    /// A batch of requests became durable. The duration is from the beginning of its transaction
+    /// until it was on disk. The answers follow.
     Committed(Duration),
     /// The answer to a command.
     Answered(Asker, Box<LedgerCommand>, LedgerAnswer),
@@ -100,7 +101,8 @@ pub(crate) fn write(
         });
     }
     drop(queue);
-    // The process may end with the event, and is to leave no lock behind.
+    // The ledger is closed before the last event. The process may end on this event, and must leave
+    // no lock behind.
     let closed = ledger.close().map(drop);
     send(match closed {
         Ok(()) => LedgerEvent::Closed,
@@ -109,7 +111,8 @@ pub(crate) fn write(
 }
 
 impl Ledger {
-    /// Does what was asked for, in order, in one transaction. Nothing of it is there if it fails.
+    /// Executes the requests of a batch in order, in one transaction. If it fails, nothing of the
+    /// batch is kept.
     ///
     /// # Errors
     ///
@@ -132,19 +135,19 @@ impl Ledger {
         self.in_one_go(all)
     }
 
-    /// Does what a command asks for at this time, in Unix milliseconds, within a transaction of
+    /// Executes a command at this time, in Unix milliseconds, within a transaction of
     /// [`Ledger::in_one_go`].
     pub fn execute(&self, command: &LedgerCommand, now_ms: i64) -> Result<LedgerAnswer> {
         rules::execute(&Store { db: &self.db, now_ms }, command)
     }
 
-    /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
+    /// Executes `commands` in order, in one transaction. If it fails, nothing of them is kept.
     pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>> {
         let request = |command: &LedgerCommand| LedgerRequest::Farm(Asker::Farm, command.clone());
         self.serve(&commands.iter().map(request).collect::<Vec<_>>())
     }
 
-    /// Whether its file is still there.
+    /// Fails if the name no longer leads to the file of this ledger.
     pub(crate) fn look(&self) -> Result<()> {
         self.place.as_ref().map_or(Ok(()), Place::look)
     }
@@ -155,7 +158,8 @@ impl Ledger {
         what: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let db = &self.db;
-        // One that begins by reading could not wait any more when it comes to write.
+        // A transaction that begins with reading could not wait for a lock later, when it has to
+        // write.
         let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         let result = what()?;
         transaction.commit()?;

@@ -1,14 +1,15 @@
-//! Neighbouring rows become one, so that a worker that reports a lease in many parts leaves one row
-//! of it.
+//! Joins neighbouring rows, so that a worker that reports a lease in many parts leaves one row.
 //!
 //! ```text
 //!   [  a  )[  a  )[ b )[  a  )[  a  )   of provenances a and b, each letter of one lease
 //!   [     a      )[ b )[  a  )[  a  )   if an audit would choose the last two as one
 //! ```
 //!
-//! - They have one provenance, one kernel and one lease, so who answers for them stays as it was.
+//! - Both rows have the same provenance, kernel and lease, so the same worker answers for the
+//!   joined row.
 //! - Nobody asked for a second count of them, and no open dispute is about them.
-//! - The policy of the job does not choose their range: a bundle shows which ranges it chooses.
+//! - The policy of the job does not choose the joined range, because a bundle shows which ranges
+//!   the policy chooses.
 //! - Their sum fits into 64 bits, and both have counts of single tasks or neither has.
 
 use farm::{Check, CountedRange, JobId, Range, Row, TaskCounts};
@@ -17,8 +18,8 @@ use super::stored_job;
 use crate::Result;
 use crate::store::Store;
 
-/// Joins a row that is about to be accepted with those `beside` it. Returns the row, what its tasks
-/// count, and the accepted ranges whose place it takes.
+/// Joins a row that is about to be accepted with the rows `beside` it. Returns the joined row, the
+/// counts of its single tasks, and the accepted ranges that it replaces.
 pub(super) fn join(
     store: &Store<'_>,
     id: JobId,
@@ -45,8 +46,8 @@ pub(super) fn join(
     Ok((joined, reported, parts))
 }
 
-/// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second
-/// count of them.
+/// Joins two rows, if they are neighbours with the same provenance, kernel and lease, and nobody
+/// asked for a second count of either.
 fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
     let (a, b) = (&first.row, &next.row);
     let is_one = a.range.end() == b.range.start()
@@ -59,7 +60,7 @@ fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
     Some(CountedRange { row, check: Check::NotChosen })
 }
 
-/// Whether neither the policy of a job nor an open dispute is about this range.
+/// Whether the policy of the job does not choose this range and no open dispute overlaps it.
 fn is_left_alone(store: &Store<'_>, id: JobId, range: Range) -> Result<bool> {
     let job = stored_job(store, id)?;
     let is_chosen =

@@ -5,22 +5,22 @@
 //!        ◄──LedgerAnswer───
 //! ```
 //!
-//! - An accepted range overlaps no other one. What its worker has counted beside it of one lease
-//!   becomes one row with it.
+//! - An accepted range overlaps no other one. Neighbouring ranges that a worker counted in one
+//!   lease become one row.
 //! - A second count confirms a range that waits for one, if another party made it with another
-//!   kernel and it says the same.
-//! - A settlement replaces the row of a range. What it said stays as evidence.
+//!   kernel and the counts are equal.
+//! - A settlement replaces the row of a range. The replaced count stays as evidence.
 //! - A party that was proven wrong is distrusted, in all jobs that were not cancelled.
-//! - What two machines of one owner counted alike waits again once second opinions lie between
-//!   owners.
-//! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for
-//!   second counts, it stays so. One that was suspended no longer is, either, when it is audited or
-//!   loses confirmations.
-//! - A job ends only if its rows themselves say so.
+//! - A range that two machines of one owner counted alike waits again once the policy demands a
+//!   second count by another owner.
+//! - A job that is done runs again if it is disputed or loses rows. It stays done while it only
+//!   waits for second counts. A suspended job runs again also if it is audited or loses
+//!   confirmations.
+//! - A job ends only if its rows cover its tasks, add up to its total, and wait for no other count.
 //! - A job that proved somebody wrong is not removed.
 //!
-//! The functions are pure but for the store that they are handed: no clock and no randomness. They
-//! fail as the store fails, and if rows, or a command and the rows, do not fit together.
+//! The functions use only the store that they are given: no clock and no randomness. They fail if
+//! the store fails, if rows contradict each other, or if a command contradicts the rows.
 
 mod join;
 mod restore;
@@ -39,11 +39,12 @@ pub(crate) use restore::restore;
 use crate::store::{Select, Store};
 use crate::{LedgerFault, Result};
 
-/// The most rows that are read for a comparison. A worker may report a long lease in many small
-/// parts and then repeat it as a whole: not all of them are read again each time.
+/// The largest number of rows that are read for a comparison. A worker may report a long lease in
+/// many small parts and then repeat it as a whole. This bound keeps a repetition from reading all
+/// of these parts each time.
 const MOST_COMPARED: usize = 64;
 
-/// The author of a change that follows from what was counted.
+/// The author of a change that follows from the counts, and that no client requested.
 const NOBODY: &str = "";
 
 /// Does what a command asks for. If it fails, nothing of it may stay in the store.
@@ -72,7 +73,8 @@ pub(crate) fn execute(store: &Store<'_>, command: &LedgerCommand) -> Result<Ledg
             }
         },
         LedgerCommand::Doubt(report, _) => {
-            // It is counted again if it is one row that nobody has checked.
+            // The range is counted again if it is a single row and nobody asked for a second count
+            // of it.
             let first = first_rows(store, report.job, report.range, 1)?.pop();
             if first.is_some_and(|it| it.row.range == report.range && it.check == Check::NotChosen)
             {
@@ -135,8 +137,8 @@ pub(crate) fn accept(
     store.insert(job, counted, task_counts, &[])
 }
 
-/// The rows on either side of a range that is about to be accepted. The farm does not let ranges
-/// overlap; this is the second pair of eyes.
+/// The rows on either side of a range that is about to be accepted. Fails if the range overlaps a
+/// row. The farm prevents overlaps already, and this function checks that.
 fn beside(store: &Store<'_>, job: JobId, range: Range) -> Result<Vec<CountedRange>> {
     let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
     let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
@@ -165,8 +167,8 @@ fn confirm(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Resul
             format!("was about to confirm {range}, which is no row that this count can confirm");
         return Err(contradiction(job, what));
     }
-    // Different counts may have one digest: then nobody knows which are right, and there are draws
-    // that would find out.
+    // Different lists of task counts may have the same digest. Then nobody knows which list is
+    // right, so the ledger deletes its list.
     let first = store.task_counts(job, range)?;
     if !report.task_counts.are_omitted() && report.task_counts != first {
         store.forget_task_counts(job, range)?;
@@ -174,7 +176,8 @@ fn confirm(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Resul
     store.confirm(job, &second)
 }
 
-/// Between whom a second opinion about a job lies.
+/// The scope of the audits of a job: whether a second count must be by another machine or by
+/// another owner.
 fn across(store: &Store<'_>, job: JobId) -> Result<AuditScope> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
@@ -184,7 +187,8 @@ fn audit_noted(store: &Store<'_>, job: JobId) -> Result<LedgerAnswer> {
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
 }
 
-/// Notes a policy, and marks the accepted ranges that wait under it. A job that is done stays so.
+/// Notes a policy, and marks the accepted ranges that wait for a second count under it. A job that
+/// is done stays done.
 fn request_audit(store: &Store<'_>, job: JobId, policy: AuditPolicy, by: &str) -> Result<()> {
     let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
@@ -195,7 +199,8 @@ fn request_audit(store: &Store<'_>, job: JobId, policy: AuditPolicy, by: &str) -
         let (range, first) = (row.range, &row.provenance.principal);
         let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range),
-            // What is left of a worker that was wrong waits, whoever wants no audit any more.
+            // A remaining range of a distrusted principal waits even if the policy demands no
+            // audits.
             Check::Wanted => !policy.is_none() || distrusted.includes(first),
             Check::Agreed => second.is_some_and(|it| !it.is_apart_from(first, policy.across)),
         };
@@ -225,7 +230,8 @@ fn find_audits(store: &Store<'_>, job: JobId, most: usize) -> Result<Vec<Row>> {
     Ok(found)
 }
 
-/// A job ends, or is suspended, only if its rows say so.
+/// Fails unless the rows of a job cover `tasks` tasks and add up to `total`, and none of them waits
+/// for another count. Otherwise the job must not end or be suspended.
 fn check_complete(store: &Store<'_>, job: JobId, tasks: u64, total: u128) -> Result<()> {
     let mut covered = 0;
     let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
@@ -268,7 +274,7 @@ pub(crate) fn for_each_row(
     fault.map_or(Ok(sum), Err)
 }
 
-/// The first `most` rows that have ordinals of a range.
+/// The first `most` accepted rows that overlap a range.
 pub(crate) fn first_rows(
     store: &Store<'_>,
     id: JobId,
@@ -283,7 +289,7 @@ pub(crate) fn first_rows(
     Ok(rows)
 }
 
-/// Removes a job that is over, unless it is evidence of who counts wrong.
+/// Removes a job that is over. It fails if the job proves that a party was wrong.
 fn remove(store: &Store<'_>, id: JobId) -> Result<()> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(contradiction(id, "was about to be removed, which is not over"));
@@ -300,7 +306,7 @@ pub(crate) fn stored_job(store: &Store<'_>, id: JobId) -> Result<StoredJob> {
     store.jobs(Some(id))?.pop().ok_or_else(|| contradiction(id, "is gone"))
 }
 
-/// Notes that a job has come to this.
+/// Notes that a job has reached a milestone.
 fn reach(store: &Store<'_>, id: JobId, milestone: Milestone, by: &str) -> Result<()> {
     store.change_job(&stored_job(store, id)?, milestone, by)
 }
@@ -326,7 +332,7 @@ fn stand_with(
     store.change_job(&StoredJob { state, total, reason, ..job }, Milestone::State(state), by)
 }
 
-/// A job that was done or suspended no longer is.
+/// Lets a job run again that was done or suspended.
 fn reopen(store: &Store<'_>, job: JobId) -> Result<()> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Suspended) {
         stand(store, job, JobState::Running, NOBODY)?;
@@ -338,8 +344,8 @@ fn distrusted(store: &Store<'_>) -> Result<Distrusted> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }
 
-/// The rows of a job do not fit together, or the farm wants to do something to them that does not
-/// fit. Nobody can go on from that but a person. `what` ends a sentence that begins with the job.
+/// The fault for rows of a job that contradict each other, or for a command that contradicts them.
+/// Only a person can resolve it. `what` ends a sentence that begins with the job.
 fn contradiction(job: JobId, what: impl std::fmt::Display) -> LedgerFault {
     LedgerFault::Content(format!("job {job} {what}"))
 }

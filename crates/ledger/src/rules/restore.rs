@@ -1,4 +1,4 @@
-//! What a farm goes on from: a store, read back and checked.
+//! Reads back and checks the store, from which a farm continues.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,9 @@ use super::{contradiction, first_rows, for_each_row};
 use crate::Result;
 use crate::store::{OpenDispute, Store};
 
-/// Reads jobs and everything that the farm needs to know of their rows. The epoch and the number of
-/// the last job are the opener's to set. It fails if rows, totals and states do not fit together.
+/// Reads the jobs and everything that the farm needs to know about their rows. The caller sets the
+/// epoch and the number of the last job. This function fails if rows, totals and states contradict
+/// each other.
 pub(crate) fn restore(store: &Store<'_>) -> Result<Restored> {
     let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
     for (owner, taken) in all.values() {

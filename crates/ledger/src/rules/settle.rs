@@ -41,8 +41,8 @@ pub(super) fn settle(
     take_back(store, wrong, Some(report.job))
 }
 
-/// Takes back what these parties have counted and nobody has confirmed. The answer names `changed`
-/// in any case.
+/// Takes back what these parties have counted and nobody has confirmed. The answer includes the job
+/// `changed`, even if it loses no rows.
 pub(super) fn take_back(
     store: &Store<'_>,
     wrong: &[Party],
@@ -60,7 +60,7 @@ pub(super) fn take_back(
     Ok(withdrawn)
 }
 
-/// Exchanges the row of a range for the count that is right.
+/// Replaces the row of a range by the count that is right.
 fn replace(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Result<()> {
     let (job, range, right) = (report.job, report.range, Row::new(report, provenance));
     let mut rows = first_rows(store, job, range, 1)?;
@@ -79,15 +79,15 @@ fn replace(store: &Store<'_>, report: &Report, provenance: &Provenance) -> Resul
             && principal.is_apart_from(&right.provenance.principal, across)
             && !distrusted.includes(principal)
     };
-    // There is no second count if all who agree are not trusted, such as one that contradicted
-    // itself.
+    // There is no second count if no trusted party agrees with the right count. An example is a
+    // worker that contradicted itself.
     let second = claims.rfind(agrees).cloned();
     store.retire(job, range, DisputeState::Settled)?;
     store.close_dispute(job, range)?;
     let counted = CountedRange { row: right, check: Check::Wanted };
     accept(store, job, &counted, &report.task_counts)?;
-    // It confirms the new row from now on, so that the row waits for an audit again if its
-    // principal is proven wrong later. Its time is noted with the vote, which stays as evidence.
+    // The second count confirms the new row. If its principal is proven wrong later, the row waits
+    // for an audit again. The thread time stays with the vote in the evidence, so it is 0 here.
     second.map_or(Ok(()), |row| store.confirm(job, &Row { busy_us: 0, ..row }))
 }
 
@@ -102,8 +102,9 @@ fn is_of(wrong: &[Party], principal: &Principal) -> bool {
     wrong.iter().any(|party| party.includes(principal))
 }
 
-/// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs.
-/// They are `distrusted`, and so may be the row's principal for longer.
+/// What becomes of a row when the parties in `wrong` are proven wrong, if they have no part in a
+/// dispute about it; `None` if it stays. `distrusted` includes these parties and all that were
+/// distrusted before, perhaps the principal of the row.
 fn fate(
     counted: &CountedRange,
     second: Option<&Principal>,
@@ -122,8 +123,9 @@ fn fate(
     }
 }
 
-/// The rows of a job that do not stay as they are, with what they count. Closes the open disputes
-/// in which one of the parties has a part, and forgets what they have reported of single tasks.
+/// The rows of a job that do not stay as they are, with their counts. Closes the open disputes in
+/// which a party of `wrong` has a part. Deletes the counts of single tasks that these parties have
+/// reported.
 fn fates(
     store: &Store<'_>,
     job: JobId,
@@ -155,7 +157,7 @@ fn fates(
             ControlFlow::Continue(())
         })?;
     }
-    // Another party has confirmed the sum of such a row, and not the counts of its single tasks.
+    // Another party has confirmed the sum of such a row, but not the counts of its single tasks.
     for range in reported {
         store.forget_task_counts(job, range)?;
     }

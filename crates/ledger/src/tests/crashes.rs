@@ -72,7 +72,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
         return false;
     }
     let said = String::from_utf8_lossy(&child.stdout);
-    // Windows has a code for a process that aborts, too.
+    // Windows reports an aborted process by an exit code.
     let aborted =
         if cfg!(unix) { child.status.code().is_none() } else { child.status.code() != Some(101) };
     assert!(aborted, "{orders}: it must abort, not panic: {said}");
@@ -178,9 +178,9 @@ fn exact() -> (JobState, u128, usize) {
 }
 
 /// Plays a short history, which is the same in every process. A job is submitted, paused and
-/// resumed. It is counted by a worker that counts wrongly and by one that contradicts it, so that a
-/// third is asked, and the second again; then all of it is counted again. Another job of the same
-/// plan is cancelled and removed.
+/// resumed. One worker counts it wrongly and a second one contradicts that, so a third worker is
+/// asked, and then the second one again. Then all of the job is counted again. Another job of the
+/// same plan is cancelled and removed.
 ///
 /// `before` gets each batch before it is written, `after` gets the number of batches written so
 /// far.
@@ -221,7 +221,7 @@ fn play(
     }
 
     let said = |job, name, kind, session, (range, count): (Range, u64)| {
-        // A lease of its own, so that neighbours do not become one row.
+        // Each range has its own lease, so that neighbours do not become one row.
         let lease = LeaseId(1 + range.start());
         let token = LeaseToken { range, kind, mac: [0; 16] };
         let report = Report { job, lease, token, kernel: kernel(name), ..report(range, count) };
@@ -238,7 +238,7 @@ fn play(
     let audit = Change::Audit { policy: everything(1, false), narrows: true };
     history.go_on(vec![asked(Request::Change(JOB, audit))]);
     history.go_on(ranges().map(|right| recount(3, right)).collect());
-    // If the job was done before anybody objected, it is only now that a third is asked.
+    // If the job was done before the second worker contradicted, a third worker is asked only now.
     history.go_on(vec![recount(2, first)]);
     let other = |farm: &Farm| farm.jobs(.., |_| true).map(|job| job.id).find(|id| *id != JOB);
     if other(&history.farm).is_none() {

@@ -1,4 +1,4 @@
-//! What becomes of a ledger's file that is opened again, or was altered.
+//! Tests ledger files that are opened again or were altered.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn a_ledger_of_another_format_or_with_more_or_larger_things_is_refused_and_not_c
     }
 }
 
-/// SQLite looks at what a table demands of its rows only where it may write.
+/// SQLite checks the constraints of a table only in a file that it may write.
 #[test]
 fn a_count_with_a_standing_that_does_not_fit_its_place_is_refused_by_whoever_reads_it() {
     let (folder, path) = scratch();
@@ -132,7 +132,7 @@ fn a_flipped_bit_never_becomes_another_count() {
     assert!(refused > 0);
 }
 
-/// What a total rests on.
+/// The parts of the jobs on which a total rests.
 fn what_counts(jobs: &[RestoredJob]) -> Vec<(JobId, Plan, JobState, u128, IntervalSet)> {
     let what = |job: &RestoredJob| {
         (job.stored.id, job.stored.spec.plan, job.stored.state, job.counted, job.accepted.clone())

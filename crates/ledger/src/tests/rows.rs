@@ -30,7 +30,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     ledger.apply(&changes).expect("it is written");
     ledger.apply(&[change(Change::Cancel)]).expect("it is written");
 
-    // The job came in the millisecond in which the ledger was opened: its log begins behind that.
+    // The job is submitted in the millisecond in which the ledger was opened. Its log must begin
+    // after the opening.
     let same = "UPDATE epochs SET opened_at = (SELECT submitted_at FROM jobs)";
     ledger.db.execute(same, []).expect("it is written");
     let view = LedgerView::open(&path).expect("it can be read beside its writer");
@@ -86,7 +87,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
     view.incidents(JobId(2)).expect_err("there is no such job");
 
-    // Its times are there for the next coordinator.
+    // The next coordinator reads the times of the job.
     let set = "UPDATE jobs SET counted_at = begun_at + 9, paused_ms = 2";
     ledger.db.execute(set, []).expect("it is written");
     ledger.apply(&[priority(7)]).expect("it is written");
@@ -268,8 +269,8 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     assert_eq!(ledger.restored.hours, hours);
 }
 
-/// Workers may invent times: their sums have a bound, and end in no error. A number of hours as a
-/// floating-point number has not each microsecond.
+/// Workers may invent times, so the sums have a bound and cause no error. A floating-point number
+/// of hours could not keep each microsecond.
 #[test]
 fn hours_keep_each_microsecond_up_to_a_bound_over_a_restart_and_a_removal() {
     const EXACT: u64 = (1 << 53) - 1;

@@ -7,8 +7,8 @@ use farm::{Effect, RequestId, SessionId, WorkerMessage};
 
 use crate::scenario::ClientRequest;
 
-/// An event in the simulated world. `life` and `epoch` say which life of a worker or of the
-/// coordinator it belongs to. If that life is over, the event is void.
+/// An event in the simulated world. `life` and `epoch` name the life of a worker or of the
+/// coordinator to which the event belongs. If that life is over, the event is void.
 pub enum Happening {
     /// A message arrives at the coordinator.
     Up {

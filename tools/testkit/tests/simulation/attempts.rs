@@ -36,7 +36,7 @@ impl Book {
         assert_eq!(failed, None, "a failed task is leased: {lease:?}");
     }
 
-    /// Whether any of its tasks may be leased.
+    /// Whether the job has tasks that may be leased.
     pub fn waits(&self) -> bool {
         self.state == JobState::Running && self.leasable() > 0
     }
@@ -68,7 +68,7 @@ impl Model {
             let times = book.attempts.entry(ordinal).or_default();
             *times += 1;
             let has_failed = *times >= 3;
-            // Another worker may have the task, too. It may also be failed meanwhile.
+            // Another worker may have the same task, or the task may have failed already.
             if has_failed && book.is_free(ordinal) && !book.failed.contains(&ordinal) {
                 coverage.failed += 1;
                 book.failed.insert(ordinal);

@@ -41,7 +41,7 @@ pub struct Book {
     /// Confirmations and requests for audits in the ledger's queue.
     pub confirming: BTreeSet<Range>,
     pub asked: usize,
-    /// Whether its end is durable but not yet reported.
+    /// Whether the end of the job is durable but not yet reported.
     pub ended: bool,
 }
 

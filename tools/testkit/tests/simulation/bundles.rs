@@ -1,4 +1,4 @@
-//! The bundles of a history: what its ledger says of every job in the end.
+//! The bundles of a history: everything that its ledger says about each job at the end.
 
 use blake3::{Hash, Hasher};
 use evidence::Header;

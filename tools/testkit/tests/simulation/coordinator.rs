@@ -20,7 +20,8 @@ const KEY: LeaseKey = LeaseKey::new([6; 32]);
 pub struct Clock {
     /// How far it is ahead of the world's time, in ms.
     ahead: u64,
-    /// It shows `.1` until the world's time is `.0`.
+    /// While the clock stands still: until which time of the world it does (`.0`), and the time
+    /// that it shows (`.1`).
     frozen: Option<(u64, u64)>,
     /// The latest time that was passed to the farm.
     reported: u64,

@@ -1,8 +1,8 @@
 //! The ledger as the coordinators of a history open and leave it.
 //!
-//! In most histories it is in memory, where opening it again is reading it back. In the others it
-//! is a file: a coordinator that crashes leaves it as a killed process does, the next one opens it,
-//! and it may be replaced by an older copy meanwhile.
+//! In most histories the ledger is in memory, and opening it again only reads it back. In the other
+//! histories it is a file. A coordinator that crashes leaves the file as a killed process does. The
+//! next coordinator opens the file, which may have been replaced by an older copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum Disk {
         /// `None` while no coordinator has opened it.
         ledger: Option<Rc<Ledger>>,
         path: PathBuf,
-        /// What the last one left.
+        /// The state that the last coordinator left.
         left: Option<Box<Restored>>,
         _folder: TempDir,
     },
@@ -113,7 +113,7 @@ impl Disk {
         [path.clone(), ledger::with_suffix(path, "-wal")]
     }
 
-    /// It as evidence, while no coordinator writes it.
+    /// Reads the ledger as evidence, while no coordinator writes it.
     pub fn evidence(&self) -> Evidence {
         let Disk::File { path, .. } = self else { unreachable!("only a file is evidence") };
         Evidence::open(path).expect("it is sound")

@@ -74,7 +74,7 @@ impl World {
             return;
         };
         if there.hung {
-            // The message waits in a buffer, which nothing else reads.
+            // The message waits in a buffer, which only the hanging process reads.
             let at = self.agenda.now + 100;
             if !there.traits.hopeless {
                 self.agenda.plan(at, Happening::Down { session, serial, effect });
@@ -93,7 +93,7 @@ impl World {
         self.go_on(worker);
     }
 
-    /// Gives a lease to another worker, too. Without this, no lie would be found.
+    /// Gives a lease to a second worker as well. Without a second count, no lie would be found.
     pub fn echo(&mut self, effect: &Effect) {
         let Effect::Tell(session, CoordinatorMessage::Lease(lease)) = *effect else {
             return;

@@ -33,9 +33,9 @@ pub struct Ledger {
     copy: Option<Copy>,
     /// Parties that are distrusted.
     distrusted: Distrusted,
-    /// Where the durable jobs stand.
+    /// The states of the durable jobs.
     stand: BTreeMap<JobId, JobState>,
-    /// What was read of jobs since they were changed.
+    /// The snapshots of jobs that were read since the jobs last changed.
     read: RefCell<BTreeMap<JobId, Rc<JobSnapshot>>>,
     /// The constant facts about the durable jobs.
     pub jobs: BTreeMap<JobId, LedgerJob>,
@@ -78,7 +78,7 @@ pub struct LedgerJob {
 }
 
 impl Ledger {
-    /// A new ledger, which `lying` owners may lie to together.
+    /// A new ledger. `lying` is the number of owners that may lie together.
     pub fn new(disk: Disk, lying: u64) -> Ledger {
         Ledger {
             disk,
@@ -141,7 +141,7 @@ impl Ledger {
         self.disk.ledger().rows_in(job, range).expect("they can be read")
     }
 
-    /// What the row of exactly this range says.
+    /// The claim of the row that covers exactly this range.
     fn row_vote(&self, job: JobId, range: Range) -> Option<Vote> {
         let rows = self.rows_in(job, range).into_iter();
         vote(&rows.map(|counted| (counted.row.range.start(), counted)).collect(), range)
@@ -241,7 +241,7 @@ impl Ledger {
             LedgerCommand::NoteBegun(job) | LedgerCommand::NoteCounted(job) => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
-            // A job that is done is served while it is audited.
+            // The priority of a job that is done may change, because the job may still be audited.
             LedgerCommand::Change { job, change: Change::Priority(_), .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "job {job} is over");
             }
@@ -425,7 +425,8 @@ fn is_broad(command: &LedgerCommand) -> bool {
     )
 }
 
-/// Whether a copy from before this command would lack more than counts, which can be repeated.
+/// Whether a copy from before this command would lack more than counts. Workers can repeat counts,
+/// but not decisions.
 fn decides(command: &LedgerCommand) -> bool {
     let is_count = matches!(command, LedgerCommand::Accept { .. } | LedgerCommand::Confirm(..));
     !is_count && !command.is_look_up()

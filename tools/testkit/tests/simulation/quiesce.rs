@@ -23,8 +23,8 @@ impl World {
         self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
         self.scenario.is_copied = false;
-        // Lost messages are sent again only in a new session. In reality, too, they are lost only
-        // with their session.
+        // Lost messages are sent again only in a new session, so sessions that may have lost some
+        // are cut. Real messages are lost only with their session, too.
         let broken: Vec<_> = self
             .network
             .links
@@ -138,7 +138,7 @@ impl World {
             (farm.owners(), farm.jobs(.., |_| true).map(|view| view.hours).collect::<Vec<_>>())
         };
         let taken = hours(&self.farm);
-        // The ledger alone must report the same.
+        // The ledger must report the same without the farm.
         self.ledger.disk.close();
         self.farm_starts();
         self.step(Event::Tick);

@@ -73,13 +73,14 @@ impl FaultRates {
     }
 }
 
-/// The size of boards whose tasks last longer than leases live without news.
+/// The size of the boards with long tasks. They last longer than a lease lives without a report.
 pub const LONG_N: u32 = 20;
 
 /// The slowest worker's time for a task of any other job, in microseconds.
 const SLOWEST_US: u64 = 20_000;
 
-/// How long the slowest worker takes for a long task on average, in times without news.
+/// The mean time of the slowest worker for a long task, as a multiple of the time that a lease
+/// lives without a report.
 const LONG: u64 = 10;
 
 /// The properties of a worker.
@@ -92,7 +93,7 @@ pub struct Traits {
     /// Whether its recount settles a dispute alone.
     pub is_trusted: bool,
     pub us_per_task: u64,
-    /// The same of a long task on average.
+    /// The mean time that it takes for a long task, in microseconds.
     pub us_per_long_task: u64,
     /// Whether it counts leases in the order in which they arrive, as real workers do.
     pub in_order: bool,
@@ -120,7 +121,7 @@ pub struct Traits {
 /// The way in which a worker lies together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plot {
-    /// It does not. It may lie alone, as a broken machine does.
+    /// It does not lie together with others. It may lie alone, as a broken machine does.
     None,
     /// It reports the lies of its league whenever it counts.
     Always,
@@ -271,14 +272,13 @@ impl Scenario {
         if plan.problem.n() == LONG_N { self.slow_long_task_ms() } else { 0 }
     }
 
-    /// The same for a long task.
+    /// The mean time of a slow worker for a long task, in ms.
     fn slow_long_task_ms(&self) -> u64 {
         LONG * self.config.lease_ttl_ms
     }
 }
 
-/// The time for a task, as a part of the mean in thousandths. The longest takes 3.5 times as long
-/// as tasks on average.
+/// The time for a long task, in thousandths of the mean. The longest task takes 3.5 times the mean.
 pub fn long_task_per_mille(ordinal: u64) -> u64 {
     [20, 200, 500, 780, 1_000, 3_500][(mix(ordinal) % 6) as usize]
 }

@@ -7,12 +7,12 @@ use std::thread;
 
 const THREADS: usize = 2;
 
-/// Runs the seeds `0..seeds`, and returns the sum of their tallies.
+/// Runs the seeds `0..seeds`, and returns the sum of their results.
 ///
 /// # Panics
 ///
-/// Panics if a history does, with the lowest of those seeds. `replay` returns the command that runs
-/// one seed again.
+/// Panics if a history panics. The message names the lowest seed whose history did. `replay`
+/// returns the command that runs one seed again.
 pub fn run_all<T: Default + Send + AddAssign>(
     seeds: u64,
     live: impl Fn(u64) -> T + Sync,
@@ -50,7 +50,7 @@ pub fn run_all<T: Default + Send + AddAssign>(
 ///
 /// # Panics
 ///
-/// Panics if it is no number.
+/// Panics if the value is no number.
 #[must_use]
 pub fn number_from(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

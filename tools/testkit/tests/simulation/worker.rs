@@ -81,7 +81,7 @@ impl Worker {
         let Some(agent) = &mut self.agent else { return };
         agent.revoked(lease);
         self.queue.retain(|(held, _)| held.id != lease);
-        // Some programs notice it in the middle of a range.
+        // Some programs notice the revocation in the middle of a range.
         if random.per_mille(500) {
             let dropped = |job: &Job| job.lease.id == lease && !job.ready;
             self.threads.iter_mut().for_each(|slot| *slot = slot.filter(|job| !dropped(job)));
@@ -211,7 +211,7 @@ impl Worker {
         u64::from(lie.is_some())
     }
 
-    /// Continues after it hung. Returns the threads that finished meanwhile.
+    /// Lets the worker continue after it hung. Returns the threads that finished meanwhile.
     pub fn unhang(&mut self) -> Vec<usize> {
         self.hung = false;
         let ready = |slot: &Option<Job>| slot.is_some_and(|job| job.ready);

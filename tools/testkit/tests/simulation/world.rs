@@ -130,7 +130,7 @@ impl World {
             if is_conspiracy
                 && self.quiet_since.is_some_and(|since| self.agenda.now > since + 60_000)
             {
-                break; // Workers that are left may disagree for ever.
+                break; // The remaining workers may disagree for ever.
             }
             let happening = self.agenda.next().expect("a world that is not over goes on");
             self.happen(happening);

@@ -236,11 +236,13 @@ impl Model {
                     Event::Asked(_, _, Request::Change(job, Change::Pause | Change::Cancel)) => {
                         *job != held.job
                     }
-                    // It ends only recounts, and only if it withdraws them.
+                    // The request ends only recounts of its job, and only if it withdraws the
+                    // audits.
                     Event::Asked(_, _, Request::Change(job, Change::Audit { policy, .. })) => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
-                    // It ends only the recounts of its job, and only if the ledger wants none.
+                    // The answer ends only the recounts of its job, and only if the ledger wants
+                    // none.
                     Event::Ledger {
                         command: LedgerCommand::Change { job, .. },
                         answer: LedgerAnswer::AuditNoted { wanted: 0, .. },
@@ -458,9 +460,9 @@ impl Model {
         }
     }
 
-    /// Renews the lease of a report. A report renews it with an expected task. With that, or with a
-    /// task that was not counted, the worker is not late. A recount comes back as a whole, and its
-    /// lease ends.
+    /// Renews the lease of a report, if the report has an expected task. The worker is no longer
+    /// late then, nor if none of the reported tasks was counted before. A recount comes back as a
+    /// whole, and its lease ends.
     fn renew(&mut self, session: SessionId, report: &Report, coverage: &mut Coverage) {
         let Some(seat) = self.seats.get_mut(&session) else { return };
         let book = &self.books[&report.job];

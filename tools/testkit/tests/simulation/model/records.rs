@@ -55,7 +55,7 @@ impl Model {
                 };
                 let book = self.book(*job);
                 let across = match (wanted.share_ppm, narrows) {
-                    // Who withdraws an audit decides nothing about open disputes.
+                    // Withdrawing an audit does not change the scope that open disputes demand.
                     (0, _) => book.across(),
                     (_, true) => wanted.across,
                     (_, false) => wanted.across.max(book.across()),

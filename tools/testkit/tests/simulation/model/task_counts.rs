@@ -41,7 +41,7 @@ impl Model {
                 };
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
                 let withdraws = policy.share_ppm == 0 && book.state != JobState::Suspended;
-                // What is left of a wrong worker waits on.
+                // A remaining range of a distrusted principal still waits.
                 let waits = |counted: &&CountedRange| {
                     let principal = &counted.row.provenance.principal;
                     counted.check == Check::Wanted && !after.distrusted.includes(principal)
@@ -157,9 +157,9 @@ impl Model {
         self.conclude();
     }
 
-    /// Checks that no vote of a worker that was wrong counts. The row in a dispute, which is its
-    /// first vote, may be that of a worker who was proven wrong before: another had confirmed it,
-    /// until an audit among owners doubted it again.
+    /// Checks that no vote of a worker that was wrong counts. The first vote in a dispute is its
+    /// row. That row may be by a worker who was proven wrong earlier: another worker had confirmed
+    /// it, and a later audit among owners doubted it again.
     fn check_votes(&self, after: &Snapshot, wrong: &[Party]) {
         let distrusted = &after.distrusted;
         let now = Distrusted(wrong.iter().cloned().collect());
