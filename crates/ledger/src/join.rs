@@ -49,7 +49,7 @@ pub struct Joined {
 /// [`LedgerError`], if a ledger cannot be read or written, holds another plan than the first one,
 /// or has ranges that wait for another machine.
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerError> {
-    // Before the lock, of which a file is left.
+    // These checks come before the lock, because taking the lock makes a file.
     place::check_name(into).map_err(|fault| fault.at(Some(into)))?;
     for path in parts {
         place::check_name(path)

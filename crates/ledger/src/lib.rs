@@ -1,9 +1,9 @@
 //! The ledger: the durable set of accepted partial counts, an ordinary SQLite file.
 //!
-//! One process holds it at a time, by an advisory lock on `FILE-lock`, so that anybody may still
-//! read it with `sqlite3` meanwhile. One writer writes it ([`spawn`] starts it on a thread), and
-//! every write is durable (WAL, `synchronous=FULL`) before the farm hears of it. Whatever is read
-//! back is checked like input from outside: the file, the tables and every row.
+//! One process holds the ledger at a time, by an advisory lock on `FILE-lock`. Other programs such
+//! as `sqlite3` may still read the file. One writer writes it ([`spawn`] starts it on a thread),
+//! and every write is durable (WAL, `synchronous=FULL`) before the farm hears of it. Everything
+//! that is read back is checked like input from outside: the file, the tables and every row.
 //!
 //! This crate knows SQLite, files, rows, and the rules by which a command changes them. It
 //! deliberately does not decide which commands there are (`farm` does), and knows nothing about

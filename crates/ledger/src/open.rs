@@ -66,8 +66,8 @@ impl CheckedLedger {
     /// sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger> {
         place::check_name(path)?;
-        // Before the lock, whose name is that of the file behind all links; such a link may be
-        // there already.
+        // A new file is made before the lock is taken, because the name of the lock follows from
+        // the file behind all links. `path` may be a link whose target does not exist yet.
         if !path.exists() {
             place::private().create(true).truncate(false).open(path)?;
         }
@@ -222,8 +222,8 @@ impl Ledger {
     /// Compares what the rows of a job say about second counts with the second counts that exist,
     /// and with the index of the rows that wait. No checksum covers this.
     ///
-    /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one
-    /// alone decides something.
+    /// SQLite has not compared the indices with their tables, because that takes long. This
+    /// function counts the entries of one index, from which the audits that remain are read.
     fn check_audits(&self, job: &RestoredJob) -> Result<()> {
         let store = Store::of(&self.db);
         let (waiting, seconds) =

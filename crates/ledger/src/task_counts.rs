@@ -127,8 +127,9 @@ mod tests {
         }
     }
 
-    /// The session has seen that two counts add up to one digest. Whoever is free to choose counts
-    /// can find others that do.
+    /// The session checks that reported task counts add up to the digest, before the ledger gets
+    /// them. A worker that chooses its counts freely can still find other counts with the same
+    /// digest.
     #[test]
     fn they_go_with_their_row_with_trust_and_if_a_second_count_tells_others() {
         let party = principal("a").party(AuditScope::Machines);

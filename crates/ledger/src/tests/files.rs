@@ -23,7 +23,7 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     assert!(fault.contains("found wrong, and is accepted again"), "{fault}");
 }
 
-/// What a stranger may have put into a ledger, and what is said of it.
+/// SQL that a stranger may have run on a ledger, and a part of the message that refuses the ledger.
 const PLANTED: [(&str, &str); 8] = [
     ("PRAGMA user_version = 0", "its format is 0,"),
     ("PRAGMA user_version = 99", "its format is 99,"),

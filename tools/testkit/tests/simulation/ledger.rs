@@ -277,8 +277,8 @@ impl Ledger {
                 let truth =
                     self.jobs[&report.job].truth.checked_count(report.range).expect("it fits");
                 let is_right = report.checked_count.result() == truth.result();
-                // The counts of one owner's machines about each other are only the word of that
-                // owner.
+                // If all counts are by machines of one owner, the settlement rests on the word of
+                // that owner alone.
                 let is_own_word = self.is_own_word(report, provenance);
                 assert!(is_right || is_own_word || self.lying >= 2, "settled wrong: {report:?}");
             }

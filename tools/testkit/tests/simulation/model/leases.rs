@@ -93,8 +93,8 @@ impl Model {
 }
 
 impl Model {
-    /// Checks a lease of tasks that another worker has. Its worker must have nothing and find
-    /// nothing else.
+    /// Checks a lease of tasks that another worker has already. The worker that gets the lease must
+    /// be idle, and no other work may be left for it.
     fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {
         let book = &self.books[&job];
         assert_eq!(

@@ -404,8 +404,9 @@ impl Model {
         self.seats.insert(id, seat);
     }
 
-    /// Learns which tasks a worker keeps, because this depends on deadlines and credit. They must
-    /// have been leased to it, and no other worker may have them.
+    /// Learns from the farm which tasks a worker keeps. The model does not compute this, because it
+    /// depends on deadlines and credit. The tasks must have been leased to that worker, and no
+    /// other worker may have them.
     fn learn_adopted(&mut self, farm: &Farm, event: &Event, coverage: &mut Coverage) {
         let Event::Joined { session, hello, .. } = event else { return };
         let Some(seat) = self.seats.get_mut(session) else { return };
