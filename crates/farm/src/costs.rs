@@ -1,16 +1,18 @@
-//! How fast sessions count a job, what its tasks have cost, and how much time is left by that.
+//! How fast sessions count a job, what its tasks have cost, and how much time is left according to
+//! that.
 //!
-//! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has
-//! counted is a fair sample of the plan, and what is left takes it about as long for each task. It
-//! counts at that pace side by side with the others:
+//! Ranges are leased from all parts of a plan ([`scheduler`](crate::scheduler)). What each worker
+//! has counted is therefore a fair sample of the plan, and each remaining task takes the worker
+//! about as long as a task of its sample. All workers count side by side, each at its own pace:
 //!
 //! ```text
 //!   time left = tasks left / Σ threads(w) tasks(w) / time(w)     over the workers w
 //! ```
 //!
-//! A worker's time passes by the farm's clock for each of its threads. Processor time would not do:
-//! a worker whose processors are shared with other programs takes longer than that. What a ledger
-//! knows from before is processor time; it stands for workers of which nothing is known yet.
+//! The time of a worker is the time that passed on the farm's clock, times its threads. Processor
+//! time would be too short for a worker that shares its processors with other programs. What the
+//! ledger knows from earlier sessions is processor time. It is used only for workers of which
+//! nothing is known yet.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,7 @@ use crate::lease::OpenLease;
 use crate::session::Rate;
 use crate::{Millis, SessionId};
 
-/// Time of threads that was spent on some of a plan's tasks.
+/// A number of a plan's tasks, and the thread time that was spent on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     tasks: u64,
@@ -26,13 +28,13 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// So many tasks are remembered at least,
+    /// At least this many of the latest tasks are remembered,
     const LEAST_TASKS: u64 = 1_000;
-    /// and as many as take each thread so long. Machines that others use change from minute to
-    /// minute.
+    /// and at least as many as take each thread this long. Older tasks weigh less, because the
+    /// speed of a machine that others use changes from minute to minute.
     const LEAST_US: u64 = 60_000_000;
 
-    /// So many tasks took `thread_us` together.
+    /// Adds `tasks` tasks, which took `thread_us` together.
     pub fn add(&mut self, tasks: u64, thread_us: u64) {
         self.tasks = self.tasks.saturating_add(tasks);
         self.thread_us = self.thread_us.saturating_add(thread_us.max(1));
@@ -43,7 +45,8 @@ impl Spent {
         self.thread_us = self.thread_us.saturating_add(other.thread_us);
     }
 
-    /// What was counted long ago by a worker of `threads` threads weighs less.
+    /// Halves the sums once they are large, so that what a worker of `threads` threads counted long
+    /// ago weighs less.
     fn fade(&mut self, threads: u32) {
         let long = Self::LEAST_US.saturating_mul(threads.into());
         if self.tasks > 2 * Self::LEAST_TASKS && self.thread_us / 2 > long {
@@ -60,31 +63,34 @@ impl Spent {
 /// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its
 /// threads and of the time that it took plays no part.
 ///
-/// A session is asked two things, and each report answers both. Leases go by what it counts *now*:
-/// it may have become slow, so that these sums forget all but [`Speed::MEMORY_MS`]. Predictions and
-/// deadlines go by what a task of the plan takes it *on average*: tasks differ in size along the
-/// ordinals, so that they need a fair sample of them, which forgets as [`Spent`] does.
+/// There are two measures of a session, and each report adds to both. The size of leases depends on
+/// how fast the session counts *now*. A session may become slow, so that these sums forget what is
+/// older than about [`Speed::MEMORY_MS`]. Predictions and deadlines depend on how long a task of
+/// the plan takes the session *on average*. Tasks differ in size along the ordinals, so that the
+/// average needs a larger sample, which forgets as [`Spent`] does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Speed {
     tasks: f64,
-    /// What they counted.
+    /// The placements that these tasks counted.
     placements: f64,
     ms: f64,
-    /// First counts alone: a recount may be by a slow kernel.
+    /// First counts alone, because a recount may be done with a slow kernel.
     sample: Spent,
-    /// All tasks that were measured.
+    /// How many tasks were measured in all.
     pub(crate) counted: u64,
     measured_at: Millis,
 }
 
 impl Speed {
     const MEMORY_MS: f64 = 20_000.0;
-    /// A worker is known once each of its threads has counted for so long; before, it is taken for
-    /// one like all.
+    /// A worker's own pace is used once each of its threads has counted for this long. Before that,
+    /// the average pace of all workers stands for it.
     const KNOWN_US: u64 = 4_000_000;
 
-    /// `tasks` of `lease` have come back now, with so many placements. They were counted since
-    /// others came back, or, if they had to come back as a whole, beside these.
+    /// Notes that `tasks` tasks of `lease` have come back now, with this many placements. A first
+    /// count has taken the time since the session's latest report, but not longer than its lease. A
+    /// recount has taken the time since its lease began, because it comes back as a whole while
+    /// first counts are reported beside it.
     fn measured(
         &mut self,
         now: Millis,
@@ -111,7 +117,7 @@ impl Speed {
         }
     }
 
-    /// How fast it counts now.
+    /// How fast the session counts now.
     pub(crate) fn rate(self) -> Rate {
         let seconds = self.ms.max(1.0) / 1e3;
         Rate {
@@ -120,20 +126,23 @@ impl Speed {
         }
     }
 
-    /// Tasks that it counts now in 1,000 seconds, at least 1; `None` before anything was measured.
+    /// How many tasks the session counts now in 1,000 seconds; at least 1. `None` before anything
+    /// was measured.
     pub(crate) fn tasks_per_kilosecond(self) -> Option<u64> {
         (self.counted > 0).then(|| ((self.tasks * 1e6 / self.ms.max(1.0)) as u64).max(1))
     }
 
-    /// Time of a thread that a task has taken on average, ms; 0 before it has counted any.
+    /// Thread time that a task has taken this session on average, ms; 0 before it has counted any.
     ///
-    /// It is the time since the session got its first lease. Where some tasks of many threads have
-    /// come back, it is rather too long: the others have taken a part of their time, too.
+    /// All threads are taken to have worked on the tasks that have come back. As long as only a few
+    /// tasks of many threads have come back, the result is too long, because other threads have
+    /// spent their time on tasks that are not finished.
     pub(crate) fn task_ms(self) -> u64 {
         self.sample.pace().map_or(0, |pace| (1e-3 / pace) as u64)
     }
 
-    /// Tasks in a microsecond of one of its `threads` on average; `None` before it is known.
+    /// Tasks in a microsecond of one of the session's `threads`, on average. `None` before each
+    /// thread has counted for [`Speed::KNOWN_US`].
     fn pace(self, threads: u32) -> Option<f64> {
         let is_known = self.sample.thread_us >= Self::KNOWN_US.saturating_mul(threads.into());
         self.sample.pace().filter(|_| is_known)
@@ -144,22 +153,23 @@ impl Speed {
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     sessions: BTreeMap<SessionId, Speed>,
-    /// By sessions that are gone.
+    /// What sessions that are gone have spent, and what the ledger knew before.
     earlier: Spent,
     /// Tasks per 1,000 seconds of all sessions.
     pub(crate) rate: u64,
 }
 
 impl Costs {
-    /// There is no estimate before three quarters of the threads belong to workers that are known.
+    /// There is no estimate before this part of the threads belongs to workers whose own pace is
+    /// known.
     const KNOWN_SHARE: f64 = 0.75;
 
     pub(crate) fn new(earlier: Spent) -> Costs {
         Costs { earlier, ..Costs::default() }
     }
 
-    /// `tasks` of `lease`, which a session of `threads` threads has, have come back now, with so
-    /// many placements.
+    /// Notes that `tasks` tasks of `lease`, which a session of `threads` threads holds, have come
+    /// back now, with this many placements.
     pub(crate) fn measured(
         &mut self,
         now: Millis,
@@ -181,7 +191,8 @@ impl Costs {
         }
     }
 
-    /// How fast a session counts it; that of one that has counted nothing is not known.
+    /// How fast a session counts the job. The speed is empty if the session has counted nothing of
+    /// it.
     pub(crate) fn speed_of(&self, session: SessionId) -> Speed {
         self.sessions.get(&session).copied().unwrap_or_default()
     }
@@ -192,14 +203,15 @@ impl Costs {
         all
     }
 
-    /// Time of a thread that a task has taken on average, microseconds; `None` before any was
+    /// Thread time that a task has taken on average, microseconds. `None` before any task was
     /// counted.
     pub(crate) fn us_per_task(&self) -> Option<f64> {
         self.all().pace().map(f64::recip)
     }
 
-    /// How long so many tasks take `workers`: sessions, and how many threads they count them with.
-    /// Microseconds; `None` without a thread, and before it can be estimated.
+    /// How long `workers` take to count this many tasks, microseconds. A worker is a session and
+    /// the number of threads with which it counts the job. `None` if there is no thread, and before
+    /// the time can be estimated.
     pub(crate) fn us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {
         let like_all = self.all().pace()?;
         let (mut threads, mut known, mut pace) = (0.0, 0.0, 0.0);
@@ -221,7 +233,7 @@ mod tests {
     use crate::lease::LeaseTime;
     use crate::{IntervalSet, JobId};
 
-    /// A session of one thread reports tasks, so long after it last did.
+    /// A session of one thread reports tasks, `ms` after its last report.
     fn report(costs: &mut Costs, session: u64, tasks: u64, ms: u64) {
         let session = SessionId(session);
         let lease = OpenLease {
@@ -238,7 +250,7 @@ mod tests {
         costs.measured(now, &lease, 1, tasks, 0.0);
     }
 
-    /// What a worker of this slowness counts in 16 seconds.
+    /// A worker that is `slowness` times as slow as the fastest one counts for 16 seconds.
     fn counted(costs: &mut Costs, session: u64, slowness: u64) {
         (0..16).for_each(|_| report(costs, session, 100 / slowness, 1_000));
     }

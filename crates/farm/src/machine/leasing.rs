@@ -10,24 +10,27 @@
 //!              └─ otherwise ──► refused: it looks again once something is new
 //! ```
 //!
-//! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that
-//! takes long it holds more, so that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to
-//! a 256th of its share of what is left. Towards the end of a job it holds less, in proportion to
-//! its share of all workers' speed, so that all finish together. It is served again when half of
-//! that is left. A worker without company has nobody to leave a share for. Before its speed on a
-//! job is known it gets a probe, and then never more than twice what it was seen to count, so that
-//! what it says of its threads and its credit gets it nothing.
+//! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. If a job takes
+//! long, the worker holds more of it, so that the ledger has fewer rows ([`Pace`](crate::Pace)),
+//! but at most a 256th of its share. The share of a worker is half of the free tasks, times its
+//! part of all workers' speed. The share of a worker that is alone is all of the free tasks. No
+//! worker holds more than its share, so that leases become smaller towards the end of a job and all
+//! workers finish together. A worker is leased more when half of what it should hold is left.
+//!
+//! Before the speed of a worker on a job is known, the worker gets a probe. Afterwards it never
+//! gets more than twice what it was seen to count. What it says of its threads and its credit
+//! therefore gains it nothing.
 //!
 //! **One rule of overtaking.** Each leased range is *due* when its session should have counted it,
-//! by the speed that was seen of the session. A session that has nothing, finds nothing and was
-//! seen to count is leased the end of a range, too, if that would come back sooner by a lease's
-//! time. Nobody knows when a range will be back that is late, or whose session has never counted:
-//! any session would be sooner. Thus the tail of a job is leased twice, whether a worker is slow,
-//! hangs or is gone, and no worker decides alone when a job ends. The first report counts, and the
-//! other lease is revoked.
+//! by the speed that was seen of the session. An idle session whose speed is known, and for which
+//! nothing else is left, is leased the end of such a range as well, if it would bring it back
+//! sooner by the time of one lease. If a range is late, or if its session has never counted, nobody
+//! knows when the range will be back, and any other session is taken to be sooner. Thus the tail of
+//! a job is leased twice, whether a worker is slow, hangs or is gone, and no worker decides alone
+//! when a job ends. The first report counts, and the other lease is revoked.
 //!
-//! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once
-//! something has become leasable that was not before.
+//! There may be many idle workers. A worker for which there is nothing is *refused*. The farm looks
+//! again for work for it only once something new can be leased.
 
 use super::{Farm, existing};
 use crate::lease::{LeaseTime, OpenLease};
@@ -50,18 +53,20 @@ enum Work {
 /// No lease is larger, so that losing one never costs more than this, whatever a worker says
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
-/// Before a worker has counted anything, so many of its threads are trusted.
+/// The size of a worker's probe is for at most this many threads, whatever the worker says of its
+/// threads.
 const UNSEEN_THREADS: u64 = 64;
-/// No worker holds more than so many times what it was seen to count of a job. The first tasks of a
-/// plan may be a hundred times as cheap as the others.
+/// No worker holds more of a job than this many times the tasks that it was seen to count of it.
+/// The first tasks of a plan may be a hundred times as cheap as the others.
 const GROWTH: u64 = 2;
 
-/// Leases beyond `lease_ms` are not longer than such a part of a worker's share of what is left.
+/// A lease that is longer than `lease_ms` has at most the worker's share of the free tasks, divided
+/// by this.
 const LONG: u128 = 256;
 
-/// A lease lives without news for at least so many times as long as a task takes on average: four
-/// times as long as the longest task, which takes up to 3.5 times the mean by `colours`. Within
-/// this time a thread may also have to finish tasks that it got before.
+/// A lease lives without a report for at least this many times the average time of a task. The
+/// longest task of `colours` takes up to 3.5 times the average, which is rounded up to four. The
+/// other factor of four is for tasks that a thread got earlier and may have to finish first.
 const LONGEST_TASKS: u64 = 4 * 4;
 
 /// A lease is not cut into more parts than this, so that no part is too short.
@@ -126,8 +131,8 @@ impl Farm {
         );
     }
 
-    /// Lets refused sessions look again: all of them if something is new, and those that would have
-    /// back sooner what another one has.
+    /// Lets refused sessions look again: all of them if something new can be leased, otherwise
+    /// those that may overtake another session.
     fn wake_refused(&mut self) {
         let lease_ms = self.pace.lease_ms(&self.config);
         for id in self.leasable().collect::<Vec<_>>() {
@@ -145,7 +150,7 @@ impl Farm {
         }
     }
 
-    /// What a session is leased next, and of which job; `None` if there is nothing for it.
+    /// What a session is leased next, and of which job. `None` if there is nothing for the session.
     fn next_work(&self, id: SessionId) -> Option<(JobId, Work)> {
         let overtaken = || {
             let start = |job| Some((job, Work::Overtake(self.to_overtake(job, id)?)));
@@ -154,7 +159,7 @@ impl Farm {
         self.waiting_work(id).or_else(overtaken)
     }
 
-    /// Work for a session that nobody has, of the first job in its turn that has some.
+    /// Work that no other session has, from the first job in the session's turn that has such work.
     fn waiting_work(&self, id: SessionId) -> Option<(JobId, Work)> {
         let session = &self.sessions[&id];
         self.in_turn(id).find_map(|job| {
@@ -164,12 +169,13 @@ impl Farm {
         })
     }
 
-    /// Whether something of a job may be leased that was never counted.
+    /// Whether free ordinals of a job may be leased.
     fn may_start(&self, id: JobId) -> bool {
         self.lease_from <= self.now && !self.jobs[&id].pool.is_empty()
     }
 
-    /// The first ordinal of what another session has of a job and this one should count, too.
+    /// The first ordinal of a leased range that this session should count as well. `None` if it
+    /// should overtake nobody.
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let is_idle = session.seen.tasks == 0 && self.lease_from <= self.now;
@@ -177,9 +183,10 @@ impl Farm {
         job.to_overtake(self.now, self.pace.lease_ms(&self.config), 1_000_000 / rate)
     }
 
-    /// A range that waits for being counted again by this worker. It is leased whole. First of all
-    /// it is a disputed one that the worker may decide and nobody counts again yet: a trusted one
-    /// may in any case. One that exceeds every worker's credit goes to a worker that is idle.
+    /// A range that waits for another count and that this session may count. The range is leased as
+    /// a whole. Disputed ranges that nobody counts again yet come first, if the session may decide
+    /// them; a trusted session may decide any of them. A range that exceeds every worker's credit
+    /// goes to an idle worker.
     fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
         let (job, principal) = (&self.jobs[&id], session.principal());
         let may = |range| !job.timeouts.sets_back(range, principal, self.now);
@@ -196,8 +203,8 @@ impl Farm {
         Some((range, Recount { unlike, by_reference }))
     }
 
-    /// Leases a range that waits for another count. `false` if the session has enough for now; a
-    /// disputed range does not wait for that.
+    /// Leases a range that waits for another count. Returns `false` if the session holds enough for
+    /// now. A disputed range is leased even then.
     fn recount(&mut self, id: SessionId, job_id: JobId, range: Range, recount: Recount) -> bool {
         let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
         if !is_disputed && self.held_as_of(id, job_id) > self.wanted_tasks(id, job_id, u64::MAX) / 2
@@ -215,7 +222,7 @@ impl Farm {
         true
     }
 
-    /// Leases free ordinals. `false` if the session has enough for now.
+    /// Leases free ordinals. Returns `false` if the session holds enough for now.
     fn count(&mut self, id: SessionId, job_id: JobId) -> bool {
         let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].pool.len());
         let held = self.held_as_of(id, job_id);
@@ -232,8 +239,8 @@ impl Farm {
         true
     }
 
-    /// Leases the end of what another session has, from the ordinal `start` on, to one that holds
-    /// nothing.
+    /// Leases to an idle session the end of the leased range that starts at the ordinal `start` and
+    /// that another session already has.
     fn overtake(&mut self, id: SessionId, job_id: JobId, start: u64) -> bool {
         let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].leased_tasks);
         let tasks = self.in_one_piece(id, job_id, wanted);
@@ -248,24 +255,25 @@ impl Farm {
         true
     }
 
-    /// How long so many tasks of a job take a session, ms; `None` before its speed is known.
+    /// How long a session takes to count this many tasks of a job, ms. `None` before its speed is
+    /// known.
     fn expected_ms(&self, id: SessionId, job: JobId, tasks: u64) -> Option<u64> {
         let rate = self.jobs[&job].costs.speed_of(id).tasks_per_kilosecond()?;
         Some(tasks.saturating_mul(1_000_000) / rate)
     }
 
-    /// All that a session holds, as tasks of one job.
+    /// All work that a session holds, of whatever job, converted to tasks of this job.
     fn held_as_of(&self, id: SessionId, job: JobId) -> u64 {
         self.sessions[&id].held_as_of(job, self.task_ns(id, job))
     }
 
-    /// As many of these tasks as a session may be leased in one piece.
+    /// The largest number of tasks, at most `tasks`, that a session may be leased in one piece.
     fn in_one_piece(&self, id: SessionId, job: JobId, tasks: u64) -> u64 {
         tasks.min(self.sessions[&id].room()).min(self.piece(id, job))
     }
 
-    /// How many tasks a session should hold while it works on a job of which there are `pool` for
-    /// all; at least 1.
+    /// How many tasks a session should hold while it works on a job; at least 1. All sessions
+    /// together share `pool` tasks of the job.
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let threads = session.seen.threads;
@@ -318,7 +326,7 @@ impl Farm {
         self.tell(session, CoordinatorMessage::Lease(lease));
     }
 
-    /// Notes that `range` is with `session` for this term, under a new or an adopted lease.
+    /// Notes that a session holds `range` for this term, under a new or an adopted lease.
     pub(super) fn assign(
         &mut self,
         session_id: SessionId,
@@ -339,7 +347,7 @@ impl Farm {
             task_ns,
             term,
         };
-        // A lease that is taken up in several parts has one price.
+        // All parts of a lease have the same price, also if the worker brings them back one by one.
         let task_ns = self.leases.assign(lease, range, new).task_ns;
         let ns = u128::from(range.len()) * u128::from(task_ns);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
@@ -348,8 +356,8 @@ impl Farm {
         self.account_of(job).leased_ns += ns;
     }
 
-    /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known,
-    /// what it is leased first is taken to last as long as other leases.
+    /// Thread time that a task of a job takes a session, nanoseconds. Before the session's speed is
+    /// known, its probe is assumed to last as long as an ordinary lease.
     fn task_ns(&self, id: SessionId, job: JobId) -> u64 {
         const NS: u64 = 1_000_000_000_000;
         let (session, job) = (&self.sessions[&id], &self.jobs[&job]);
@@ -361,18 +369,19 @@ impl Farm {
         ns.saturating_mul(threads.into()) / tasks.max(1)
     }
 
-    /// What a session of so many threads is leased before its speed is known.
+    /// How many tasks a session of this many threads is leased before its speed is known.
     fn probe_tasks(&self, threads: u32) -> u64 {
         u64::from(threads).min(UNSEEN_THREADS) * self.config.probe_tasks.max(1)
     }
 
-    /// How long a session's leases of a job live without news, ms.
+    /// How long a session's leases of a job live without a report, ms.
     ///
-    /// A task is never cut, and there is no news of it before its end. Therefore the time is at
-    /// least [`LONGEST_TASKS`] times as long as a task takes this session on average, of this job
-    /// or of another one that it holds tasks of and may count before. What it has counted first may
-    /// be unlike the rest of a plan, so that it is never less than by the plan's estimate, which is
-    /// for slow workers.
+    /// A task is never cut, and nothing is reported of it before its end. Therefore a lease lives
+    /// at least [`LONGEST_TASKS`] times as long as this session takes for a task on average. The
+    /// task may be of this job or of another job that the session holds tasks of, as it may count
+    /// those first. The tasks that the session has counted so far may be unlike the rest of the
+    /// plan. Therefore the average is never taken to be less than the plan's estimate, which is
+    /// made for slow workers.
     pub(super) fn ttl_ms(&self, id: SessionId, job_id: JobId) -> u64 {
         let session = &self.sessions[&id];
         let task_ms = |job: JobId| {
@@ -384,12 +393,12 @@ impl Farm {
         self.usual_ttl_ms(job_id).max(task_ms.saturating_mul(LONGEST_TASKS))
     }
 
-    /// The same where tasks are short.
+    /// How long leases of a job live without a report if its tasks are short, ms.
     fn usual_ttl_ms(&self, job: JobId) -> u64 {
         self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience)
     }
 
-    /// Until when a session's lease of a job lives of which there is news now.
+    /// Until when a session's lease of a job lives if something of it is reported now.
     pub(super) fn deadline(&self, id: SessionId, job: JobId) -> Millis {
         self.now.after(self.ttl_ms(id, job))
     }
@@ -408,8 +417,8 @@ impl Farm {
         }
     }
 
-    /// A worker has said that it was getting on with a recount, which has not come back in time.
-    /// Others of another party are leased it first, and the next lease of it has more time.
+    /// A recount has not come back in time, although its worker has reported progress. Sessions of
+    /// another party are leased the range first, and the next lease of the range has more time.
     fn timed_out(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
@@ -417,7 +426,8 @@ impl Farm {
         let is_own = |session: &Session| session.principal().owner == principal.owner;
         let is_only_owner = self.sessions.values().all(is_own);
         let job = existing(&mut self.jobs, lease.job);
-        // An owner could invent any number of machines, which would take turns.
+        // If other owners are connected, the whole owner waits: an owner could invent any number of
+        // machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };
         let (party, until) = (principal.party(across), self.now.after(held_ms));
         job.timeouts.note(range.expect("a lease is not empty"), party, until);
@@ -426,12 +436,14 @@ impl Farm {
         self.idle.append(&mut self.refused);
     }
 
-    /// A worker that is there has reported nothing of a lease, all its time long.
+    /// The term of a lease is over, and its connected worker has reported nothing of it.
     ///
-    /// It may hang: it rests, so that sessions which are busy now can take the range, and is then
-    /// served after all others. Or, if nobody has reported anything meanwhile, the job's tasks last
-    /// longer than its deadlines: these grow, or the job would never end. They grow once, however
-    /// many leases missed the same deadline: a laptop that slept is no job of long tasks.
+    /// The worker may hang. Its session rests, so that sessions that are busy now can take the
+    /// range, and is then served after all others. If nobody has reported anything of the job
+    /// meanwhile, its tasks may instead last longer than its deadlines. The deadlines then grow, as
+    /// the job would never end otherwise. They grow once, however many leases missed the same
+    /// deadline, because a laptop that slept misses all of its deadlines at once without any long
+    /// task.
     fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
         let job = existing(&mut self.jobs, job_id);
