@@ -7,8 +7,8 @@
 //!                                                                  └──► disputed
 //! ```
 //!
-//! The ledger knows all that is wanted. The farm holds a window of it, so that its memory does not
-//! grow with the rows.
+//! The ledger knows all ranges that are wanted. The farm keeps a bounded number of them, so that
+//! its memory does not grow with the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,26 +16,27 @@ use crate::principal::is_second_opinion;
 use crate::session::Session;
 use crate::{AuditScope, KernelName, LeaseId, Principal, Provenance, Range, Row};
 
-/// What waits for an audit, as far as the farm needs to know.
+/// The ranges of a job that wait for an audit, as far as the farm needs to know them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Audits {
-    /// Ranges in the ledger that wait.
+    /// How many ranges in the ledger wait for their second count.
     pub(crate) wanted: u64,
-    /// Ranges that two parties have counted alike.
+    /// How many ranges two parties have counted with the same result.
     pub(crate) agreed: u64,
-    /// Audit requests that are on their way into the ledger.
+    /// How many audit requests are on their way into the ledger.
     pub(crate) asked: usize,
-    /// The ledger was asked for more.
+    /// Whether the ledger was asked for more waiting ranges and has not answered.
     pub(crate) finding: bool,
-    /// All that waits is here.
+    /// Whether all ranges that wait are in `ranges`.
     complete: bool,
-    /// The wanted ranges that the farm keeps, until the ledger has their confirmations.
+    /// The wanted ranges that the farm keeps. Each stays until the ledger has its confirmation.
     ranges: BTreeMap<Range, WaitingRange>,
-    /// Who counted what is kept, and how many ranges each.
+    /// Who counted the ranges that are kept, and how many of them each principal counted.
     principals: BTreeMap<Principal, usize>,
-    /// Something has come free since it was last looked at.
+    /// Whether a range has come free since [`Audits::take_offered`] was last called.
     is_offered: bool,
-    /// Owners whose late counts contradict a range. Theirs is no second opinion about it.
+    /// For each range that a late count contradicts, the owner of that count. This owner is not
+    /// asked for the second opinion.
     doubters: BTreeMap<Range, String>,
 }
 
@@ -54,13 +55,13 @@ struct WaitingRange {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// It is to be leased.
+    /// Nobody counts the range again yet, so that it can be leased.
     Free,
     Leased,
-    /// It was counted again, and the ledger is looking it up: no other worker is leased it
-    /// meanwhile.
+    /// A count of the range was reported, and the ledger is comparing the counts. No worker is
+    /// leased the range meanwhile.
     Comparing,
-    /// It was counted again with the same result, which is on its way into the ledger.
+    /// A second count agreed, and the confirmation is on its way into the ledger.
     Confirming,
 }
 
@@ -68,22 +69,23 @@ impl Audits {
     /// The most ranges that the farm keeps of a job.
     pub(crate) const WINDOW: usize = 512;
 
-    /// With `wanted` ranges in the ledger, of which none is known.
+    /// Audits of a job for which the ledger has `wanted` waiting ranges. The farm knows none of
+    /// them yet.
     pub(crate) fn new(wanted: u64, agreed: u64) -> Audits {
         Audits { wanted, agreed, complete: wanted == 0, ..Audits::default() }
     }
 
-    /// Whether nothing waits, and nothing is going to.
+    /// Whether nothing waits for an audit, and no audit request is on its way.
     pub(crate) fn are_over(&self) -> bool {
         self.wanted == 0 && self.asked == 0
     }
 
-    /// Whether the ledger should be asked for more.
+    /// Whether the ledger should be asked for more waiting ranges.
     pub(crate) fn is_short(&self) -> bool {
         !self.complete && !self.finding && self.ranges.len() < Audits::WINDOW / 2
     }
 
-    /// A range was accepted that is to be counted again.
+    /// Notes that an accepted range is to be counted again.
     pub(crate) fn want(&mut self, row: Row) {
         self.wanted += 1;
         self.complete &= self.ranges.len() < Audits::WINDOW;
@@ -92,13 +94,14 @@ impl Audits {
         }
     }
 
-    /// The ledger may want other ranges than before.
+    /// Notes new numbers of ranges. The ledger may want other ranges than before, so that it is to
+    /// be asked again.
     pub(crate) fn forget(&mut self, wanted: u64, agreed: u64) {
         (self.wanted, self.agreed) = (wanted, agreed);
         self.complete = false;
     }
 
-    /// What the ledger has found, when asked for [`Audits::WINDOW`].
+    /// Adds the rows that the ledger has found when it was asked for [`Audits::WINDOW`] of them.
     pub(crate) fn found(&mut self, rows: Vec<Row>) {
         self.finding = false;
         self.complete = rows.len() < Audits::WINDOW;
@@ -130,13 +133,14 @@ impl Audits {
         Some(wanted)
     }
 
-    /// Whether something has come free since this was last asked.
+    /// Whether a range has come free since the last call.
     pub(crate) fn take_offered(&mut self) -> bool {
         std::mem::take(&mut self.is_offered)
     }
 
-    /// Whether another party than this principal's has counted any of what is kept. Principals are
-    /// in the order of their owners: if the first and the last are of one owner, all are.
+    /// Whether another party than this principal's has counted any of the ranges that are kept. The
+    /// principals are in the order of their owners. If the first and the last have the same owner,
+    /// all have it.
     fn has_others(&self, principal: &Principal, across: AuditScope) -> bool {
         let mut principals = self.principals.keys();
         let is_apart = |other: &Principal| other.is_apart_from(principal, across);
@@ -149,8 +153,8 @@ impl Audits {
         }
     }
 
-    /// How many of the ranges that are free none of these workers may count, as far as the farm
-    /// keeps them; `None` before the ledger has said which wait.
+    /// How many of the free ranges that the farm keeps none of these workers may count. `None`
+    /// before the ledger has said which ranges wait.
     pub(crate) fn stranded<'a>(
         &self,
         workers: impl Iterator<Item = &'a Principal> + Clone,
@@ -159,7 +163,8 @@ impl Audits {
         if self.wanted > 0 && self.ranges.is_empty() {
             return None;
         }
-        // Mostly the same few have tried in vain, and there is one answer for all their ranges.
+        // Ranges with the same first counter and the same principals that have tried share one
+        // answer. There are few such groups.
         let mut alike: BTreeMap<(&Principal, &BTreeSet<Principal>), u64> = BTreeMap::new();
         for wanted in self.ranges.values().filter(|wanted| wanted.step == Step::Free) {
             *alike.entry((&wanted.principal, &wanted.tried)).or_default() += 1;
@@ -171,10 +176,11 @@ impl Audits {
         Some(alike.values().sum())
     }
 
-    /// A range that a session may count again, and the kernel that counted it: that of another
-    /// party. One that exceeds every worker's credit goes to a worker that is idle. The owner of a
-    /// late count that contradicts a range is not asked about it: it could choose by contradicting
-    /// what it is asked about, and replace a true count.
+    /// A range of another party that a session may count again, and the kernel that counted it
+    /// first. A range that exceeds every worker's credit goes to an idle worker. If a late count
+    /// contradicts a range, the owner of that count is not asked for the second opinion. Otherwise
+    /// an owner could choose which ranges it is asked about by contradicting them, and could
+    /// replace a true count.
     pub(crate) fn for_session(
         &self,
         session: &Session,
@@ -198,19 +204,19 @@ impl Audits {
         self.ranges.iter().find(may).map(|(&range, wanted)| (range, wanted.kernel))
     }
 
-    /// One that is free is leased.
+    /// Notes that a free range is leased.
     pub(crate) fn assign(&mut self, range: Range, lease: LeaseId) {
         let wanted = self.ranges.get_mut(&range).expect("only what waits is leased");
         assert_eq!(wanted.step, Step::Free, "nobody else counts {range}");
         (wanted.step, wanted.asked) = (Step::Leased, Some(lease));
     }
 
-    /// A lease of one is over.
+    /// Notes that a lease of a range is over.
     pub(crate) fn give_back(&mut self, range: Range, lease: LeaseId) {
         self.set_free(range, |wanted| wanted.lease() == Some(lease));
     }
 
-    /// The ledger is asked what it has of a range.
+    /// Notes that the ledger is asked to compare a count of a range.
     pub(crate) fn compare(&mut self, range: Range) {
         if let Some(wanted) = self.ranges.get_mut(&range)
             && wanted.step == Step::Free
@@ -219,7 +225,7 @@ impl Audits {
         }
     }
 
-    /// The ledger has answered.
+    /// Notes that the ledger has compared a count of a range.
     pub(crate) fn compared(&mut self, range: Range) {
         self.set_free(range, |wanted| wanted.step == Step::Comparing);
     }
@@ -231,14 +237,15 @@ impl Audits {
         }
     }
 
-    /// Who counted a range that is kept, and with what.
+    /// Who counted a range that is kept, and with which kernel.
     pub(crate) fn awaited(&self, range: Range) -> Option<(&Principal, KernelName)> {
         self.ranges.get(&range).map(|wanted| (&wanted.principal, wanted.kernel))
     }
 
-    /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as
-    /// many of this owner as the farm keeps. The bound is for each owner, so that one owner's late
-    /// counts do not displace another's.
+    /// Notes that a late count of `owner` contradicts a range. Returns `false`, and notes nothing,
+    /// if a contradiction of the range is known already, or if the farm keeps [`Audits::WINDOW`] of
+    /// this owner. The bound is for each owner, so that one owner's late counts do not displace
+    /// another's.
     pub(crate) fn doubt(&mut self, range: Range, owner: &str) -> bool {
         let of_owner = self.doubters.values().filter(|other| *other == owner).count();
         let is_new = of_owner < Audits::WINDOW && !self.doubters.contains_key(&range);
@@ -249,9 +256,10 @@ impl Audits {
     }
 
     /// Whether a recount by `principal` with `kernel`, leased as `lease`, confirms the count of
-    /// `range`: then the ledger has to note it. A repetition with the kernel that is to be checked
-    /// is no second opinion. A principal that has no other kernel is not asked again. A late
-    /// recount of a row that is no more answers another lease.
+    /// `range`, so that the ledger has to note it. A recount with the kernel that is to be checked
+    /// is no second opinion. Its principal is not asked about the range again, because it has no
+    /// other kernel. That holds only if the recount answers the latest lease of the range: an
+    /// earlier lease may have been about a row that has been replaced since.
     pub(crate) fn confirms(
         &mut self,
         range: Range,
@@ -266,8 +274,8 @@ impl Audits {
         is_second_opinion((&wanted.principal, wanted.kernel), (principal, kernel), across)
     }
 
-    /// The confirmation is on its way into the ledger. Returns the lease under which another worker
-    /// counts the range, too.
+    /// Notes that the confirmation of a range is on its way into the ledger. Returns the lease
+    /// under which another worker still counts the range, if there is one.
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         let wanted = self.ranges.get_mut(&range).expect("it is confirmed by what waits");
         let lease = wanted.lease();
@@ -275,12 +283,12 @@ impl Audits {
         lease
     }
 
-    /// Whether one that is counted at last is on its way into the ledger.
+    /// Whether the confirmation of a range is on its way into the ledger.
     pub(crate) fn is_confirming(&self, range: Range) -> bool {
         self.ranges.get(&range).is_some_and(|wanted| wanted.step == Step::Confirming)
     }
 
-    /// The ledger has it.
+    /// Notes that the ledger has the confirmation of a range.
     pub(crate) fn confirmed(&mut self, range: Range) {
         self.remove(range);
         self.doubters.remove(&range);
@@ -288,8 +296,9 @@ impl Audits {
         self.agreed += 1;
     }
 
-    /// Ranges are no longer what they were: disputed, or not accepted any more. Returns the leases
-    /// under which they are counted again.
+    /// Forgets the ranges that `gone` selects, because they are disputed or no longer accepted.
+    /// Returns the leases under which they are being counted again. A range whose confirmation is
+    /// on its way stays.
     pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<LeaseId> {
         self.doubters.retain(|&range, _| !gone(range));
         let is_gone = |&(&range, wanted): &(&Range, &WaitingRange)| {
@@ -302,7 +311,7 @@ impl Audits {
 }
 
 impl WaitingRange {
-    /// The lease under which it is counted again now.
+    /// The lease under which the range is being counted again now.
     fn lease(&self) -> Option<LeaseId> {
         self.asked.filter(|_| self.step == Step::Leased)
     }

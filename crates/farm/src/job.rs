@@ -10,18 +10,19 @@
 //!     failed                  lost three times with the process that had it
 //! ```
 //!
-//! A task may kill its worker, for lack of memory for instance. A range that was lost three times
-//! with a process is therefore left: it has failed, is named to the operator and leased to nobody
-//! until a client resumes the job. A range that is counted, or brought back by a worker that still
-//! holds it, begins anew. All of this is a guess that saves workers: tasks that were lost beside a
-//! deadly one fail with it. It is not durable.
+//! A task may kill its worker process, for lack of memory for instance. A range fails when it was
+//! lost three times together with the process that had it. A failed range is named to the operator,
+//! and is leased to nobody until a client resumes the job. The losses of a range are forgotten when
+//! the range is counted, or when a worker that still holds it comes back. This rule is a guess that
+//! saves workers: harmless tasks that are lost together with a deadly one fail as well. Failures
+//! are not durable.
 //!
-//! Ordinals are accepted from anywhere: a worker may count what it was leased even when its lease
-//! is over.
+//! Ordinals are accepted whether they are free, leased or failed, because a worker may report what
+//! it was leased even when its lease is over.
 //!
-//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session.
-//! If another session is leased its end, too, the earlier lease is *overtaken*: its session goes
-//! on, and the first report counts. The rule stands in `machine/leasing.rs`.
+//! A leased range is *due* when it should be back, by the speed that was seen of its session. If
+//! another session is leased the end of the range as well, the earlier lease is *overtaken*: its
+//! session goes on, and the first report counts. The rule stands in `machine/leasing.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,22 +38,23 @@ use crate::{
     Range, SessionId, Times,
 };
 
-/// Ordinals that are leased, from the one that they are kept under.
+/// A leased range. Its first ordinal is the key under which it is kept.
 #[derive(Clone, Copy, Debug)]
 struct Leased {
     end: u64,
     lease: LeaseId,
-    /// When they should be back; at once, if nobody knows.
+    /// When the range should be back. If nobody knows, it is the time at which the range was
+    /// leased.
     due: Millis,
-    /// From when on nobody knows when they will be back.
+    /// From when on the range is late, so that nobody knows when it will be back.
     late_at: Millis,
-    /// How many of their earlier leases have not come back.
+    /// How many earlier leases of the range were overtaken.
     overtaken: u32,
 }
 
 impl Leased {
-    /// Whether they would be back sooner, by a lease's time, from a session that takes `task_ms`
-    /// for a task.
+    /// Whether another session, which takes `task_ms` for a task, would bring the range back sooner
+    /// by at least the time of one lease.
     fn is_slower_than(self, now: Millis, lease_ms: u64, task_ms: u64) -> bool {
         self.late_at <= now || self.due > now.after(lease_ms.saturating_add(task_ms))
     }
@@ -62,7 +64,7 @@ impl Leased {
 pub(crate) struct Job {
     pub(crate) spec: JobSpec,
     pub(crate) fingerprint: Fingerprint,
-    /// Those of its shard.
+    /// The number of tasks in the job's shard of the plan.
     pub(crate) tasks: u64,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
@@ -70,37 +72,39 @@ pub(crate) struct Job {
     pub(crate) known: Known,
     pub(crate) stage: Stage,
     pub(crate) times: Times,
-    /// The thread time of all counts of it that are durable.
+    /// The thread time of all durable counts of the job.
     pub(crate) hours: Hours,
-    /// What the ledger was asked for about it, and has not answered.
+    /// How many commands about the job the ledger has not answered.
     pub(crate) unanswered: usize,
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
-    /// Something came free, or has begun to wait for another count, since somebody asked.
+    /// Whether something came free, or has begun to wait for another count, since
+    /// [`Job::take_offered`] was last called.
     is_offered: bool,
     pub(crate) timeouts: Timeouts,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
-    /// When something new of it was last reported, or its deadlines last grew: that a lease leased
-    /// before is late says nothing about its tasks.
+    /// When something new of the job was last reported, or its deadlines last grew. Deadlines grow
+    /// only when a lease is late that began after this.
     pub(crate) heard_at: Millis,
-    /// Nobody has them.
+    /// The free ordinals.
     pub(crate) pool: IntervalSet,
-    /// Nobody has them, and they are leased to nobody.
+    /// The failed ordinals. Nobody has them, and they are leased to nobody.
     pub(crate) failed: IntervalSet,
-    /// What was lost with a process once and what was lost twice or more often, since it was last
-    /// brought back.
+    /// Ordinals that were lost with a process at least once, and those that were lost at least
+    /// twice, since they were last brought back.
     lost: [IntervalSet; 2],
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
-    /// By their first ordinals; disjoint.
+    /// The leased ranges by their first ordinals. They are disjoint.
     leased: BTreeMap<u64, Leased>,
     pub(crate) leased_tasks: u64,
-    /// When each of them is late, and its first ordinal.
+    /// For each leased range, when it is late, and its first ordinal.
     late: BTreeSet<(Millis, u64)>,
-    /// Leases of which something is leased to others, too, and where that lies.
+    /// Leases of which a part was leased to another session as well, each with the hull of these
+    /// parts.
     pub(crate) overtaken: BTreeMap<LeaseId, Range>,
     accepted: IntervalSet,
 }
@@ -140,7 +144,7 @@ impl Job {
         }
     }
 
-    /// What is leased for the first time, and under which lease: the latest one.
+    /// The ranges that are leased for their first count, each with its latest lease.
     pub(crate) fn leased(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
         self.leased.iter().filter_map(|(&start, it)| Some((Range::new(start, it.end)?, it.lease)))
     }
@@ -150,15 +154,15 @@ impl Job {
         &self.accepted
     }
 
-    /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted
-    /// again.
+    /// Whether something of the job may be leased: the job runs, or it is done and ranges of it are
+    /// still counted again.
     pub(crate) fn is_served(&self) -> bool {
         let is_audited = matches!(self.stage, Stage::Done) && !self.audits.are_over();
         self.stage.is_running() || is_audited
     }
 
-    /// Whether a submission asks for nothing that this job does not give: the same count, checked
-    /// as well.
+    /// Whether this job gives all that a submission asks for: the same count, checked at least as
+    /// well.
     pub(crate) fn answers(&self, wanted: &Job) -> bool {
         let gives = |wanted| self.policy.is_some_and(|policy| policy.gives(wanted));
         let JobSpec { plan, shard, .. } = self.spec;
@@ -169,23 +173,24 @@ impl Job {
         self.tasks_done == self.tasks
     }
 
-    /// Whether it can end: everything is counted, and nothing waits for another count.
+    /// Whether the job can end: everything is counted, and nothing waits for another count.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_covered() && self.disputes.is_empty() && self.audits.are_over()
     }
 
-    /// Between whom a second opinion about its counts lies.
+    /// What must differ between a count and a second opinion about it: the machine, or the owner.
     pub(crate) fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether a range lies in its shard of the plan.
+    /// Whether a range lies in the job's shard of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
         let JobSpec { plan, shard, .. } = self.spec;
         range.end() <= plan.tasks && (shard.is_all() || shard.ordinals(plan.tasks).contains(range))
     }
 
-    /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
+    /// Leases at most `tasks` free ordinals in one piece, from the stratum whose turn it is for the
+    /// session.
     pub(crate) fn assign(
         &mut self,
         session: SessionId,
@@ -198,8 +203,10 @@ impl Job {
         Some(range)
     }
 
-    /// The first ordinal of what is to be leased, too, to another session that takes `task_ms` for
-    /// a task: of what is latest, or else of what will be late last.
+    /// The first ordinal of the leased range whose end should be leased to another session as well,
+    /// which takes `task_ms` for a task. The range that has been late for longest comes first. If
+    /// no range is late, it is the one that will be late last. `None` if nothing should be
+    /// overtaken.
     pub(crate) fn to_overtake(&self, now: Millis, lease_ms: u64, task_ms: u64) -> Option<u64> {
         const MOST: usize = 1_024;
         if self.overtaken.len() >= MOST {
@@ -215,9 +222,9 @@ impl Job {
         self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
     }
 
-    /// Leases the end of what is leased from the ordinal `start` on once more, at most `tasks`. It
-    /// is late when it is due, but not before a quarter of a lease's time has passed, and twice as
-    /// much each further time.
+    /// Leases once more the last ordinals, at most `tasks`, of the leased range that starts at
+    /// `start`. The returned range is late when it is due, but not before a quarter of a lease's
+    /// time has passed. Each further time that it is overtaken, this least time doubles.
     pub(crate) fn overtake(
         &mut self,
         start: u64,
@@ -241,7 +248,8 @@ impl Job {
         range
     }
 
-    /// A worker that holds a range has come back: the range did not kill it.
+    /// Forgets the losses of a range: the worker that holds it has come back, so that the range did
+    /// not kill it.
     pub(crate) fn brought_back(&mut self, range: Range) {
         self.forget_losses(range);
         self.failed.remove(range).into_iter().for_each(|part| self.put_back(part));
@@ -273,8 +281,9 @@ impl Job {
         self.check();
     }
 
-    /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken
-    /// one has at most that.
+    /// Accepts `range`, and takes it out of the pool and of all leases. Returns the leases that it
+    /// may overlap, each with the part to take out of it. An overtaken lease may hold less than
+    /// this part.
     pub(crate) fn accept(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.accepted.intersects(range), "accepted ranges must be disjoint: {range}");
         let mut taken = self.take_leased(range, |_| true);
@@ -288,8 +297,8 @@ impl Job {
         taken
     }
 
-    /// A process was lost with a range. Returns what of it was lost for the third time at least,
-    /// and nobody has now: it has failed.
+    /// Notes that a process was lost with a range. Returns the ordinals that fail by this: those
+    /// that were lost for at least the third time and that nobody has now.
     pub(crate) fn record_loss(&mut self, range: Range) -> IntervalSet {
         let [once, twice] = &mut self.lost;
         let third: Vec<Range> = twice.within(range).collect();
@@ -308,7 +317,7 @@ impl Job {
         }
     }
 
-    /// All tasks get another chance.
+    /// Forgets all losses, and puts the failed ordinals back into the pool.
     pub(crate) fn forget_attempts(&mut self) {
         self.lost = Default::default();
         let failed = std::mem::take(&mut self.failed);
@@ -327,8 +336,7 @@ impl Job {
         self.is_offered = true;
     }
 
-    /// Whether something came free, or has begun to wait for another count, since this was last
-    /// asked.
+    /// Whether something came free, or has begun to wait for another count, since the last call.
     pub(crate) fn take_offered(&mut self) -> bool {
         self.audits.take_offered() | std::mem::take(&mut self.is_offered)
     }
@@ -344,7 +352,7 @@ impl Job {
         }
     }
 
-    /// Takes accepted ranges back: they are to be counted anew.
+    /// Puts accepted ranges back into the pool, because they must be counted anew.
     pub(crate) fn take_back(&mut self, ranges: &IntervalSet) {
         for range in ranges.iter() {
             assert!(self.accepted.contains(range), "only what was accepted is taken back: {range}");
@@ -389,7 +397,7 @@ impl Job {
         );
     }
 
-    /// How fast it is counted by these sessions; of a job that is over, how fast it was counted.
+    /// How fast these sessions count the job. For a job that is over, how fast it was counted.
     pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
         if !self.stage.state().is_over() {
             return workers.iter().map(|&(session, _)| self.costs.speed_of(session).rate()).sum();
@@ -402,8 +410,9 @@ impl Job {
         }
     }
 
-    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds;
-    /// `None` before something of half of the plan's parts was counted.
+    /// How long `workers`, which are sessions and their threads, take for all free and leased
+    /// tasks, microseconds. `None` before at least half of 16 equal blocks of the plan have an
+    /// accepted task, and where the costs give no estimate.
     pub(crate) fn us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
         const PARTS: u64 = 16;
         let all = self.spec.plan.tasks;
@@ -415,10 +424,11 @@ impl Job {
         self.costs.us_left(left, workers).filter(|_| 2 * seen >= all.div_ceil(tasks))
     }
 
-    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is
-    /// over, the farm keeps what lists say of it and where its accepted ordinals begin and end, but
-    /// no row. That is about 2 KiB of a job that is done. A cancelled job has some hundred runs of
-    /// accepted ordinals at most, and each takes 40 bytes more.
+    /// Forgets what is needed only for counting, but keeps the ranges that wait to be counted
+    /// again. Of a job that is over, the farm keeps what lists show of it and where its accepted
+    /// ordinals begin and end, but no row. This takes about 2 KiB for a job that is done. A
+    /// cancelled job has at most some hundred runs of accepted ordinals, each of which takes 40
+    /// bytes more.
     pub(crate) fn rest(&mut self) {
         self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);
