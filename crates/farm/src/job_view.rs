@@ -15,24 +15,25 @@ pub struct JobView {
     pub tasks_done: u64,
     /// The sum of these counts, before symmetry.
     pub counted: u128,
-    /// The answer to what was asked, once the job is done: for a problem that counts up to
-    /// symmetry, so many. `None` for a shard of a plan.
+    /// The answer to the problem, once the job is done. For a problem that counts up to symmetry,
+    /// it is the number of orbits. `None` for a shard of a plan.
     pub total: Option<u128>,
     /// Sessions that work on it.
     pub workers: usize,
-    /// Sessions that may be leased ranges of it while it runs: they have not asked for no more
-    /// work.
+    /// Sessions that may be leased ranges of the job while it runs: all but those that are
+    /// draining.
     pub able_workers: usize,
-    /// Microseconds that the rest will take these workers, without audits; `None` before it can be
-    /// estimated.
+    /// Microseconds that the sessions that work on the job will take for the rest of it, without
+    /// audits. `None` before this can be estimated.
     pub us_left: Option<u64>,
-    /// How fast these workers count it; of a job that is over, how fast they did.
+    /// How fast these sessions count the job. For a job that is over, how fast it was counted.
     pub rate: Rate,
-    /// Threads of these workers.
+    /// How many threads these sessions have.
     pub threads: u32,
     /// Ranges whose count is in dispute.
     pub disputes: usize,
-    /// The first of these, who counted it and who is asked to settle it: a sentence for people.
+    /// A sentence for people about the first disputed range: who counted it, and who is asked to
+    /// settle the dispute.
     pub disputed: Option<String>,
     /// What is counted twice, if anything is. Its seed is 0, because clients must not know the true
     /// one.
@@ -41,25 +42,27 @@ pub struct JobView {
     pub suspended: Option<String>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
-    /// Accepted ranges of which a second count, by another machine or owner and another kernel,
-    /// agreed.
+    /// Accepted ranges whose second count, by another machine or owner and another kernel, agreed.
     pub audits_agreed: u64,
-    /// Of the ranges that wait, so many that no connected worker may give a second count of, as far
-    /// as the farm keeps them: some hundreds. `None` before it is known.
+    /// How many of the waiting ranges no connected worker may count a second time. Only the ranges
+    /// that the farm keeps are considered, which are some hundreds. `None` before the number is
+    /// known.
     pub audits_stranded: Option<u64>,
-    /// Tasks that are not leased any more, because worker process after worker process was lost
-    /// with them.
+    /// Tasks that are not leased any more, because three worker processes or more were lost with
+    /// them.
     pub failed: u64,
-    /// The first of these, [`JobView::FAILED_NAMED`] at most.
+    /// The ordinals of the first failed tasks, [`JobView::FAILED_NAMED`] at most.
     pub failed_first: Vec<u64>,
     /// When it was submitted and when it ended.
     pub times: Times,
     /// The thread time that its counts took.
     pub hours: Hours,
-    /// What it waits for while no worker counts it, or while no connected worker may give the
-    /// second counts that it wants: the end of a sentence that begins with "waits for".
+    /// What the job waits for while no worker counts it, or while no connected worker may give the
+    /// second counts that the job wants. The text is the end of a sentence that begins with "waits
+    /// for".
     pub waits_for: Option<String>,
-    /// It waits for its turn alone: the workers count jobs that are served before it.
+    /// Whether the job waits only for its turn, because the workers count jobs that are served
+    /// before it.
     pub awaits_turn: bool,
 }
 
@@ -67,8 +70,8 @@ impl JobView {
     /// How many failed tasks are named.
     pub const FAILED_NAMED: usize = 8;
 
-    /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them,
-    /// and before it can be estimated.
+    /// Seconds until the job ends if the workers that hold ranges of it go on. `None` if there are
+    /// no such workers, and before the time can be estimated.
     pub fn seconds_left(&self) -> Option<f64> {
         self.us_left.filter(|_| !self.state.is_over()).map(|us| us as f64 / 1e6)
     }
@@ -78,7 +81,7 @@ impl JobView {
         self.state == JobState::Running && self.workers == 0 && self.waits_for.is_some()
     }
 
-    /// Its state in a word, which is `waits` if it runs and nobody counts it.
+    /// The job's state in a word, which is `waits` if the job runs and nobody counts it.
     pub fn state_name(&self) -> &'static str {
         if self.is_waiting() { "waits" } else { self.state.name() }
     }
@@ -94,7 +97,8 @@ impl JobView {
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
     }
 
-    /// How many ranges of it are counted again after its end, if any are: the end of a sentence.
+    /// How many ranges of the job are still counted again after its end, as the end of a sentence.
+    /// `None` if there are none.
     pub fn audited(&self) -> Option<String> {
         let are = if self.audits_wanted == 1 { "range is" } else { "ranges are" };
         let be = if self.workers > 0 { "being" } else { "to be" };
@@ -102,8 +106,8 @@ impl JobView {
         is_audited.then(|| format!("done, {} {are} {be} counted again", self.audits_wanted))
     }
 
-    /// What people should know about it besides its numbers: the ends of sentences that begin with
-    /// the job.
+    /// What people should know about the job besides its numbers. Each remark is the end of a
+    /// sentence that begins with the job.
     pub fn remarks(&self) -> Vec<String> {
         let remarks = [
             self.suspended.as_ref().map(|reason| {

@@ -8,11 +8,12 @@
 //!    └── its life: over, whatever is said ─────────────────────────────┘
 //! ```
 //!
-//! A report that repeats what was reported is no news. A worker that reports a task now and then
-//! holds all the others; therefore a lease has an end: four times as long as it was to take by the
-//! speed that was seen of its session, and the time without news. Nobody can check a worker that
-//! says that it is getting on with a recount, and nobody knows how long that is to take: it has 64
-//! times the time without news.
+//! A report that repeats an earlier report is no news. A worker that reports one task now and then
+//! could keep all other tasks of its lease for ever. Therefore the life of a lease has an end. A
+//! first count may take the time without news, and in addition four times as long as was expected
+//! by the speed that was seen of its session. Nobody knows how long a recount takes, and nobody can
+//! check a worker that says that it is getting on with one. A recount may therefore take 64 times
+//! the time without news.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ use crate::{
     SessionId,
 };
 
-/// A range leased to a worker, as the worker is told of it.
+/// A range that is leased to a worker, as it is sent to the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// Its number.
@@ -45,9 +46,10 @@ pub struct Lease {
 /// How a range that was counted before is to be counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recount {
-    /// By another kernel than this one.
+    /// The kernel of the earlier count. The recount must use another one.
     pub unlike: KernelName,
-    /// By the reference, if the method is `colours`. Other methods have no slower check.
+    /// Whether the reference is to count the range, if the method is `colours`. Other methods have
+    /// no reference.
     pub by_reference: bool,
 }
 
@@ -56,9 +58,9 @@ pub struct Recount {
 pub(crate) struct OpenLease {
     pub(crate) session: SessionId,
     pub(crate) job: JobId,
-    /// What is still expected. Never empty.
+    /// The ordinals that are still expected. They are never empty.
     pub(crate) open: IntervalSet,
-    /// A recount of accepted ordinals, to settle a dispute.
+    /// Whether it is a recount of accepted ordinals, for an audit or to settle a dispute.
     pub(crate) recount: bool,
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
@@ -71,28 +73,30 @@ pub(crate) struct OpenLease {
 /// How long a lease runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeaseTime {
-    /// Without news it is over then.
+    /// When the lease is over if there is no news of it.
     pub(crate) deadline: Millis,
-    /// With whatever news, it is over then.
+    /// When the lease is over, whatever news there is of it.
     pub(crate) end: Millis,
 }
 
 impl LeaseTime {
-    /// A first count may take so many times as long as it was to take.
+    /// A first count may take this many times the expected time, and the time without news.
     const LIFE: u64 = 4;
-    /// A recount may take so many times the time that it has without news. By searching it may take
-    /// a hundred times as long as the first count.
+    /// A recount may take this many times the time without news. A recount by searching may take a
+    /// hundred times as long as the first count.
     const RECOUNT: u64 = 64;
 
-    /// Of a first count that is leased now, has `ttl_ms` without news and is to take `expected_ms`:
-    /// as long as it may be without news, if nobody knows.
+    /// The time of a first count that is leased now, may be without news for `ttl_ms`, and is
+    /// expected to take `expected_ms`. If nobody knows how long it takes, `ttl_ms` is used for that
+    /// as well.
     pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: Option<u64>) -> LeaseTime {
         let expected_ms = expected_ms.unwrap_or(ttl_ms);
         let life_ms = ttl_ms.saturating_add(expected_ms.saturating_mul(Self::LIFE));
         LeaseTime { deadline: now.after(ttl_ms), end: now.after(life_ms) }
     }
 
-    /// Of a recount that is leased now; with news it may take `factor` times as long as usual.
+    /// The time of a recount that is leased now and may be without news for `ttl_ms`. As long as
+    /// there is news, it may take `factor` times as long as usual.
     pub(crate) fn of_recount(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTime {
         let most_ms = ttl_ms.saturating_mul(Self::RECOUNT).saturating_mul(factor);
         LeaseTime { deadline: now.after(ttl_ms), end: now.after(most_ms) }
@@ -101,15 +105,17 @@ impl LeaseTime {
 
 /// All leases, with their deadlines in order.
 ///
-/// A lease whose session ended is *orphaned*: what was open of it is free, and its worker may come
-/// back for it until the same deadline. So nobody keeps ordinals for longer by coming and going.
+/// A lease whose session ended is *orphaned*: its open ordinals are free, and its worker may come
+/// back and take the lease up again until its deadline. The deadline stays the same, so that no
+/// worker keeps ordinals for longer by leaving and coming back.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
-    /// The orphaned leases. Their deadlines may have come.
+    /// The orphaned leases. Some of their deadlines may have passed.
     pub(crate) orphans: BTreeMap<LeaseId, LeaseTime>,
-    /// How many leases of each job each session holds; never 0. Clients ask often.
+    /// How many leases of each job each session holds; never 0. The numbers are kept because
+    /// clients ask for them often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
 }
 
@@ -118,7 +124,7 @@ impl Leases {
         self.leases.get(&id)
     }
 
-    /// Adds `range` to a lease, or makes it as `new` says.
+    /// Adds `range` to the lease `id`. If there is no such lease, `new` becomes it first.
     pub(crate) fn assign(&mut self, id: LeaseId, range: Range, new: OpenLease) -> &OpenLease {
         let lease = self.leases.entry(id).or_insert_with(|| {
             *self.holders.entry(new.job).or_default().entry(new.session).or_default() += 1;
@@ -129,7 +135,7 @@ impl Leases {
         lease
     }
 
-    /// There is news of a lease: it has until `deadline` without any, but not beyond its end.
+    /// Notes that there is news of a lease. Its deadline is now `deadline`, but at most its end.
     pub(crate) fn renew(&mut self, id: LeaseId, deadline: Millis) {
         if let Some(lease) = self.leases.get_mut(&id) {
             lease.reported = true;
@@ -165,8 +171,8 @@ impl Leases {
         Some(lease)
     }
 
-    /// Ends a lease whose session ended, and remembers its deadline. Forgets those whose deadline
-    /// has come.
+    /// Ends a lease whose session ended, and remembers its deadline. Forgets the orphaned leases
+    /// whose deadline has come.
     pub(crate) fn orphan(&mut self, id: LeaseId, now: Millis) -> Option<OpenLease> {
         let lease = self.end(id)?;
         self.orphans.retain(|_, term| term.deadline > now);

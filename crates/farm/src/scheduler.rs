@@ -1,7 +1,8 @@
 //! The order in which a plan is leased.
 //!
-//! Tasks differ in cost along the ordinals, so a plan is leased from all over it: what is done is a
-//! fair sample of it early on, and shows how long the rest will take ([`costs`](crate::costs)).
+//! Tasks differ in cost along the ordinals. Therefore ranges are leased from all parts of a plan.
+//! The tasks that are done are then a fair sample of the plan early on, and show how long the rest
+//! will take ([`costs`](crate::costs)).
 //!
 //! ```text
 //!   strata    0       1       2       3       4       5       6       7     64 in truth
@@ -9,11 +10,12 @@
 //!                                                                           van der Corput order
 //! ```
 //!
-//! In its turn a stratum's lowest free ordinals are leased, and what follows them if the lease is
-//! longer. If the free ordinals before them are too few for a lease, it begins with these:
-//! otherwise a plan that is soon counted would end with leases of a few tasks. Each session goes
-//! its own rounds, so that what it has counted is a fair sample too, and shows how fast it is; each
-//! begins a turn later than the one before.
+//! When it is the turn of a stratum, its lowest free ordinals are leased. A lease may go on beyond
+//! the end of the stratum. If the free ordinals directly before the stratum are too few for a lease
+//! of their own, the lease begins with them. Otherwise a short plan would end with many leases of a
+//! few tasks. Each session has its own turns, so that the tasks that it has counted are a fair
+//! sample as well, and show how fast the session is. Each new session begins one turn later than
+//! the session before it.
 
 use std::collections::BTreeMap;
 
@@ -21,22 +23,23 @@ use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
 
-/// Nobody is leased more than such a part of the plan at a time, so that of a plan that is soon
-/// counted, too, all strata are seen early.
+/// A lease has at most the tasks of the plan divided by this, so that all strata of a short plan
+/// are seen early as well.
 const PIECES: u64 = 16 * STRATA;
-/// A lease is not cut below so many tasks.
+/// A lease is not cut into pieces of fewer tasks than this.
 const LEAST_PIECE: u64 = 256;
 
-/// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut
-/// into pieces by what others were leased.
+/// A lease of more tasks than those of the plan divided by this spans several strata in any case.
+/// It takes the lowest free ordinals, so that the ranges of other sessions cut it into fewer
+/// pieces.
 const LONG: u64 = 16;
 
 /// Decides from which stratum of a plan each session is leased next.
 #[derive(Debug)]
 pub(crate) struct StratumScheduler {
     tasks: u64,
-    /// The most tasks that a lease should have, unless they take so short a time that leases would
-    /// be too many.
+    /// The most tasks that a lease should have. If tasks are so short that there would be too many
+    /// leases, a lease may have more.
     pub(crate) piece: u64,
     /// By session: the number of its next turn.
     turns: BTreeMap<SessionId, u64>,
@@ -49,8 +52,9 @@ impl StratumScheduler {
         StratumScheduler { tasks: plan.tasks, piece, turns: BTreeMap::new(), sessions: 0 }
     }
 
-    /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose
-    /// turn it is for the session, or of all if they are a long lease.
+    /// Takes at most `tasks` free ordinals out of the pool, in one piece: the lowest ones of the
+    /// stratum whose turn it is for the session. For a long lease, they are the lowest ones of the
+    /// plan.
     pub(crate) fn take(
         &mut self,
         session: SessionId,
@@ -79,7 +83,8 @@ impl StratumScheduler {
         self.turns.remove(&session);
     }
 
-    /// What is free from the stratum's first free ordinal on, for a lease of so many tasks.
+    /// The free ordinals with which a lease of this many tasks begins in this turn's stratum.
+    /// `None` if the stratum has none.
     fn free(&self, turn: u64, pool: &IntervalSet, tasks: u64) -> Option<Range> {
         let stratum = (turn % STRATA).reverse_bits() >> (u64::BITS - STRATA.ilog2());
         let [start, end] = [0, 1].map(|past| Range::bound(self.tasks, stratum + past, STRATA));

@@ -15,17 +15,17 @@
 //!                                                 what the wrong party counted is taken back
 //! ```
 //!
-//! A range is compared with the rows as they are now, not as they were reported: neighbours may
-//! have become one (`rules/join.rs` in crate `ledger`). A range that ends inside a row does not
-//! align, so that a first count which contradicts a part of a joined row raises no doubt. A recount
-//! does align, because rows of which a second count was asked for are not joined.
+//! A range is compared with the rows as they are now, not as they were reported: neighbouring rows
+//! may have been joined (`rules/join.rs` in crate `ledger`). A range that ends inside a row does
+//! not align with the rows. A first count that contradicts a part of a joined row therefore raises
+//! no doubt. A recount does align, because rows that wait for a second count are not joined.
 //!
-//! Only who was asked to count a range again can confirm or dispute it: a worker that could choose
-//! where it contradicts would need one accomplice to replace a true count.
+//! Only a worker that was asked to count a range again can confirm or dispute it. If a worker could
+//! choose which ranges it contradicts, it would need only one accomplice to replace a true count.
 //!
-//! While a settlement or a confirmation is on its way into the ledger, reports about the rows that
-//! it may change are not answered: the worker asks again, and is answered by what the rows are
-//! then.
+//! While a settlement or a confirmation is on its way into the ledger, reports about rows that it
+//! may change are not answered. The worker sends such a report again later, and the answer then
+//! depends on the rows as they are then.
 
 use super::{Farm, existing};
 use crate::dispute::Dispute;
@@ -36,8 +36,8 @@ use crate::{
     Withdrawn,
 };
 
-/// The longest that a thread can have counted for one report: a day, because leases live for hours
-/// at most.
+/// The longest time for which a thread can have counted for one report, microseconds: a day,
+/// because leases live for hours at most.
 const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
 
 impl Farm {
@@ -73,10 +73,11 @@ impl Farm {
         self.serve(session);
     }
 
-    /// What a report says besides its count. One that takes something off a lease of its session
-    /// renews the lease and shows the worker's speed. One of which nothing is covered says that the
-    /// worker does not hang, and that the job's tasks do not outlast its deadlines. A report of
-    /// anything else ends only the session's rest: a worker that repeats itself keeps nothing.
+    /// Notes what a report shows besides its count. A report with ordinals that are still expected
+    /// of a lease of its session renews the lease and shows the worker's speed. That report, and
+    /// any report of which no ordinal is accepted yet, shows that the worker does not hang and that
+    /// the job's tasks do not outlast its deadlines. Any other report only ends the session's rest,
+    /// so that a worker cannot keep a lease by repeating reports.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
         let job = existing(&mut self.jobs, report.job);
@@ -107,8 +108,8 @@ impl Farm {
     }
 
     /// Whether a report has ordinals that are still expected of a lease of its session. The lease's
-    /// number alone does not say it: after its ledger was restored from a copy, a coordinator may
-    /// give a number again.
+    /// number alone does not show this: a coordinator whose ledger was restored from a copy may
+    /// give a number a second time.
     fn takes_off(&self, session: SessionId, report: &Report) -> bool {
         self.leases.get(report.lease).is_some_and(|lease| {
             let is_its = lease.session == session && lease.job == report.job;
@@ -135,7 +136,8 @@ impl Farm {
             job.audits.compare(report.range);
             self.command(Asker::Session(session), LedgerCommand::Compare(report, provenance));
         } else {
-            // The session's own lease will not report these ordinals again: others must count them.
+            // The session will not report these ordinals of its lease again, so that another
+            // session must count them.
             if self.takes_off(session, &report) {
                 existing(&mut self.jobs, report.job).release(report.range, report.lease);
                 self.shrink(report.lease, report.range, report.lease);
@@ -144,8 +146,8 @@ impl Farm {
         }
     }
 
-    /// Takes ordinals that a report on the lease `by` accounts for out of the lease `id`. A lease
-    /// that ends by a report on another one is revoked.
+    /// Takes the ordinals `part`, which were reported under the lease `by`, out of the lease `id`.
+    /// If this ends a lease other than `by`, that lease is revoked.
     fn shrink(&mut self, id: LeaseId, part: Range, by: LeaseId) {
         let Some(lease) = self.leases.get(id) else { return };
         let (session_id, job, task_ns) = (lease.session, lease.job, lease.task_ns);
@@ -223,8 +225,8 @@ impl Farm {
                 match job.audits.awaited(range).filter(|_| report.token.is_recount()) {
                     Some((principal, kernel)) => {
                         let stored = Vote { principal: principal.clone(), result };
-                        // What was to be confirmed is now to be decided. A recount that is under
-                        // way is a vote.
+                        // The range is now to be decided instead of confirmed. A recount of it that
+                        // is under way becomes a vote.
                         let recount =
                             job.audits.drop(|other| other.intersect(range).is_some()).pop();
                         let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
