@@ -20,15 +20,15 @@ use crate::{
 /// What a worker is, and its few times and sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentConfig {
-    /// What it says of itself, with the most tasks that it ever agrees to hold, and nothing that it
-    /// holds.
+    /// What the worker says of itself, with the most tasks that it ever agrees to hold. The list of
+    /// holdings is empty.
     pub hello: Hello,
     /// How long finished parts of a lease are gathered before they are reported, ms, unless the
     /// coordinator asks for longer.
     pub report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, ms. Each further time
-    /// it waits twice as long, up to four minutes, because a coordinator that is behind must not be
-    /// sent more.
+    /// How long to wait for an acknowledgement before a report is sent again, ms. Each time that
+    /// the report is sent again, the wait doubles, up to four minutes, because a coordinator that
+    /// is behind must not be sent more.
     pub resend_ms: u64,
 }
 
@@ -40,20 +40,21 @@ pub struct Agent {
     stopping: bool,
     sent_draining: bool,
     sent_credit: u64,
-    /// What is to be counted of each lease, by the lease as a whole.
+    /// The ordinals of each lease that are still to be counted. The key is the whole lease.
     todo: BTreeMap<Holding, IntervalSet>,
     done: BTreeMap<Holding, Done>,
     unacked: BTreeMap<ReportKey, Unacked>,
-    /// The unacknowledged reports by when they are sent next, because there may be thousands of
-    /// them.
+    /// The unacknowledged reports in the order of the times at which they are sent next. The order
+    /// is kept because there may be thousands of reports.
     due: BTreeSet<(Millis, ReportKey)>,
-    /// Leases that were void when they were in hand last: threads may still be counting parts of
-    /// them.
+    /// Leases that became void while ordinals of them were still to be counted. Threads may still
+    /// be counting parts of them.
     void: BTreeSet<Holding>,
     pace: Pace,
 }
 
-/// The identity of a report: no two plans are told apart by their job alone, see [`Holding`].
+/// The identity of a report. The job's number alone does not distinguish two plans: see
+/// [`Holding`].
 type ReportKey = (JobId, Fingerprint, Range);
 
 #[derive(Debug)]
@@ -68,17 +69,20 @@ struct Unacked {
 /// Finished parts of one lease that are not reported.
 #[derive(Debug)]
 struct Done {
-    /// When it was begun, or last mentioned in a message.
+    /// When the first of the parts was finished, or when the coordinator was last sent a sign of
+    /// life about them.
     since: Millis,
-    /// It has more parts than then.
+    /// Whether a part was added since then.
     grown: bool,
-    /// Neighbours joined, by where they start and end. They overlap if a lease was delivered twice.
-    /// Nothing is thrown away for that: the farm takes each ordinal once.
+    /// The finished parts by their starts and ends; neighbouring parts are joined. Parts overlap if
+    /// a lease was delivered twice. All of them are kept, because the farm takes each ordinal only
+    /// once.
     parts: BTreeMap<(u64, u64), Report>,
 }
 
 impl Agent {
-    /// With more results than this on the way, the coordinator's ledger is behind: take no work.
+    /// If more reports than this are unacknowledged, the coordinator's ledger is behind, and the
+    /// worker takes no more work.
     const MAX_UNACKED: usize = 4096;
 
     /// A worker that holds nothing.
@@ -130,7 +134,8 @@ impl Agent {
         }
     }
 
-    /// What is left of a lease is not wanted. What is finished of it still is.
+    /// The coordinator no longer wants the uncounted rest of a lease. The finished parts are still
+    /// reported.
     pub fn revoked(&mut self, lease: LeaseId) {
         self.todo.retain(|key, _| key.lease != lease);
     }
@@ -185,14 +190,16 @@ impl Agent {
         self.todo.clear();
     }
 
-    /// Whether nothing is left to say. Parts still being counted are the caller's to know.
+    /// Whether nothing is left to report. The caller has to know whether parts are still being
+    /// counted.
     pub fn is_settled(&self) -> bool {
         self.done.is_empty() && self.unacked.is_empty()
     }
 
     /// What is to be sent now.
     pub fn poll(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        // A recount is worth something only as a whole.
+        // Parts of a recount that cannot become whole any more are dropped, because a recount is of
+        // use only as a whole.
         let todo = &self.todo;
         self.done.retain(|key, done| {
             !key.token.is_recount() || done.is_whole(key) || todo.contains_key(key)
@@ -205,7 +212,7 @@ impl Agent {
             self.sent_draining = true;
             messages.push(WorkerMessage::Draining);
         }
-        // Signs of life of leases that are reported as a whole, as often as others are reported in
+        // A lease that is reported as a whole sends signs of life as often as other leases report
         // parts.
         let report_ms = self.report_ms();
         for (key, done) in &mut self.done {
@@ -274,7 +281,8 @@ impl Agent {
         reports.flat_map(|(key, done)| done.into_reported(key)).collect()
     }
 
-    /// What is not acknowledged, so that nobody else is leased it meanwhile.
+    /// All ranges that are not acknowledged. The coordinator is sent them so that it leases them to
+    /// nobody else meanwhile.
     fn holdings(&self) -> Vec<Holding> {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
@@ -314,15 +322,16 @@ impl Done {
         self.parts.contains_key(&(key.range.start(), key.range.end()))
     }
 
-    /// The parts that are reported of it: of a recount the whole alone, although others lie beside
-    /// it if it was delivered twice.
+    /// The parts that are reported of a lease. Of a recount, only the part that is the whole range
+    /// is reported; there may be others if the lease was delivered twice.
     fn into_reported(self, key: Holding) -> impl Iterator<Item = Report> {
         self.parts
             .into_values()
             .filter(move |part| !key.token.is_recount() || part.range == key.range)
     }
 
-    /// Whether the coordinator may take a lease for given up that is reported as a whole.
+    /// Whether a sign of life is to be sent for this lease: it is reported as a whole, is not
+    /// finished, and has grown since the last one.
     fn is_news(&self, key: &Holding) -> bool {
         self.grown && key.token.is_recount() && !self.is_whole(key)
     }

@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 use crate::{AuditScope, CountResult, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
 crate::named! {
-    /// Whose word the end of a dispute rests on: why somebody is distrusted, as ledgers and bundles
-    /// say it.
+    /// Whose counts settled a dispute. Ledgers and bundles store this as the reason why somebody is
+    /// distrusted.
     pub enum Ground {
         /// Two owners agreed.
         TwoOwners = "two owners counted otherwise",
         /// A worker whose credential the operator trusts.
         TrustedWorker = "a trusted worker counted otherwise",
-        /// Two machines of the one owner that had a part.
+        /// Two machines of one owner agreed, and no other owner had counted the range.
         OwnMachines = "two machines of its owner counted otherwise",
     }
 }
@@ -28,40 +28,43 @@ crate::named! {
 /// A count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// Who makes it: a second opinion must be another's.
+    /// Who counted. A second opinion must come from somebody else.
     pub principal: Principal,
-    /// What it says.
+    /// The result of the count.
     pub result: CountResult,
 }
 
 /// A range that was counted with different results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispute {
-    /// What counted the row that the ledger has.
+    /// The kernel that counted the row that the ledger has.
     pub(crate) kernel: KernelName,
-    /// Every count that was ever reported, first of all that of the row, and so the total.
+    /// Every count that was reported of the range. The first one is that of the row, which the
+    /// total includes.
     pub(crate) votes: Vec<Vote>,
     /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
-    /// It is decided, and its end is on the way into the ledger.
+    /// Whether the dispute is decided, and its settlement is on its way into the ledger.
     pub(crate) settling: bool,
     /// How many votes are on their way into the ledger.
     pub(crate) unwritten: usize,
 }
 
 impl Dispute {
-    /// The most machines of an owner that may vote once other owners have. The second one shows
-    /// whether the first is broken. An owner that lies could invent any number of them.
+    /// The most machines of one owner that may vote once other owners have voted. The second
+    /// machine shows whether the first one is broken. The number is limited because an owner that
+    /// lies could invent any number of machines.
     const MACHINES_HEARD: usize = 2;
     /// The most machines that are named in a sentence.
     const NAMED: usize = 8;
 
-    /// About a row, which was counted with this kernel, with its count and all that contradict it.
+    /// A dispute about a row that was counted with this kernel. The first vote is the row's count;
+    /// the others contradict it.
     pub fn new(kernel: KernelName, votes: Vec<Vote>) -> Dispute {
         Dispute { kernel, votes, recount: None, settling: false, unwritten: 0 }
     }
 
-    /// Whether a machine may vote that the operator does not trust.
+    /// Whether a machine may vote whose credential the operator does not specially trust.
     pub(crate) fn hears(&self, principal: &Principal) -> bool {
         let has_voted = self.votes.iter().any(|vote| vote.principal == *principal);
         !has_voted && self.hears_more_of(&principal.owner)
@@ -72,9 +75,10 @@ impl Dispute {
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
-    /// Why this `result` is right, which the latest vote makes, perhaps one that the operator
-    /// trusts; `None` if that is not settled. The row may be that of a `distrusted` party, which an
-    /// audit among owners has doubted again: it proves nothing.
+    /// Why the `result` of the latest vote is right; `None` if the dispute is not settled by it.
+    /// `is_trusted` says whether the operator trusts the worker of that vote. Votes of `distrusted`
+    /// parties prove nothing. There may be such a vote, because an audit between owners may doubt a
+    /// row of a distrusted party again.
     pub(crate) fn ground(
         &self,
         result: CountResult,
@@ -98,10 +102,11 @@ impl Dispute {
         is_own.then_some(Ground::OwnMachines)
     }
 
-    /// The parties that are wrong if this `result` is right: machines, as one that is broken says
-    /// nothing of the others. But where only owners check each other, an owner of which two
-    /// machines are wrong, those `distrusted` before included, and none is right, is so with all of
-    /// them: it could invent any number.
+    /// The parties that are wrong if this `result` is right. They are machines, because one broken
+    /// machine says nothing of the owner's others. If owners check each other, however, an owner is
+    /// wrong as a whole if at least two of its machines are wrong and none is right, because it
+    /// could invent any number of machines. Machines that were `distrusted` before count as wrong
+    /// here.
     pub(crate) fn wrong(
         &self,
         result: CountResult,
@@ -123,7 +128,8 @@ impl Dispute {
         wrong.into_iter().map(party).collect()
     }
 
-    /// Who disagrees, who is asked and what an operator can do: a sentence for people.
+    /// A sentence for people: who disagrees, who is asked to settle it, and what an operator can
+    /// do.
     pub(crate) fn sentence(&self, range: Range) -> String {
         let principals = self.votes.iter().map(|vote| vote.principal.to_string());
         let principals = principals.take(Self::NAMED).collect::<Vec<_>>().join(", ");

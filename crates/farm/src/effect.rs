@@ -5,15 +5,15 @@ use crate::{
     Range, Report, RequestId, SessionId,
 };
 
-/// Something to do, in this order.
+/// Something to do. Effects are carried out in the order in which the farm returns them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Send a worker a message.
     Tell(SessionId, CoordinatorMessage),
     /// End a session.
     Dismiss(SessionId, Dismissal),
-    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with both of these and its
-    /// answer.
+    /// Hand a command to the ledger. Its answer comes back as an [`crate::Event::Ledger`], together
+    /// with the asker and the command.
     Ledger(Asker, LedgerCommand),
     /// Answer a client: what was asked for, or why not.
     Reply(RequestId, Result<Answer, Refusal>),
@@ -24,7 +24,7 @@ pub enum Effect {
     Lost {
         /// Whose it was.
         principal: Principal,
-        /// How many its machine has lost that have not come back.
+        /// How many processes its machine has lost that have not come back.
         processes: usize,
     },
     /// A range is not leased any more, because it was lost three times with the worker that had it.
@@ -35,7 +35,7 @@ pub enum Effect {
         /// The range.
         range: Range,
     },
-    /// A job is done, cancelled or held: its clients need not wait any longer.
+    /// A job is done, cancelled or suspended: its clients need not wait any longer.
     AtRest(JobId),
 }
 

@@ -9,13 +9,14 @@
 //!       120,000  10 min         20 min             11 h               30 min
 //! ```
 //!
-//! What is reported of one lease becomes one row of the ledger (`rules/join.rs` in crate `ledger`),
-//! so a job that takes long has longer leases, and fewer rows: of each lease half is leased when
-//! the other half is done, which makes 32 reports a row.
+//! The reports about one lease become one row of the ledger (`rules/join.rs` in crate `ledger`). A
+//! job that takes long therefore has longer leases, so that it has fewer rows. A worker gets new
+//! tasks when half of what it should hold is left, so that one lease is about half as long as the
+//! table says and 32 reports become one row.
 //!
-//! A worker that reports more seldom loses more if it is killed, so small farms report often. The
-//! interval stays as it is until it is wrong by a quarter, so that it is not sent anew whenever a
-//! worker comes or goes.
+//! A worker that reports less often loses more if it is killed, so that small farms report often.
+//! The interval stays as it is until it is wrong by more than a quarter, so that it is not sent
+//! anew whenever a worker comes or goes.
 
 use crate::Config;
 
@@ -26,32 +27,36 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Each worker of a farm makes the interval so much longer: 200 reports a second.
+    /// Each worker of a farm makes the interval longer by this, so that all workers together send
+    /// 200 reports a second.
     const PER_WORKER_MS: u64 = 5;
     /// Workers report no more often than this, unless they are configured otherwise.
     const LEAST_MS: u64 = 1_000;
-    /// Reports while a worker is busy with one lease of a job that takes long.
+    /// How many reports a worker sends while it counts what it should hold of a job that takes
+    /// long.
     const REPORTS: u64 = 64;
-    /// Beyond this the farm reports more often than 200 times a second.
+    /// The longest interval. If a farm is so large that it would need a longer one, it reports more
+    /// often than 200 times a second.
     const LONGEST_MS: u64 = 600_000;
 
-    /// That of a farm of so many workers.
+    /// The pace of a farm of this many workers.
     pub fn of(workers: usize) -> Pace {
         let report_ms = (workers as u64).saturating_mul(Self::PER_WORKER_MS);
         Pace { report_ms: report_ms.min(Self::LONGEST_MS) }
     }
 
-    /// That of so many milliseconds; `None` if no farm has it.
+    /// The pace with this interval, ms. `None` if it is longer than that of any farm.
     pub fn from_ms(report_ms: u64) -> Option<Pace> {
         (report_ms <= Self::LONGEST_MS).then_some(Pace { report_ms })
     }
 
-    /// At least so many milliseconds between two reports of a lease.
+    /// The least time between two reports of a lease, ms.
     pub fn report_ms(self) -> u64 {
         self.report_ms
     }
 
-    /// What it becomes with so many workers: itself, unless that is wrong by more than a quarter.
+    /// The pace with this many workers. It stays the same unless it is wrong by more than a
+    /// quarter.
     #[must_use]
     pub(crate) fn with(self, workers: usize) -> Pace {
         let right = Pace::of(workers);
@@ -65,7 +70,8 @@ impl Pace {
         config.lease_ms.max(2 * self.report_ms)
     }
 
-    /// The same in a job that takes long: for many reports, which the ledger keeps as one row.
+    /// How long a worker should be busy with what it holds of a job that takes long, ms: long
+    /// enough for many reports, which the ledger keeps as one row.
     pub(crate) fn long_lease_ms(self, config: &Config) -> u64 {
         let reports = Self::REPORTS * self.report_ms.max(Self::LEAST_MS);
         self.lease_ms(config).max(reports)

@@ -7,7 +7,8 @@
 //!   Live, Suspended, Finishing with a contradiction ──a client──► Cancelling ─durable─► Cancelled
 //! ```
 //!
-//! Clients see only what the ledger has ([`Stage::state`]). What they asked for holds at once.
+//! Clients see only the state that the ledger has ([`Stage::state`]). The farm acts on what they
+//! asked for at once.
 
 use crate::{JobId, JobState, Refusal};
 
@@ -18,18 +19,21 @@ pub(crate) enum Stage {
     Live(Live),
     /// All of it is counted. The record that says so is on its way into the ledger.
     Finishing {
-        /// What it was before, and what clients still see.
+        /// The stage before, which clients still see.
         live: Live,
         /// Why it is going to be suspended; `None` if it is going to be done.
         contradiction: Option<String>,
     },
-    /// The ledger has the record that it is done, but the end of a dispute may take rows back.
+    /// The ledger has the record that the job is done, but a settlement or a decision about trust
+    /// is under way that may take rows back.
     Finished(Live),
-    /// Its total contradicts what is known, for this reason. It has to be audited or cancelled.
+    /// The job's total contradicts what is known, for this reason. The job has to be audited or
+    /// cancelled.
     Suspended(String),
     /// It has a total. Ranges of it may be counted again.
     Done,
-    /// A client has cancelled it. Until the ledger has that, clients see what it was before.
+    /// A client has cancelled the job. Clients see its earlier state until the cancellation is
+    /// durable.
     Cancelling(Seen),
     /// It ended without a total.
     Cancelled,
@@ -38,11 +42,11 @@ pub(crate) enum Stage {
 /// A job that is neither over nor suspended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Live {
-    /// A range of it was leased.
+    /// Whether a range of the job was ever leased.
     begun: bool,
-    /// Nothing of it is leased.
+    /// Whether the job is paused, so that nothing of it is leased.
     paused: bool,
-    /// It is paused in the ledger.
+    /// Whether the job is paused in the ledger, which is what clients see.
     seen_paused: bool,
 }
 
@@ -111,7 +115,7 @@ impl Stage {
         }
     }
 
-    /// How it has ended, or ends once that is in the ledger.
+    /// How the job has ended, or will have ended once the record is in the ledger.
     pub(crate) fn end(&self) -> Option<JobState> {
         match self {
             Stage::Live(_) | Stage::Suspended(_) => None,
@@ -137,7 +141,7 @@ impl Stage {
         matches!(self, Stage::Cancelling(_) | Stage::Cancelled)
     }
 
-    /// Whether it is suspended, or is once that is in the ledger.
+    /// Whether the job is suspended, or will be once the record is in the ledger.
     pub(crate) fn is_being_suspended(&self) -> bool {
         matches!(self, Stage::Finishing { contradiction: Some(_), .. } | Stage::Suspended(_))
     }
@@ -176,8 +180,9 @@ impl Stage {
         Ok(())
     }
 
-    /// The ledger has it paused, or running again; a client may want something else by now. Panics
-    /// if the ledger has its end already, because the ledger answers in order.
+    /// Notes that the ledger has the job as paused, or as running again. A client may have asked
+    /// for something else by now. Panics if the ledger has already answered with the end of the
+    /// job, because it answers in order.
     pub(crate) fn note_paused(&mut self, paused: bool) {
         match self {
             Stage::Live(live) | Stage::Finishing { live, .. } => live.seen_paused = paused,

@@ -1,10 +1,11 @@
-//! Recounts that did not come back although their workers said all the time that they were getting
-//! on.
+//! Recounts that did not come back in time although their workers kept saying that they were
+//! getting on.
 //!
-//! Such a range may take long, or its worker may lie. So the next lease of it lasts twice as long.
-//! For as long as the last worker kept the range, it is another owner's turn, or another machine's
-//! where only one owner counts. So no worker holds a range for ever while others could count it,
-//! and a range that takes long is counted at last.
+//! The range of such a recount may take long, or the worker may lie. The next lease of the range
+//! therefore lasts twice as long. It first goes to another owner, or to another machine if only one
+//! owner is connected. The last worker's party has to wait for as long as that worker kept the
+//! range. Thus no worker holds a range for ever while others could count it, and a range that takes
+//! long is counted in the end.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub(crate) struct Timeouts(BTreeMap<Range, Timeout>);
 #[derive(Debug)]
 struct Timeout {
     times: u32,
-    /// The party that kept it last.
+    /// The party that last kept the range too long.
     party: Party,
     until: Millis,
 }
@@ -28,7 +29,8 @@ impl Timeouts {
     /// The most times that the time is doubled.
     const DOUBLINGS: u32 = 6;
 
-    /// A recount was kept too long by `party`, whose turn it is again at the time `until`.
+    /// Notes that `party` kept a recount too long. The party may be leased the range again from the
+    /// time `until` on.
     pub(crate) fn note(&mut self, range: Range, party: Party, until: Millis) {
         let times = self.0.remove(&range).map_or(0, |earlier| earlier.times) + 1;
         if self.0.len() == Self::MOST {
@@ -42,7 +44,7 @@ impl Timeouts {
         1 << self.0.get(&range).map_or(0, |timeout| timeout.times.min(Self::DOUBLINGS))
     }
 
-    /// Whether it is another party's turn than this principal's.
+    /// Whether this principal has to wait before it may be leased the range again.
     pub(crate) fn sets_back(&self, range: Range, principal: &Principal, now: Millis) -> bool {
         self.0.get(&range).is_some_and(|late| now < late.until && late.party.includes(principal))
     }

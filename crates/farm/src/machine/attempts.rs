@@ -7,12 +7,13 @@ use super::{Farm, existing};
 use crate::session::Process;
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
-/// So many processes that one machine loses say something of their tasks: enough for four deadly
-/// ones. If it loses more, that says something of the machine, and only each doubling still counts
-/// against the tasks: a sound machine that is alone with one more deadly task gets rid of it, and a
-/// broken one spoils few tasks.
+/// Up to this many lost processes of one machine count against the tasks that they held, which is
+/// enough for four deadly tasks. If a machine loses more, the machine itself is probably broken.
+/// From then on, only each doubling of the number counts against the tasks. Thus a sound machine
+/// without company still gets rid of another deadly task, and a broken machine makes few tasks
+/// fail.
 const MOST_OF_A_MACHINE: usize = 12;
-/// So many lost processes are remembered.
+/// The most lost processes that are remembered.
 const MOST_REMEMBERED: usize = 1_024;
 
 /// A process that was lost while it counted and has not come back.
@@ -20,19 +21,20 @@ const MOST_REMEMBERED: usize = 1_024;
 pub(super) struct Loss {
     pub(super) process: Process,
     principal: Principal,
-    /// The jobs of which it held something.
+    /// The jobs of which the process held something.
     jobs: BTreeSet<JobId>,
 }
 
 impl Farm {
-    /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have
-    /// killed its worker. Recounts are no case of it: their tasks were counted once.
+    /// A session ended by itself. Unless it was draining, one of the tasks that it held may have
+    /// killed its worker. Recounts are left out, because their tasks have been counted once
+    /// already.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
         self.stats.workers_lost += u64::from(!session.seen.draining);
         let leases = session.leases.iter().filter(|_| !session.seen.draining);
-        // A session may have a task by two leases, if others have it, too: one process is lost with
-        // it.
+        // Two leases of a session may have the same task, if it was overtaken. The task is lost
+        // with one process all the same.
         let mut by_job: BTreeMap<JobId, IntervalSet> = BTreeMap::new();
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
             by_job.entry(job).or_default().insert(range);

@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::{Cell, JobId, JobState, KernelName, Overview, PlanMap, Progress, Stats, WorkerView};
 
 impl Farm {
-    /// The most jobs that have ended of which people see at a time.
+    /// The most ended jobs that are shown at a time.
     pub const ENDED_SHOWN: usize = 100;
 
     /// What people see of the farm now. It costs about a microsecond for each job and worker,
@@ -35,8 +35,8 @@ impl Farm {
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 
-    /// What has become of each part of a job's plan. It costs some ten microseconds, and one for
-    /// each stretch of ordinals that have the same fate.
+    /// What has become of each cell of a job's plan. It costs some ten microseconds, and one for
+    /// each run of neighbouring ordinals in the same state.
     pub fn map(&self, id: JobId) -> Option<PlanMap> {
         let job = self.jobs.get(&id)?;
         let tasks = job.spec.plan.tasks;
@@ -93,12 +93,11 @@ impl Farm {
         self.jobs.values().filter(|job| job.stage.state() == state).count()
     }
 
-    /// How many threads the farm could keep busy for the length of a lease with what is left of its
-    /// running jobs: the size that an automatic scaling of workers should aim at. 0 if there is
-    /// nothing to count.
+    /// How many threads the farm could keep busy for the length of a lease with the rest of the
+    /// jobs of which something may be leased. An automatic scaling of workers should aim at this
+    /// number. It is 0 if there is nothing to count.
     ///
-    /// Until something of a job was counted, each of its tasks counts as one thread. A job does not
-    /// count if its owner has had all hours that it may.
+    /// Until something of a job was counted, each of its tasks counts as one thread.
     pub fn leasable_threads(&self) -> u64 {
         let running = self.leasable().map(|id| self.threads_for(&self.jobs[&id]));
         running.fold(0, u64::saturating_add)
