@@ -4,12 +4,12 @@ use std::ops::AddAssign;
 
 use crate::{KernelName, Millis};
 
-/// Thread time that counts took, as their workers said. That of a graphics processor is the time of
+/// Thread time that counts took, as their workers said. The time of a graphics processor is that of
 /// the thread that feeds it.
 ///
-/// Of a job, these are all counts that its ledger keeps: accepted ones, second ones, and those that
-/// are only evidence since they contradict or are distrusted. They took their time too. So a sum
-/// never falls.
+/// The hours of a job include all counts that its ledger keeps: accepted counts, second counts, and
+/// counts that are only evidence because they contradict others or are distrusted. These took time
+/// as well. Therefore a sum never becomes smaller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hours {
     /// Of processors, microseconds.
@@ -68,8 +68,8 @@ pub struct OwnerView {
 }
 
 impl OwnerView {
-    /// The part of all that is leased that is leased of its jobs, from 0 to 1; `None` while nothing
-    /// is.
+    /// The share of this owner's jobs in all leased thread time, from 0 to 1. `None` while nothing
+    /// is leased.
     pub fn share_of(&self, all: &[OwnerView]) -> Option<f64> {
         let sum: f64 = all.iter().map(|owner| owner.leased_us as f64).sum();
         (sum > 0.0).then(|| self.leased_us as f64 / sum)
@@ -103,8 +103,8 @@ impl Account {
     }
 }
 
-/// A sum over the last minutes: that of the present slot of time, and of the one before as much as
-/// lies in a window that ends now.
+/// A sum over the last minutes. It is the sum of the present slot of time, and the part of the
+/// previous slot's sum that lies in a window that ends now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recent {
     slot: u64,

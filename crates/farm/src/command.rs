@@ -23,10 +23,10 @@ pub enum LedgerCommand {
     NoteBegun(JobId),
     /// All tasks of a job are accepted.
     NoteCounted(JobId),
-    /// A client changes a job. With an audit, accepted ranges are to be counted again: those that
-    /// the policy chooses, and those whose second count is no second opinion under it; the policy
-    /// holds as it is. A job that is suspended runs again, and one that is done stays so. With a
-    /// policy that chooses nothing, nothing waits any more.
+    /// A client changes a job. If the change is an audit, accepted ranges are to be counted again:
+    /// those that the policy chooses, and those whose second count is no second opinion under the
+    /// policy. The policy replaces the earlier one. A suspended job runs again, and a job that is
+    /// done stays done. If the policy chooses nothing, no range waits for an audit any more.
     Change {
         /// The job.
         job: JobId,
@@ -72,11 +72,12 @@ pub enum LedgerCommand {
         provenance: Provenance,
         /// Those who counted otherwise.
         wrong: Vec<Party>,
-        /// Whose word that rests on.
+        /// Whose counts settled it.
         ground: Ground,
     },
-    /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not
-    /// any more is the same as after a [`LedgerCommand::Settle`]. What was taken back stays so.
+    /// Somebody decided whether a party is trusted. The counts of a party that is no longer trusted
+    /// are treated as after a [`LedgerCommand::Settle`]. If a party is trusted again, counts that
+    /// were taken back are not restored.
     Trust {
         /// Who.
         party: Party,
@@ -99,12 +100,12 @@ pub enum LedgerCommand {
 }
 
 impl LedgerCommand {
-    /// Whether it only asks.
+    /// Whether the command changes nothing.
     pub fn is_look_up(&self) -> bool {
         matches!(self, LedgerCommand::Compare(..) | LedgerCommand::FindAudits { .. })
     }
 
-    /// The job that it is about; `None` if it may be about all.
+    /// The job that the command is about. `None` if it may be about all jobs.
     pub fn job(&self) -> Option<JobId> {
         match self {
             LedgerCommand::CreateJob { job, .. }
@@ -148,19 +149,19 @@ pub enum LedgerAnswer {
         /// How many ranges of the job two parties have counted alike.
         agreed: u64,
     },
-    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable: what it took back of
-    /// which jobs. That of the report is among them in any case.
+    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable. These are the rows that
+    /// it took back, by job. The job of the settling report is always among them.
     Settled(Vec<Withdrawn>),
-    /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if
-    /// they begin or end elsewhere, leave a gap, or are more than are read for a comparison.
+    /// The joint result of the rows that exactly cover the range of a [`LedgerCommand::Compare`].
+    /// `None` if the rows begin or end elsewhere, leave a gap, or are more than are read for a
+    /// comparison.
     Compared(Option<CountResult>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were
     /// asked for or all.
     AuditsFound(Vec<Row>),
 }
 
-/// Rows of a job that no longer count: a party that is distrusted had counted them, and nobody
-/// else.
+/// Rows of a job that no longer count, because only a distrusted party had counted them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawn {
     /// The job.

@@ -46,9 +46,10 @@ impl Hello {
 }
 
 /// A part of a lease that a worker works on or has counted, and all that distinguishes the lease
-/// from others. Its number alone is not enough: if the coordinator is replaced by one with another
-/// ledger, two plans' counts would be added up. With job and plan it is not enough either: if the
-/// ledger is an old copy, two leases' ranges would be reported as one that was never leased.
+/// from others. The number of the lease alone is not enough: if the coordinator were replaced by
+/// one with another ledger, the counts of two plans would be added up. The number, the job and the
+/// plan together are not enough either: if the ledger were an old copy, the ranges of two leases
+/// would be reported as one range that was never leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holding {
     /// The lease under which it was leased.
@@ -59,7 +60,7 @@ pub struct Holding {
     pub fingerprint: Fingerprint,
     /// The ordinals.
     pub range: Range,
-    /// That they were leased.
+    /// The token that proves that they were leased.
     pub token: LeaseToken,
 }
 
@@ -125,8 +126,9 @@ crate::named! {
         Accepted = "accepted",
         /// The range was accepted before, with the same count: a free check.
         Agreed = "agreed",
-        /// Some, but not all of the range was accepted before. The worker forgets the report, and
-        /// what it covers besides is counted again.
+        /// The report is of no use: its range was accepted only in part, does not align with the
+        /// rows, or is accepted with another count that this report may not dispute. The worker
+        /// forgets the report. Ordinals of it that are not accepted yet are counted again.
         Superseded = "superseded",
         /// Durable as evidence: it contradicts the accepted count, or settles such a case.
         Disputed = "disputed",
@@ -134,8 +136,8 @@ crate::named! {
         Obsolete = "obsolete",
         /// The job of that number has another plan here.
         Foreign = "foreign",
-        /// The range is no part of the plan, or only a part of a recount; or its sum was altered on
-        /// its way, or exceeds what its tasks can count.
+        /// The range lies outside the job's shard of the plan or is only a part of a recount, or
+        /// the sum was altered on its way or exceeds what the tasks can count.
         Invalid = "invalid",
     }
 }

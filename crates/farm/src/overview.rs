@@ -9,7 +9,7 @@ pub struct Overview {
     pub at: Millis,
     /// The jobs that are neither done nor cancelled, the oldest first.
     pub live: Vec<JobView>,
-    /// The latest of the jobs that are, the latest first.
+    /// The latest of the jobs that are done or cancelled, the latest first.
     pub ended: Vec<JobView>,
     /// How many jobs are done or cancelled altogether.
     pub ended_in_all: usize,
@@ -26,8 +26,8 @@ pub struct Overview {
 pub struct Progress {
     /// The job.
     pub job: JobId,
-    /// What the counts that became durable add up to, before symmetry; those that were taken back
-    /// later included.
+    /// The sum of the counts that became durable, before symmetry. Counts that were taken back
+    /// later are included.
     pub placements: f64,
     /// Sessions that hold ranges of it.
     pub workers: usize,
@@ -40,7 +40,8 @@ pub enum CreditOf {
     Owners,
     /// Those of each worker of an owner.
     Workers(String),
-    /// Those of one worker, for each job. It is named by what answers for it, and by its own name.
+    /// Those of one worker, for each job. The worker is named by the principal that answers for it,
+    /// and by its own name.
     Jobs(Principal, String),
 }
 
@@ -63,7 +64,7 @@ pub struct Credit {
     pub placements: f64,
     /// Thread time, audits of others' counts included, microseconds.
     pub busy_us: u64,
-    /// Ranges that another party has counted alike.
+    /// Ranges that another party has counted with the same result.
     pub agreed: u64,
     /// Counts that contradict others, or were taken back.
     pub contradicted: u64,

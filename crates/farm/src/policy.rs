@@ -12,7 +12,8 @@ pub struct AuditPolicy {
     pub seed: u64,
     /// Whether to count them by the reference if the method is `colours`.
     pub by_reference: bool,
-    /// Between whom the second opinion lies, in disputes about the job too.
+    /// What must differ between a count and a second opinion about it, also in disputes about the
+    /// job.
     pub across: AuditScope,
 }
 
@@ -33,7 +34,7 @@ impl AuditPolicy {
             && self.across >= wanted.across
     }
 
-    /// Whether a range of the plan is one of them: by the hash of seed, plan and range.
+    /// Whether the policy chooses this range of the plan, by the hash of seed, plan and range.
     pub fn chooses(&self, plan: Fingerprint, range: Range) -> bool {
         let text = format!("queens audit; seed {}; plan {plan}; range {range}", self.seed);
         let hash = blake3::hash(text.as_bytes());

@@ -72,7 +72,7 @@ pub fn program_of(build: &str) -> &str {
 }
 
 crate::named! {
-    /// Between whom a second opinion lies.
+    /// What must differ between a count and a second opinion about it.
     #[derive(Default, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum AuditScope {
@@ -134,10 +134,11 @@ impl Party {
         self.owner == other.owner && (is_whole || self.machine == other.machine)
     }
 
-    /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A
-    /// machine that miscounts confirms no other owner's count by chance, and what two owners agree
-    /// on is not for one of them to take back: only an owner that is distrusted as a whole has
-    /// confirmed nothing.
+    /// Whether a confirmation by `second` of a count by `first` is void if this party was wrong. If
+    /// the two have different owners and only a machine is distrusted, the confirmation holds: a
+    /// machine that miscounts does not confirm another owner's count by chance, and one of two
+    /// owners alone cannot take back what both agreed on. It is void if one of the owners is
+    /// distrusted as a whole.
     pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
         self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
     }
@@ -157,8 +158,9 @@ pub struct TrustChange {
     pub party: Party,
     /// Whether it is trusted since.
     pub trusted: bool,
-    /// The count that proved it wrong, of some job; `None` if a person decided. A bundle does not
-    /// have it: if it is of its job, it has the line of the dispute.
+    /// The count that proved the party wrong, of whatever job; `None` if a person decided. A bundle
+    /// does not have this field. If the count is of the bundle's job, the bundle has the line of
+    /// the dispute.
     #[serde(skip)]
     pub proof: Option<(JobId, Range)>,
     /// Why, for people.
@@ -192,8 +194,8 @@ impl Distrusted {
     }
 }
 
-/// Whether a count by one principal and kernel says something new about one by another. Nobody can
-/// check itself, and a loop cannot check itself either.
+/// Whether a count by one principal and kernel is a second opinion about the count by another. It
+/// is not if the party or the kernel is the same, because neither can check itself.
 pub fn is_second_opinion(
     (principal, kernel): (&Principal, KernelName),
     (other_principal, other_kernel): (&Principal, KernelName),

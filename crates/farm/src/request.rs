@@ -13,8 +13,8 @@ pub enum Request {
     Change(JobId, Change),
     /// Remove a job that is over. The answer is the job as it was.
     Remove(JobId),
-    /// Trust a party from now on, or distrust it, and end its sessions. The answer is who is
-    /// distrusted all the same: parties that have machines in common with one that is reinstated.
+    /// Trust a party from now on, or distrust it and end its sessions. If a party is trusted again,
+    /// the answer names the parties that have machines in common with it and are still distrusted.
     Trust {
         /// Who.
         party: Party,
@@ -25,7 +25,7 @@ pub enum Request {
     },
 }
 
-/// A job to be added, unless its owner has one of its key already: then that one is meant.
+/// A job to be added. If its owner already has a job with the same key, the request means that job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// The job. No other one of the request has its owner and its key.
@@ -49,7 +49,7 @@ pub enum Change {
     Priority(i32),
     /// Count accepted ranges again, those to come included.
     Audit {
-        /// Which ones. One that chooses nothing leaves the scope of the job as it is.
+        /// Which ranges. A policy that chooses nothing leaves the scope of the job as it is.
         policy: AuditPolicy,
         /// Whether its scope holds even if that of the job was wider.
         narrows: bool,

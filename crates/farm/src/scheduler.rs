@@ -23,8 +23,8 @@ use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
 
-/// A lease has at most the tasks of the plan divided by this, so that all strata of a short plan
-/// are seen early as well.
+/// A lease usually has at most the tasks of the plan divided by this, so that all strata of a short
+/// plan are seen early as well.
 const PIECES: u64 = 16 * STRATA;
 /// A lease is not cut into pieces of fewer tasks than this.
 const LEAST_PIECE: u64 = 256;

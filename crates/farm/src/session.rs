@@ -8,28 +8,28 @@ use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// What people may see of it, and what leasing goes by. `rate` and `leased` stay empty:
-    /// [`Session::view`] fills them in.
+    /// What people may see of the worker, and what leasing depends on. `rate` and `leased` stay
+    /// empty here; [`Session::view`] fills them in.
     pub(crate) seen: WorkerView,
-    /// A recount by it settles a dispute alone.
+    /// Whether the operator trusts the worker, so that its recount alone settles a dispute.
     pub(crate) is_trusted: bool,
     /// The process at its other end.
     pub(crate) process: Process,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
-    /// How many tasks of each job it holds, and the thread time that was expected of these,
-    /// nanoseconds; never 0 tasks.
+    /// How many tasks of each job the session holds, and the thread time that they were expected to
+    /// take, nanoseconds. Jobs with 0 tasks are left out.
     held: BTreeMap<JobId, (u64, u128)>,
-    /// It missed a deadline: until then, or until it reports something, it is leased nothing.
+    /// The session has missed a deadline and is leased nothing until this time, or until it reports
+    /// something.
     pub(crate) rests_until: Option<Millis>,
-    /// Until then it may report a backlog: what it counted before it was connected, which shows no
-    /// speed.
+    /// Until this time the session may report a backlog, which the worker counted before it was
+    /// connected. Such reports are not used to measure its speed.
     pub(crate) backlog_until: Millis,
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
-/// A worker that comes back sends at once what it counted meanwhile: within this time,
-/// milliseconds.
+/// A worker that comes back sends what it counted meanwhile within this time, milliseconds.
 const BACKLOG_MS: u64 = 1_000;
 
 /// A worker process: its owner, and its number. The number is the worker's own choice, so that it
@@ -72,25 +72,26 @@ impl Session {
         &self.seen.provenance.principal
     }
 
-    /// What may be seen of it; how fast it counts, its jobs know.
+    /// What people may see of the worker. The `rate` comes from the jobs that it counts.
     pub(crate) fn view(&self, rate: Rate) -> WorkerView {
         WorkerView { rate, leased: self.held().collect(), ..self.seen.clone() }
     }
 
-    /// Whether it may be leased a recount of so many tasks, which cannot be divided. It may exceed
-    /// the credit of a session that holds nothing.
+    /// Whether the session may be leased a recount of this many tasks. A recount cannot be divided,
+    /// so that it may exceed the credit of a session that holds nothing.
     pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
         self.seen.tasks == 0 || tasks <= self.room()
     }
 
-    /// Tasks of a job are leased to it that are to take so long.
+    /// Notes that the session holds more tasks of a job, which are expected to take `ns` of thread
+    /// time.
     pub(crate) fn hold(&mut self, job: JobId, tasks: u64, ns: u128) {
         self.seen.tasks += tasks;
         let held = self.held.entry(job).or_default();
         *held = (held.0 + tasks, held.1 + ns);
     }
 
-    /// It holds them no more.
+    /// Notes that the session no longer holds tasks of a job, which were expected to take `ns`.
     pub(crate) fn let_go(&mut self, job: JobId, tasks: u64, ns: u128) {
         self.seen.tasks -= tasks;
         let held = self.held.get_mut(&job).filter(|held| held.0 >= tasks);
@@ -106,8 +107,8 @@ impl Session {
         self.held.iter().map(|(&job, &(tasks, _))| (job, tasks))
     }
 
-    /// Tasks of a job that take as long as all that it holds, if a task of the job takes it so
-    /// long.
+    /// How many tasks of a job take as long as all tasks that the session holds, if one task of the
+    /// job takes `task_ns` of thread time.
     pub(crate) fn held_as_of(&self, job: JobId, task_ns: u64) -> u64 {
         let own = self.held.get(&job).map_or(0, |held| held.0);
         let others = self.held.iter().filter(|&(&of, _)| of != job);
@@ -147,7 +148,7 @@ pub struct WorkerView {
     pub draining: bool,
 }
 
-/// How fast something is counted; 0 while nothing is, and before it is known.
+/// How fast something is counted. The rate is 0 while nothing is counted, and before it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
     /// Tasks per second.

@@ -9,8 +9,9 @@ use crate::{
 };
 
 impl Farm {
-    /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there. What
-    /// waits under earlier ones is leased no more, if it chooses nothing.
+    /// Orders an audit. The policy holds once the ledger has it, also for ranges that are accepted
+    /// meanwhile. If it chooses nothing, ranges that wait under earlier policies are leased no
+    /// more.
     pub(super) fn audit(
         &mut self,
         request: RequestId,
@@ -28,7 +29,7 @@ impl Farm {
             return Err(Refusal::Suspended(id));
         }
         policy.across = match narrows {
-            // Open disputes are decided between those between whom they began.
+            // Open disputes keep the scope with which they began.
             _ if policy.is_none() => job.across(),
             true => policy.across,
             false => policy.across.max(job.across()),
@@ -57,14 +58,14 @@ impl Farm {
         self.finish_if_covered(id);
     }
 
-    /// Nothing of a job waits for a second count any more.
+    /// Revokes the recounts of a job's audits, and forgets which ranges wait for one.
     fn lease_no_recounts(&mut self, id: JobId) {
         let leases = existing(&mut self.jobs, id).audits.drop(|_| true);
         leases.into_iter().for_each(|lease| self.revoke(lease));
     }
 
-    /// A job that is done or suspended in the ledger is so no longer, because its total is in
-    /// doubt. It runs, as in the ledger, even if it was paused before its end.
+    /// Lets a job run again that is done or suspended in the ledger, because its total is in doubt.
+    /// The job runs even if it was paused before its end; the ledger does the same.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if matches!(job.stage, Stage::Finished(_) | Stage::Done | Stage::Suspended(_)) {
@@ -89,7 +90,8 @@ impl Farm {
     pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Row>) {
         let job = existing(&mut self.jobs, id);
         if job.audits.asked > 0 {
-            // Others may wait once the ledger knows of that, and then it is asked again.
+            // Other ranges may wait once the ledger has these audit requests. It is asked again
+            // then.
             job.audits.finding = false;
             return;
         }

@@ -46,11 +46,11 @@ pub struct Farm {
     now: Millis,
     /// When the ledger last answered: Unix milliseconds, for people.
     unix_ms: i64,
-    /// Until then leases of earlier lives of the coordinator may be taken up again.
+    /// Until this time, leases of earlier lives of the coordinator may be taken up again.
     adopts_until: Millis,
     /// How often workers are to report.
     pace: Pace,
-    /// Until then nothing is leased from the pools: see [`Config::grace_ms`].
+    /// Until this time, nothing is leased from the pools: see [`Config::grace_ms`].
     lease_from: Millis,
     epoch: u64,
     jobs: BTreeMap<JobId, Job>,
@@ -63,13 +63,14 @@ pub struct Farm {
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
-    /// Sessions that have room and are to look through all jobs for something to do.
+    /// Sessions that have room, and for which the farm still has to look through all jobs for work.
     idle: BTreeSet<SessionId>,
-    /// Sessions that have room and found nothing in any job. They look again once something is new.
+    /// Sessions that have room, and for which there was no work in any job. The farm looks again
+    /// once something new can be leased.
     refused: BTreeSet<SessionId>,
-    /// When more may be leased, whatever happens: the grace after a restart ends, a session has
-    /// rested that missed a deadline, or it is again the turn of a party that kept a recount too
-    /// long.
+    /// Times at which more may be leased even if no event comes: the grace after a restart ends,
+    /// the rest of a session that missed a deadline ends, or a party that kept a recount too long
+    /// may be leased it again.
     wakeups: BTreeSet<Millis>,
     leases: Leases,
     distrusted: Distrusted,
@@ -96,8 +97,8 @@ pub struct Farm {
     effects: Vec<Effect>,
 }
 
-/// A job that is there. One of which something is leased, or on its way into the ledger, is not
-/// removed.
+/// A job that must exist. It does, because a job is not removed while something of it is leased or
+/// on its way into the ledger.
 fn existing(jobs: &mut BTreeMap<JobId, Job>, id: JobId) -> &mut Job {
     jobs.get_mut(&id).expect("callers name jobs that exist")
 }
@@ -147,8 +148,8 @@ impl Farm {
         wakeup.into_iter().chain(late).chain(self.leases.next_deadline()).min()
     }
 
-    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may
-    /// come back first: see [`Config::grace_ms`].
+    /// For how long nothing is leased from the pools, ms, because workers that still hold ranges
+    /// may come back first: see [`Config::grace_ms`].
     pub fn leases_in_ms(&self) -> u64 {
         self.lease_from.0.saturating_sub(self.now.0)
     }
@@ -163,7 +164,7 @@ impl Farm {
         Some(self.view(id, self.jobs.get(&id)?))
     }
 
-    /// The jobs of these numbers that stand where somebody wants to see them, the oldest first.
+    /// The jobs of these numbers that are in a wanted state, the oldest first.
     pub fn jobs(
         &self,
         numbers: impl RangeBounds<JobId>,
@@ -263,9 +264,10 @@ impl Farm {
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
-    /// For how long a session may take up a lease that no session has. A lease of another life of
-    /// the coordinator is not known any more, and gets the time of a new one, once after the
-    /// restart: of an earlier one, or, if the ledger was restored from a copy, of a later one.
+    /// For how long a session may take up a lease that no session has. An orphaned lease keeps its
+    /// deadline. A lease of another life of the coordinator is not known any more. It gets the time
+    /// of a new lease, but only in a period after the restart. Usually the other life is an earlier
+    /// one. It is a later one if the ledger was restored from a copy.
     fn adoption_term(&self, id: SessionId, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
         let ttl_ms = self.ttl_ms(id, job);
@@ -327,7 +329,7 @@ impl Farm {
         }
     }
 
-    /// Keeps `queue` true after a change of a job's state.
+    /// Brings `queue` up to date after a change of a job's state.
     fn requeue(&mut self, id: JobId) {
         let job = &self.jobs[&id];
         let (priority, owner) = (job.spec.priority, &job.spec.origin.owner);

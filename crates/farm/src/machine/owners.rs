@@ -6,9 +6,9 @@
 //!   priority 0   ada ─ 1, 4    bob ─ 2       the owner with the lowest turn first
 //! ```
 //!
-//! So owners take turns and share alike what is leased, however many jobs they have; and what one
-//! of them has no use for, the others get. A worker stays with an owner until this one is ahead by
-//! some leases, because a worker makes its kernels anew for another job.
+//! Thus owners take turns and get equal shares of the workers, however many jobs they have. What
+//! one owner cannot use, the others get. A worker stays with an owner until this owner is ahead by
+//! some leases, because a worker has to make its kernels anew for another job.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -91,7 +91,8 @@ impl Farm {
         self.queue.0.values().flat_map(BTreeMap::values).flatten().copied()
     }
 
-    /// So many tasks that were leased to a session have come back, or will not.
+    /// Notes that `tasks` tasks that were leased to a session are no longer with it: they have come
+    /// back, or their lease has ended.
     pub(super) fn release_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
         if tasks == 0 {
             return;

@@ -42,10 +42,10 @@ impl Farm {
         self.serve(id);
     }
 
-    /// A reconnected worker keeps what it still works on, as far as no other session has it, within
-    /// its credit and until its earlier deadline. After a ledger was restored from a copy, two
-    /// leases may have one number. A lease is of one job only, so the other job's range is leased
-    /// anew.
+    /// Lets a reconnected worker keep a range that it still works on, until the earlier deadline of
+    /// its lease, as far as no other session has the range and the worker's credit allows it. After
+    /// a ledger was restored from a copy, two leases may have the same number. A lease belongs to
+    /// one job only, so that the other job's range is leased anew.
     fn adopt(&mut self, id: SessionId, holding: Holding) {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
         let job = self.jobs.get(&job_id).filter(|job| job.fingerprint == fingerprint);
@@ -84,7 +84,8 @@ impl Farm {
     }
 
     /// A worker says that it has finished a part of a lease that it will report as a whole. The
-    /// farm cannot check that: it renews this lease, and nothing else follows from it.
+    /// farm cannot check this, so that the message renews this lease and has no other effect on
+    /// leasing.
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
         let whole = |leased: &&OpenLease| leased.session == id && leased.recount;
         if let Some(leased) = self.leases.get(lease).filter(whole) {
