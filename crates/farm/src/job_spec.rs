@@ -92,14 +92,14 @@ pub struct Times {
     /// all its tasks until some were taken back. What has passed since `paused_at_ms` is not in it
     /// yet, if the job has not all its tasks.
     pub paused_ms: i64,
-    /// When it was done or cancelled.
+    /// When the job was done or cancelled.
     pub ended_at_ms: Option<i64>,
 }
 
 impl Times {
-    /// How long it was counted: from its first lease until all its tasks were accepted, or until
-    /// its end if they never were. Pauses and audits are not in it. `None` before that, and if
-    /// nothing of it was leased.
+    /// How long the job was counted: from its first lease until all its tasks were accepted, or
+    /// until its end if they never were. Pauses and audits are left out. `None` before then, and if
+    /// nothing of the job was leased.
     #[must_use]
     pub fn counting(self) -> Option<Duration> {
         let end = self.counted_at_ms.or(self.ended_at_ms)?;

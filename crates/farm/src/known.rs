@@ -133,7 +133,7 @@ impl Known {
         }
     }
 
-    /// Whether tasks of this range can count so much together.
+    /// Whether the tasks of this range together can have this count.
     #[must_use]
     pub fn allows(&self, range: Range, count: impl Into<u128>) -> bool {
         count.into() <= u128::from(range.len()).saturating_mul(self.most_per_task)

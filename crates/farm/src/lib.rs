@@ -19,9 +19,9 @@
 //! ```
 //!
 //! Counting is a pure function of (plan, range). Hence leases only save work, and are forgotten
-//! when the coordinator ends. But a report counts only for what was leased to its owner, which its
-//! token says ([`LeaseToken`]): a first count may fill what is uncovered, and a recount may confirm
-//! or dispute what is covered, if it was asked for.
+//! when the coordinator ends. But a report counts only for ordinals that were leased to its owner,
+//! which its token proves ([`LeaseToken`]). A first count may fill uncovered ordinals. A recount
+//! may confirm or dispute the count of covered ordinals, if it was asked for.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,7 +1,7 @@
 //! What the farm has done since it began, as numbers for those who watch it.
 //!
-//! Nothing is decided by them. They are not durable: a coordinator that is started again begins at
-//! zero.
+//! No decision depends on these numbers. They are not durable: a coordinator that is started again
+//! begins at zero.
 
 use crate::{Report, Verdict};
 

@@ -112,9 +112,9 @@ impl Farm {
         self.finish_if_covered(report.job);
     }
 
-    /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing;
-    /// but the range of a job that is not over is counted again, by machines of other owners than
-    /// the late count's.
+    /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing.
+    /// If the job is not over, however, the range is counted again, and not by the owner of the
+    /// late count.
     pub(super) fn contradicted(
         &mut self,
         session: SessionId,

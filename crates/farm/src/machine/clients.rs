@@ -38,8 +38,8 @@ impl Farm {
         self.effects.push(Effect::Reply(request, Ok(Answer::Job(Box::new(job)))));
     }
 
-    /// The jobs exist once the ledger has them: until then nothing of them is leased. A job with
-    /// the key of another one of its owner is that job.
+    /// Adds jobs. They exist once the ledger has them; until then nothing of them is leased. If the
+    /// owner has a job with the same key already, that job is meant and none is added.
     fn submitted(&mut self, request: RequestId, jobs: Vec<Submission>) -> Result<(), Refusal> {
         let jobs = jobs.into_iter();
         let jobs: Vec<Job> =
@@ -90,8 +90,8 @@ impl Farm {
         id
     }
 
-    /// Answers the submissions whose jobs are all durable. A repeated one is answered no sooner
-    /// than the first.
+    /// Answers the submissions whose jobs are all durable. A repeated submission is answered no
+    /// sooner than the first one.
     fn answer_submissions(&mut self) {
         let is_durable = |(_, jobs): &mut (RequestId, Vec<JobId>)| {
             !jobs.iter().any(|job| self.coming.contains_key(job))
@@ -126,7 +126,7 @@ impl Farm {
         }
     }
 
-    /// The ledger has it that a job has come to this.
+    /// Notes that the ledger has a milestone of a job.
     pub(super) fn reached(&mut self, id: JobId, milestone: Milestone) {
         existing(&mut self.jobs, id).times.note(milestone, self.unix_ms);
     }
@@ -169,7 +169,8 @@ impl Farm {
         Ok(())
     }
 
-    /// What is leased next follows a new priority at once, and what is leased already stays so.
+    /// Changes the priority of a job. The next leases follow it at once; what is leased already
+    /// stays leased.
     fn prioritise(&mut self, id: JobId, priority: i32) -> Result<(), Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
         // A job that is done is served while it is audited.
@@ -194,8 +195,8 @@ impl Farm {
         self.answer(request, id);
     }
 
-    /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an
-    /// audit; or suspends it, if its total contradicts what is known.
+    /// Ends a job if every ordinal of it is durable, nothing is disputed and nothing waits for an
+    /// audit. If its total contradicts what is known, the job is suspended instead.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = existing(&mut self.jobs, id);
         if matches!(job.stage, Stage::Done) && job.audits.are_over() {
@@ -238,15 +239,16 @@ impl Farm {
         }
     }
 
-    /// Says that a job is done, unless the end of a dispute may take rows of it back.
+    /// Marks a finished job as done, unless a settlement is under way that may take rows of it
+    /// back.
     pub(super) fn end_if_certain(&mut self, id: JobId) {
         if matches!(self.jobs[&id].stage, Stage::Finished(_)) && self.settling == 0 {
             self.rest(id, Stage::Done);
         }
     }
 
-    /// The ledger has a job that is over or suspended, and nothing is going to change that by
-    /// itself.
+    /// Puts a job into its last stage, done, cancelled or suspended, now that the ledger has it.
+    /// Only a client, a dispute or a decision about trust changes it after this.
     fn rest(&mut self, id: JobId, stage: Stage) {
         let job = existing(&mut self.jobs, id);
         job.stage = stage;
@@ -259,7 +261,7 @@ impl Farm {
         self.effects.push(Effect::AtRest(id));
     }
 
-    /// From now on the job is the ledger's alone, which removes it.
+    /// Removes a job that is over: the farm forgets it at once, and then the ledger removes it.
     fn remove(&mut self, request: RequestId, id: JobId) -> Result<(), Refusal> {
         let was = self.job(id).ok_or(Refusal::NoSuchJob(id))?;
         if self.proofs.contains(&id) {

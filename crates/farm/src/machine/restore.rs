@@ -40,7 +40,7 @@ pub struct StoredJob {
     pub state: JobState,
     /// Why it is suspended, if it is.
     pub reason: Option<String>,
-    /// What it has come to so far, and when.
+    /// When it was submitted, begun, counted, paused and ended.
     pub times: Times,
     /// Its total, once it is done.
     pub total: Option<u128>,
@@ -57,9 +57,9 @@ pub struct RestoredJob {
     pub hours: Hours,
     /// What is accepted.
     pub accepted: IntervalSet,
-    /// The sum over that.
+    /// The sum of the accepted counts.
     pub counted: u128,
-    /// The thread time that it took.
+    /// How many tasks were counted, and the thread time that they took.
     pub spent: Spent,
     /// What is disputed.
     pub disputes: BTreeMap<Range, Dispute>,

@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Farm {
-    /// Somebody decided about a party. Sessions of one that is distrusted end at once; the rest
-    /// waits for the ledger.
+    /// Somebody decided whether a party is trusted. The sessions of a party that is distrusted end
+    /// at once. Its counts are taken back once the ledger has the decision.
     pub(super) fn change_trust(
         &mut self,
         request: RequestId,
@@ -47,7 +47,8 @@ impl Farm {
         theirs.into_iter().for_each(|id| self.dismiss(id, Dismissal::Distrusted));
     }
 
-    /// The ledger has taken rows back, and no settlement is under way any more.
+    /// Takes in which rows the ledger has taken back. Afterwards it ends the jobs that waited for
+    /// this, as far as no other settlement is under way.
     pub(super) fn taken_back(&mut self, withdrawn: &[Withdrawn]) {
         for withdrawn in withdrawn {
             self.withdraw(withdrawn);
@@ -58,7 +59,7 @@ impl Farm {
         }
     }
 
-    /// Rows of a party that is distrusted are no longer there.
+    /// Puts the rows of one job that the ledger has taken back into the job's pool.
     fn withdraw(&mut self, withdrawn: &Withdrawn) {
         let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
         let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
