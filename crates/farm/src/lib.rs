@@ -8,14 +8,15 @@
 //! exact total.
 //!
 //! ```text
-//!            events                                 effects
-//!   Joined, Said, Left      ──►  ┌────────┐  ──►  Tell, Dismiss          (to workers)
-//!   Asked                   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
-//!   LedgerAnswer, Tick      ──►  └────────┘  ──►  LedgerCommand          (to the ledger)
+//!                 events                                  effects
+//!   Joined, Said, Left          ──►  ┌────────┐  ──►  Tell, Dismiss (to workers)
+//!   Asked                       ──►  │  Farm  │  ──►  Reply, AtRest (to clients)
+//!   Ledger, Tick                ──►  └────────┘  ──►  Ledger (to the ledger)
+//!                                                ──►  Contradicted, Lost, RangeFailed (to people)
 //!
-//!   Leased, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
-//!   Finished, Flush, Stop   ──►  │ Agent  │  ──►  (the worker's end of a session)
-//!                                └────────┘
+//!   leased, revoked, acked      ──►  ┌────────┐  ──►  Hello, Report, Credit, Working, Draining
+//!   finished, stop, poll        ──►  │ Agent  │       (the worker's end of a session,
+//!                                    └────────┘        to the coordinator)
 //! ```
 //!
 //! Counting is a pure function of (plan, range). Hence leases only save work, and are forgotten

@@ -134,8 +134,8 @@ impl Party {
         self.owner == other.owner && (is_whole || self.machine == other.machine)
     }
 
-    /// Whether a confirmation by `second` of a count by `first` is void if this party was wrong. The
-    /// confirmation holds if the two have different owners and only the machine of `second` is
+    /// Whether a confirmation by `second` of a count by `first` is void if this party was wrong.
+    /// The confirmation holds if the two have different owners and only the machine of `second` is
     /// distrusted: a machine that miscounts does not confirm another owner's count by chance, and
     /// one of two owners alone cannot take back what both agreed on. The confirmation is void if
     /// the owner of `second` is distrusted as a whole.
