@@ -46,7 +46,6 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<()
 fn with_files(command: Command) -> Command {
     let for_files = |arg: Arg| match arg.get_value_hint() {
         ValueHint::AnyPath => arg.value_hint(ValueHint::FilePath),
-        ValueHint::Unknown if arg.get_id() == "on" => arg.value_hint(ValueHint::FilePath),
         ValueHint::Unknown if arg.get_action().takes_values() => arg.value_hint(ValueHint::Other),
         _ => arg,
     };
