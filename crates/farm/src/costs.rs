@@ -230,22 +230,11 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::LeaseTime;
-    use crate::{IntervalSet, JobId};
 
     /// A session of one thread reports tasks, `ms` after its last report.
     fn report(costs: &mut Costs, session: u64, tasks: u64, ms: u64) {
         let session = SessionId(session);
-        let lease = OpenLease {
-            session,
-            job: JobId(1),
-            open: IntervalSet::new(),
-            recount: false,
-            reported: false,
-            leased_at: Millis(0),
-            task_ns: 0,
-            term: LeaseTime::of_count(Millis(0), 1, None),
-        };
+        let lease = OpenLease::for_test(session);
         let now = costs.speed_of(session).measured_at.after(ms);
         costs.measured(now, &lease, 1, tasks, 0.0);
     }

@@ -447,8 +447,8 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::{LeaseTime, OpenLease};
-    use crate::{JobId, Method, Origin, Plan, Problem, Shard};
+    use crate::lease::OpenLease;
+    use crate::{Method, Origin, Plan, Problem, Shard};
 
     /// A job of 64,000 tasks.
     fn job() -> Job {
@@ -460,16 +460,7 @@ mod tests {
 
     /// A session has counted a range within `ms`.
     fn counted(job: &mut Job, session: SessionId, range: Range, ms: u64) {
-        let lease = OpenLease {
-            session,
-            job: JobId(1),
-            open: IntervalSet::new(),
-            recount: false,
-            reported: false,
-            leased_at: Millis(0),
-            task_ns: 0,
-            term: LeaseTime::of_count(Millis(0), 1, None),
-        };
+        let lease = OpenLease::for_test(session);
         job.accept(range);
         job.costs.measured(Millis(ms), &lease, 1, range.len(), 1.0);
     }

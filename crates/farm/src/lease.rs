@@ -70,6 +70,23 @@ pub(crate) struct OpenLease {
     pub(crate) term: LeaseTime,
 }
 
+#[cfg(test)]
+impl OpenLease {
+    /// A first count that a session has begun at the beginning of time.
+    pub(crate) fn for_test(session: SessionId) -> OpenLease {
+        OpenLease {
+            session,
+            job: JobId(1),
+            open: IntervalSet::new(),
+            recount: false,
+            reported: false,
+            leased_at: Millis(0),
+            task_ns: 0,
+            term: LeaseTime::of_count(Millis(0), 1, None),
+        }
+    }
+}
+
 /// How long a lease runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeaseTime {
