@@ -6,6 +6,7 @@
 //! contents.
 
 use anyhow::{Result, ensure};
+pub(super) use farm::json::text;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -24,30 +25,6 @@ pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T>
         String::from_utf8_lossy(&written)
     );
     Ok(line)
-}
-
-/// Writes a value as a string. Numbers are strings, too, because many programs that read JSON lose
-/// digits of numbers beyond 2^53.
-pub(super) mod text {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
-    use serde::de::{Deserialize, Deserializer, Error};
-    use serde::ser::Serializer;
-
-    pub(crate) fn serialize<S: Serializer>(
-        value: &impl Display,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|error| D::Error::custom(format_args!("{text:?}: {error}")))
-    }
 }
 
 /// The count of a task, as a decimal string.

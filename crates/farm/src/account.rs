@@ -2,6 +2,10 @@
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::json::hours;
 use crate::{KernelName, Millis};
 
 /// Thread time that counts took, as their workers said. The time of a graphics processor is that of
@@ -10,11 +14,15 @@ use crate::{KernelName, Millis};
 /// The hours of a job include all counts that its ledger keeps: accepted counts, second counts, and
 /// counts that are only evidence because they contradict others or are distrusted. These took time
 /// as well. Therefore a sum never becomes smaller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Hours {
-    /// Of processors, microseconds.
+    /// Of processors, microseconds. JSON has hours.
+    #[serde(rename = "processor_hours", with = "hours")]
+    #[schema(value_type = f64)]
     pub processor_us: u64,
-    /// Of graphics processors, microseconds.
+    /// Of graphics processors, microseconds. JSON has hours.
+    #[serde(rename = "gpu_hours", with = "hours")]
+    #[schema(value_type = f64)]
     pub gpu_us: u64,
 }
 

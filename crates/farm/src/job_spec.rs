@@ -5,27 +5,36 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, Shard};
+use utoipa::ToSchema;
+
+use crate::{Plan, PlanText, Shard};
 
 /// A job as it is submitted, stored and shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobSpec {
     /// Who submitted it.
+    #[serde(flatten)]
     pub origin: Origin,
     /// What it counts.
+    #[serde(flatten)]
+    #[schema(value_type = PlanText)]
     pub plan: Plan,
     /// The shard that is wanted of it.
+    #[serde(flatten)]
     pub shard: Shard,
     /// Jobs of higher priority are served first.
     pub priority: i32,
 }
 
 /// Who submitted a job, and what they call it. No two jobs have the same owner and the same key.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 pub struct Origin {
     /// The owner of the credential; empty if ledgers were merged.
     pub owner: String,
     /// The name that the owner gave it, which no other job of the owner has.
+    #[serde(rename = "name")]
     pub key: Option<String>,
 }
 
@@ -39,7 +48,7 @@ impl Origin {
 
 crate::named! {
     /// Where a job stands.
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum JobState {
         /// Its ranges are leased whenever workers have room.
@@ -78,7 +87,7 @@ impl fmt::Display for JobState {
 }
 
 /// When something happened to a job: Unix milliseconds, for people.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Times {
     /// When it was submitted.
     pub submitted_at_ms: Option<i64>,

@@ -1,22 +1,34 @@
 //! What a client may see of a job.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::json::{seconds_or_null, text, text_or_null};
 use crate::{AuditPolicy, Hours, JobId, JobSpec, JobState, Rate, Times};
 
-/// What a client may see of a job.
-#[derive(Clone, Debug, PartialEq)]
+/// What a client may see of a job. The API answers with it, `--json` prints it, and the page shows
+/// it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Job)]
 pub struct JobView {
     /// Its number.
+    #[serde(rename = "job")]
     pub id: JobId,
     /// As it was submitted, but for its priority, which may have changed since.
+    #[serde(flatten)]
     pub spec: JobSpec,
     /// Where it stands.
     pub state: JobState,
     /// Tasks whose counts are durable.
     pub tasks_done: u64,
     /// The sum of these counts, before symmetry.
+    #[serde(with = "text")]
+    #[schema(value_type = String, pattern = "^[0-9]+$")]
     pub counted: u128,
     /// The answer to the problem, once the job is done. For a problem that counts up to symmetry,
     /// it is the number of orbits. `None` for a shard of a plan.
+    #[serde(with = "text_or_null")]
+    #[schema(value_type = Option<String>, pattern = "^[0-9]+$")]
     pub total: Option<u128>,
     /// Sessions that work on it.
     pub workers: usize,
@@ -24,9 +36,13 @@ pub struct JobView {
     /// draining.
     pub able_workers: usize,
     /// Microseconds that the sessions that work on the job will take for the rest of it, without
-    /// audits. `None` before this can be estimated.
+    /// audits. JSON has seconds. `None` if there are no such sessions, and before this can be
+    /// estimated.
+    #[serde(rename = "seconds_left", with = "seconds_or_null")]
+    #[schema(value_type = Option<f64>)]
     pub us_left: Option<u64>,
     /// How fast these sessions count the job. For a job that is over, how fast it was counted.
+    #[serde(flatten)]
     pub rate: Rate,
     /// How many threads these sessions have.
     pub threads: u32,
@@ -36,7 +52,7 @@ pub struct JobView {
     /// settle the dispute.
     pub disputed: Option<String>,
     /// What is counted twice, if anything is. Its seed is 0, because clients must not know the true
-    /// one.
+    /// seed.
     pub audit: Option<AuditPolicy>,
     /// What its total contradicts, for people, if it is suspended.
     pub suspended: Option<String>,
@@ -54,8 +70,10 @@ pub struct JobView {
     /// The ordinals of the first failed tasks, [`JobView::FAILED_NAMED`] at most.
     pub failed_first: Vec<u64>,
     /// When it was submitted and when it ended.
+    #[serde(flatten)]
     pub times: Times,
     /// The thread time that its counts took.
+    #[serde(flatten)]
     pub hours: Hours,
     /// What the job waits for while no worker counts it, or while no connected worker may give the
     /// second counts that the job wants. The text is the end of a sentence that begins with "waits
@@ -70,10 +88,9 @@ impl JobView {
     /// How many failed tasks are named.
     pub const FAILED_NAMED: usize = 8;
 
-    /// Seconds until the job ends if the workers that hold ranges of it go on. `None` if there are
-    /// no such workers, and before the time can be estimated.
+    /// [`JobView::us_left`] in seconds.
     pub fn seconds_left(&self) -> Option<f64> {
-        self.us_left.filter(|_| !self.state.is_over()).map(|us| us as f64 / 1e6)
+        self.us_left.map(|us| us as f64 / 1e6)
     }
 
     /// Whether it runs and nobody counts it: [`JobView::waits_for`] says why.

@@ -40,6 +40,7 @@ mod interval_set;
 mod job;
 mod job_spec;
 mod job_view;
+pub mod json;
 mod kernel_name;
 mod known;
 mod lease;
@@ -61,6 +62,7 @@ mod shard;
 mod stage;
 mod stats;
 mod task_counts;
+mod text;
 mod timeouts;
 mod token;
 
@@ -86,7 +88,7 @@ pub use machine::{Farm, Restored, RestoredJob, StoredJob};
 pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};
 pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress};
 pub use pace::Pace;
-pub use plan::{Fingerprint, Plan};
+pub use plan::{Fingerprint, Plan, PlanText, problem_of};
 pub use policy::AuditPolicy;
 pub use principal::{
     AuditScope, Distrusted, IdentifiedBy, Party, Principal, Provenance, TrustChange,
@@ -100,4 +102,5 @@ pub use session::{Rate, WorkerView};
 pub use shard::{NoShard, Shard};
 pub use stats::Stats;
 pub use task_counts::TaskCounts;
+pub use text::{MAX_TEXT, is_name, is_text, reason, rule_of_names};
 pub use token::{LeaseKey, LeaseKind, LeaseToken};

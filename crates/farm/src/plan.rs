@@ -3,9 +3,12 @@
 use std::fmt;
 
 use board::{Method, Problem};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A problem, a method and their parameters: the ordered list of tasks, without the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "PlanText", try_from = "PlanText")]
 pub struct Plan {
     /// What is counted.
     pub problem: Problem,
@@ -37,6 +40,74 @@ impl Plan {
     /// [`crate::TaskCounts`]. Tasks of the other methods are many and short.
     pub fn reports_tasks(&self) -> bool {
         self.method == Method::Colours
+    }
+}
+
+/// A plan as JSON.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Plan)]
+pub struct PlanText {
+    /// The name of what is counted, such as `total`.
+    problem: String,
+    /// The size of the board.
+    #[schema(minimum = 0, maximum = 64)]
+    n: u32,
+    /// The given queens as squares with commas between them, if the problem has any.
+    given: Option<String>,
+    /// The name of the method, such as `colours`.
+    method: String,
+    /// How many rows a prefix fills, if the method has prefixes.
+    rows: Option<u32>,
+    /// How many tasks there are.
+    tasks: u64,
+    /// BLAKE3 over everything that decides what the tasks mean, 64 hexadecimal digits.
+    fingerprint: String,
+}
+
+/// The problem of this name, with these given queens, on a board of size `n`. `None` if there is no
+/// such problem. A board that is too large for its problem passes here for problems without given
+/// queens: making the plan's index refuses it.
+pub fn problem_of(name: &str, given: Option<&str>, n: u32) -> Option<Problem> {
+    match given {
+        Some(given) => Problem::from_text(&format!("{name} {given}"), n),
+        None => Problem::from_text(name, n),
+    }
+}
+
+impl From<Plan> for PlanText {
+    fn from(plan: Plan) -> PlanText {
+        PlanText {
+            problem: plan.problem.name().into(),
+            n: plan.problem.n(),
+            given: plan.problem.given().map(ToString::to_string),
+            method: plan.method.name().into(),
+            rows: plan.method.parameter().map(|(_, rows)| rows),
+            tasks: plan.tasks,
+            fingerprint: plan.fingerprint().to_string(),
+        }
+    }
+}
+
+impl TryFrom<PlanText> for Plan {
+    type Error = String;
+
+    /// Reads a plan. It fails if there is no such plan, and if its fingerprint is another one here:
+    /// then the program that wrote it numbers the tasks in another way.
+    fn try_from(text: PlanText) -> Result<Plan, String> {
+        let PlanText { problem, n, given, method, rows, tasks, fingerprint } = text;
+        let problem = problem_of(&problem, given.as_deref(), n)
+            .ok_or_else(|| format!("there is no problem {problem:?} with N = {n}"))?;
+        let method = Method::from_name(&method, rows)
+            .filter(|method| method.cuts(problem))
+            .ok_or_else(|| format!("no method {method:?} cuts {problem}"))?;
+        let plan = Plan { problem, method, tasks };
+        if plan.fingerprint().to_string() != fingerprint {
+            return Err(format!(
+                "the other end's fingerprint for the plan {plan} is not ours; run versions of this program that \
+                 enumerate tasks alike at both ends"
+            ));
+        }
+        Ok(plan)
     }
 }
 

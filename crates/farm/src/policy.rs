@@ -1,14 +1,22 @@
 //! Which accepted ranges of a job are counted again: by the hash of a secret seed.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::json::share;
 use crate::{AuditScope, Fingerprint, Range};
 
 /// Which accepted ranges of a job are counted again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditPolicy {
-    /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most.
+    /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most. JSON has a share, from
+    /// 0 to 1.
+    #[serde(rename = "share", with = "share")]
+    #[schema(value_type = f64, minimum = 0, maximum = 1)]
     pub share_ppm: u32,
     /// Decides which ranges are chosen. It stays with the farm and its ledger, because it shows
     /// which ranges are not checked.
+    #[serde(skip)]
     pub seed: u64,
     /// Whether to count them by the reference if the method is `colours`.
     pub by_reference: bool,

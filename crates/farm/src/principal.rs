@@ -24,11 +24,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::{JobId, KernelName, Range};
 
 /// An owner of a credential, and one of its machines.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 pub struct Principal {
     /// The owner of the credential under which the count came.
     pub owner: String,
@@ -48,7 +49,7 @@ pub enum IdentifiedBy {
 }
 
 /// Who made a count, with all that is kept of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Provenance {
     /// Who answers for it.
     #[serde(flatten)]
@@ -73,7 +74,7 @@ pub fn program_of(build: &str) -> &str {
 
 crate::named! {
     /// What must differ between a count and a second opinion about it.
-    #[derive(Default, Serialize, Deserialize)]
+    #[derive(Default, Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum AuditScope {
         /// Between machines. It protects against broken hardware.
@@ -85,7 +86,7 @@ crate::named! {
 }
 
 /// Those who are taken for one: a machine, or all machines of an owner.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 pub struct Party {
     /// The owner.
     pub owner: String,

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
 
 /// One connection of one worker.
@@ -123,9 +126,11 @@ impl Session {
 }
 
 /// What those who run a farm may see of a connected worker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Worker)]
 pub struct WorkerView {
     /// Who answers for its counts, and its name.
+    #[serde(flatten)]
     pub provenance: Provenance,
     /// The counting loop in use, as the worker names it; it may be empty.
     pub backend: String,
@@ -134,13 +139,16 @@ pub struct WorkerView {
     /// Tasks that it was leased and has not reported.
     pub tasks: u64,
     /// How fast it counts what it was leased.
+    #[serde(flatten)]
     pub rate: Rate,
     /// What it was leased: tasks that are not reported, by job.
+    #[serde(skip)]
     pub leased: Vec<(JobId, u64)>,
     /// Tasks that it has reported in this session.
     pub counted: u64,
     /// When it last reported something, or said that it was getting on; when it joined, if it has
     /// done neither.
+    #[serde(skip)]
     pub heard_at: Millis,
     /// Deadlines that it has missed since it last reported something.
     pub missed: u32,
@@ -149,7 +157,7 @@ pub struct WorkerView {
 }
 
 /// How fast something is counted. The rate is 0 while nothing is counted, and before it is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rate {
     /// Tasks per second.
     pub tasks_per_second: f64,

@@ -3,14 +3,37 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use crate::{IntervalSet, Range};
 
 /// One of several equal parts of every plan: blocks of ordinals, dealt like cards, because tasks of
 /// neighbouring ordinals are alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "Numbers")]
 pub struct Shard {
+    /// Its number, from 1 on.
+    #[serde(rename = "shard")]
     index: u32,
+    /// How many there are. The only one of one is the whole plan.
+    #[serde(rename = "shards")]
     of: u32,
+}
+
+/// The numbers of a shard, before it is known whether there is one.
+#[derive(Deserialize)]
+struct Numbers {
+    shard: u32,
+    shards: u32,
+}
+
+impl TryFrom<Numbers> for Shard {
+    type Error = NoShard;
+
+    fn try_from(Numbers { shard, shards }: Numbers) -> Result<Shard, NoShard> {
+        Shard::new(shard, shards)
+    }
 }
 
 /// A text or a pair of numbers is no shard.

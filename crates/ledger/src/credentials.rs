@@ -1,12 +1,17 @@
 //! The credentials of a coordinator. A ledger keeps the hash of each secret, never the secret.
 
+use farm::json::text;
 use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::store::Store;
 use super::{LedgerFault, Result};
 
 farm::named! {
     /// The rights of a credential.
+    #[derive(Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
     pub enum Role {
         /// Everything.
         Admin = "admin",
@@ -17,20 +22,25 @@ farm::named! {
         /// To count.
         Worker = "worker",
         /// To count, and to settle a dispute by one recount.
+        #[serde(rename = "trusted worker")]
         TrustedWorker = "trusted worker",
     }
 }
 
 /// A credential without its secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Token)]
 pub struct Credential {
     /// Its number in the ledger, from 1 on.
+    #[serde(rename = "token", with = "text")]
+    #[schema(value_type = String)]
     pub id: u64,
     /// The owner, who is responsible for what is done with it.
     pub owner: String,
     /// What it allows.
     pub role: Role,
     /// BLAKE3 of the secret.
+    #[serde(skip)]
     pub hash: [u8; 32],
     /// When it was made, Unix milliseconds.
     pub created_at_ms: i64,

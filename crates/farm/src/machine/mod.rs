@@ -217,7 +217,7 @@ impl Farm {
                 .flatten(),
             workers: workers.len(),
             able_workers: if job.is_served() { able.clone().count() } else { 0 },
-            us_left: job.us_left(&workers),
+            us_left: if state.is_over() { None } else { job.us_left(&workers) },
             rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
