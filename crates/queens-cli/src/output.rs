@@ -3,6 +3,9 @@
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::failure::Failure;
 use crate::{os, progress};
 
@@ -10,6 +13,19 @@ use crate::{os, progress};
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// Something as JSON. Counts in it are decimal strings, because they may exceed 2^53.
+pub(crate) fn json(what: &impl Serialize) -> Value {
+    serde_json::to_value(what).expect("it is JSON")
+}
+
+/// The first object with the fields of the second one added.
+pub(crate) fn with(mut object: Value, further: Value) -> Value {
+    if let (Value::Object(fields), Value::Object(further)) = (&mut object, further) {
+        fields.extend(further);
+    }
+    object
 }
 
 /// Prints one line of a command whose main work is not to print. The command goes on if nobody

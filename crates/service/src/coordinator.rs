@@ -3,7 +3,7 @@
 //! ```text
 //!   workers ◄──► session (one each) ──┐
 //!                                     ├──► event loop: Farm::step ◄──► ledger thread
-//!   clients ◄──► jobs service ────────┘
+//!   clients ◄──► API and page ────────┘
 //! ```
 //!
 //! Only the event loop touches the farm. Everything else sends inputs to the event loop and gets
@@ -13,17 +13,20 @@
 mod credentials;
 mod downloads;
 mod event_loop;
+mod fresh;
 mod http;
 mod identity;
 mod job_api;
 mod limits;
 mod metrics;
 mod plans;
+mod refused;
 mod server;
 mod session;
 
 pub use credentials::{Credentials, OwnFiles};
 pub use event_loop::{EventLoop, FarmHandle};
+pub use http::api::description;
 use identity::{Identity, Right};
 pub use limits::{Limits, Listener};
 pub use server::{Phases, serve};

@@ -6,6 +6,8 @@
 //! codes (`queens-cli` does).
 #![cfg_attr(unix, forbid(unsafe_code))]
 
+pub mod api;
+mod client;
 pub mod coordinator;
 mod endpoint;
 mod error;
@@ -13,8 +15,11 @@ pub mod local;
 mod os;
 mod secrets;
 pub mod tls;
+pub mod wire;
 pub mod worker;
 
+pub use axum::http::Method;
+pub use client::{ApiError, Client, Download, Events};
 pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
 pub use secrets::{

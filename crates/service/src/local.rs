@@ -20,9 +20,9 @@ use tokio::task::spawn_blocking;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 
-use crate::ServiceError;
 use crate::coordinator::{EventLoop, FarmHandle, LOCAL_OWNER, Peer, Plans, host};
 use crate::worker::{Connect, LeaveRules, Link, LinkEnd, machine, start_executor, work};
+use crate::{CoordinatorGone, ServiceError};
 
 /// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
@@ -230,7 +230,7 @@ impl Prepared {
         let (stop, stopping) = watch::channel(false);
         let ledger = count.ledger.clone();
         let worker = count.worker(handle.clone(), plans, stopping);
-        let end = handle.end(job);
+        let end = end_of(&handle, job);
         tokio::pin!(worker, end);
         let mut asked: Option<Instant> = None;
         let outcome = loop {
@@ -305,6 +305,13 @@ async fn begin(
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;
     Ok(answer.job().expect("the answer is a job").id)
+}
+
+/// Waits until the job is over or suspended, and returns it. The job must exist.
+async fn end_of(farm: &FarmHandle, job: JobId) -> Result<JobView, CoordinatorGone> {
+    let mut followed = farm.follow(job).await?.ok_or(CoordinatorGone)?;
+    let end = followed.wait_for(|view| view.state.is_at_rest()).await;
+    end.map(|view| view.clone()).map_err(|_| CoordinatorGone)
 }
 
 fn flatten(

@@ -60,7 +60,7 @@ enum Task {
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
-    /// Makes the gRPC types of crates/wire from the messages in proto
+    /// Makes the gRPC types of crates/service from the messages in proto
     Proto {
         /// Only check whether they match the messages
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! `cargo xtask proto`: generates the gRPC types of `crates/wire` from the messages in `proto`,
+//! `cargo xtask proto`: generates the gRPC types of `crates/service` from the messages in `proto`,
 //! without protoc. The types are committed, so a build of the program needs no generator.
 
 use std::error::Error;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::fault;
 
-const FILES: [&str; 2] = ["queens/v1/farm.proto", "queens/v1/client.proto"];
-const FOLDER: &str = "crates/wire/src/generated";
+const FILES: [&str; 1] = ["queens/v1/farm.proto"];
+const FOLDER: &str = "crates/service/src/wire/generated";
 const TYPES: &str = "queens.v1.rs";
 
 /// Writes the types. With `check`, only compares them.

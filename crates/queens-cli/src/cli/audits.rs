@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use clap::Args;
 use count::Backend;
-use farm::AuditPolicy;
-use wire::v1;
-use wire::v1::ask_request::Request as Asked;
+use farm::{AuditPolicy, AuditScope, JobView};
+use service::Method;
+use service::api::{AuditWish, Patch};
 
 use super::client::{Client, ClientArgs};
 use super::options::{scope, share};
-use super::show;
 use super::show::plural;
 use crate::failure::{Failure, usage};
 use crate::output;
@@ -37,7 +36,7 @@ pub(super) struct AuditArgs {
     /// also against lies [default: owner, if the job's audit before was, or as soon as two owners
     /// have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope())]
-    across: Option<String>,
+    across: Option<AuditScope>,
     /// With `reference`, count ranges of colours by the reference
     ///
     /// It searches row by row for the queens of each colour, without the tables and vectors of
@@ -66,10 +65,13 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         (_, true) => 0,
         _ => args.fraction,
     };
-    let policy =
-        v1::AuditPolicy { share_ppm, by_reference: args.backend.is_some(), across: args.across };
-    let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
-    let job = client.ask_for_job(Asked::Change(change)).await?;
+    let wish = AuditWish {
+        by_reference: args.backend.is_some(),
+        across: args.across,
+        ..AuditWish::of_ppm(share_ppm)
+    };
+    let patch = Patch { audit: Some(wish), ..Patch::default() };
+    let job: JobView = client.ask(Method::PATCH, &format!("/jobs/{}", args.job), &patch).await?;
     let mut later = job.clone();
     // The coordinator knows a moment later which ranges wait, and whether a worker may count them.
     for _ in 0..MOST_LOOKS {
@@ -77,11 +79,10 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             break;
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
-        let answer = client.service.get(v1::JobRequest { job: args.job }).await;
-        later = client.given(answer)?.try_into()?;
+        later = client.job(args.job).await?;
     }
     if args.client.json {
-        return output::print(show::json(&later));
+        return output::print(output::json(&later));
     }
     let id = job.id;
     output::print(match job.audits_wanted {

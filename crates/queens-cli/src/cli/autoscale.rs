@@ -18,7 +18,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
-use wire::v1;
+use farm::WorkerView;
+use service::api::Workers;
 
 use super::client::{Client, CoordinatorArgs};
 use super::options::in_units;
@@ -252,12 +253,12 @@ fn run(command: &mut Command) -> Result<String, Failure> {
 
 /// The coordinator's demand, besides the workers in `jobs`.
 async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Demand, Failure> {
-    let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { workers, leasable_threads, .. } = client.given(answer)?;
+    let Workers { workers, leasable_threads, .. } = client.get("/workers").await?;
     // In a job of Slurm, `queens worker` calls itself slurm-JOB-NODE.
-    let job =
-        |worker: &v1::Worker| worker.name.strip_prefix("slurm-")?.split('-').next()?.parse().ok();
-    let is_ours = |worker: &v1::Worker| job(worker).is_some_and(|job| jobs.contains_key(&job));
+    let job = |worker: &WorkerView| {
+        worker.provenance.worker.strip_prefix("slurm-")?.split('-').next()?.parse().ok()
+    };
+    let is_ours = |worker: &WorkerView| job(worker).is_some_and(|job| jobs.contains_key(&job));
     let (ours, others): (Vec<_>, Vec<_>) = workers.into_iter().partition(is_ours);
     let threads_of_others = others.iter().map(|worker| u64::from(worker.threads)).sum();
     Ok(Demand {

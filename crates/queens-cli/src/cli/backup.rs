@@ -8,7 +8,6 @@ use bytesize::ByteSize;
 use clap::Args;
 use ledger::{Contents, Draft, LedgerFault};
 use serde_json::{Value, json};
-use wire::v1;
 
 use super::client::{Client, ClientArgs};
 use super::show::plural;
@@ -88,8 +87,7 @@ fn sentence(contents: &Contents, bytes: u64) -> String {
 /// Fills the draft with what the coordinator sends.
 async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
     let mut client = Client::connect(&args.client.coordinator).await?;
-    let pieces = client.service.backup(v1::BackupRequest {}).await;
     let cannot_write = |error: std::io::Error| Failure::output(draft.path().display(), error);
     let mut file = draft.open().map_err(cannot_write)?;
-    client.receive(pieces, |data| file.write_all(data).map_err(cannot_write)).await
+    client.receive("/ledger", |data| file.write_all(data).map_err(cannot_write)).await
 }

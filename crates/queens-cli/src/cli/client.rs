@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use farm::{JobId, JobView, Plan};
-use futures_util::{Stream, StreamExt as _};
-use tonic::{Code, Response, Status, Streaming};
-use wire::v1::ask_request::Request as Asked;
-use wire::v1::client_service_client::ClientServiceClient;
-use wire::{WireError, v1};
+use farm::{JobId, JobState, JobView, Plan};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use service::api::{Code, Jobs, MOST_LISTED, ProblemDetails};
+use service::{ApiError, Endpoint, JoinString, Method, ServiceError, Token};
 
 use super::arguments::CONNECTION;
 use crate::failure::Failure;
-use service::{Endpoint, JoinString, ServiceError, Token, TokenChannel};
 
 /// The address of the coordinator, and the secrets for both sides.
 #[derive(Debug, Args)]
@@ -90,33 +88,49 @@ pub(super) struct ClientArgs {
     pub(super) coordinator: CoordinatorArgs,
 }
 
-pub(super) struct Client {
-    pub(super) endpoint: Endpoint,
-    pub(super) service: ClientServiceClient<TokenChannel>,
-}
+/// A connection to a coordinator whose failures are those of a command.
+pub(super) struct Client(service::Client);
 
 impl Client {
     pub(super) async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
-        let endpoint = args.endpoint()?;
-        let service = ClientServiceClient::new(endpoint.connect().await?);
-        Ok(Client { endpoint, service })
+        Ok(Client(service::Client::connect(args.endpoint()?).await?))
     }
 
-    /// Sends a request and returns the farm's answer.
-    pub(super) async fn ask(&mut self, request: Asked) -> Result<v1::AskResponse, Failure> {
-        let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
-        self.given(answer)
+    /// The URL of the coordinator, or the file that names it.
+    pub(super) fn url(&self) -> &str {
+        self.0.endpoint.url()
     }
 
-    /// Sends a request that is answered with a job.
-    pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
-        let job = self.ask(request).await?.jobs.pop();
-        Ok(job.ok_or(WireError::Missing("job"))?.try_into()?)
+    /// Reads what is at this path of the API.
+    pub(super) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
+        let answer = self.0.get(path).await;
+        answer.map_err(|error| self.failure(error))
     }
 
-    /// The coordinator's answer, or the failure that its status means.
-    pub(super) fn given<T>(&self, answer: Result<Response<T>, Status>) -> Result<T, Failure> {
-        answer.map(Response::into_inner).map_err(|status| self.failure(status))
+    /// One job.
+    pub(super) async fn job(&mut self, job: u64) -> Result<JobView, Failure> {
+        self.get(&format!("/jobs/{job}")).await
+    }
+
+    /// Sends a request with a body, and reads the answer.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let answer = self.0.ask(method, path, Some(body)).await;
+        answer.map_err(|error| self.failure(error))
+    }
+
+    /// Sends a request without a body, and reads the answer.
+    pub(super) async fn order<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+    ) -> Result<T, Failure> {
+        let answer = self.0.ask(method, path, None::<&()>).await;
+        answer.map_err(|error| self.failure(error))
     }
 
     /// Calls `see` with the job at every change until the job is over or suspended, over any number
@@ -129,38 +143,40 @@ impl Client {
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
         loop {
-            let mut stream = match self.service.watch(v1::JobRequest { job: number.0 }).await {
-                Ok(stream) => stream.into_inner(),
-                Err(status) if self.is_passing(&status) => {
-                    self.connect_again().await?;
-                    continue;
-                }
-                Err(status) => return Err(self.failure(status)),
-            };
-            loop {
-                match stream.message().await {
-                    Ok(Some(job)) => {
-                        let view = JobView::try_from(job)?;
-                        let found = view.spec.plan;
-                        if plan != found {
-                            return Err(Failure::NoSuchJob(format!(
-                                "job {number} is now {found}: the coordinator has another ledger; submit \
-                                 yours again"
-                            )));
-                        }
-                        see(&view)?;
-                        if view.state.is_at_rest() {
-                            return Ok(view);
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(status) if self.is_passing(&status) => break,
-                    Err(status) => return Err(self.failure(status)),
-                }
+            match self.follow(number, plan, &mut see).await {
+                Ok(Some(end)) => return Ok(end),
+                Ok(None) => {}
+                Err(Fault::Api(error)) if error.is_passing() => {}
+                Err(Fault::Api(error)) => return Err(self.failure(error)),
+                Err(Fault::Seen(failure)) => return Err(failure),
             }
             tracing::warn!("the coordinator is gone; waiting for it to come back");
             self.connect_again().await?;
         }
+    }
+
+    /// Follows a job over one connection. Returns it if it is over or suspended; `None` if the
+    /// coordinator has ended the stream before.
+    async fn follow(
+        &mut self,
+        number: JobId,
+        plan: Plan,
+        see: &mut impl FnMut(&JobView) -> Result<(), Failure>,
+    ) -> Result<Option<JobView>, Fault> {
+        let mut events = self.0.follow(&format!("/jobs/{number}/events")).await?;
+        while let Some(view) = events.next().await? {
+            let found = view.spec.plan;
+            if plan != found {
+                return Err(Fault::Seen(Failure::NoSuchJob(format!(
+                    "job {number} is now {found}: the coordinator has another ledger; submit yours again"
+                ))));
+            }
+            see(&view).map_err(Fault::Seen)?;
+            if view.state.is_at_rest() {
+                return Ok(Some(view));
+            }
+        }
+        Ok(None)
     }
 
     /// The first `most` jobs, and whether there are more: jobs that have not ended, the oldest
@@ -170,132 +186,103 @@ impl Client {
         ended: bool,
         most: usize,
     ) -> Result<(Vec<JobView>, bool), Failure> {
-        let page_size = u32::try_from(most.saturating_add(1)).unwrap_or(u32::MAX);
-        let mut request = v1::ListRequest { page_size, after: 0, ended };
-        let mut listed = Vec::new();
+        let is_wanted = |state: &JobState| state.is_over() == ended;
+        let states = JobState::ALL.into_iter().filter(is_wanted).map(JobState::name);
+        let states = states.collect::<Vec<_>>().join(",");
+        let mut listed: Vec<JobView> = Vec::new();
+        let mut after = String::new();
         loop {
-            let page = self.service.list(request).await;
-            let v1::ListResponse { jobs, more } = self.given(page)?;
-            let last = jobs.last().map(|job| job.id);
-            for job in jobs {
-                if listed.len() == most {
-                    return Ok((listed, true));
+            let limit = most.saturating_sub(listed.len()).clamp(1, MOST_LISTED);
+            let page = format!("/jobs?state={states}&newest={ended}&limit={limit}{after}");
+            let Jobs { jobs, next } = self.get(&page).await?;
+            // The next page must begin after another job. Otherwise a faulty coordinator could make
+            // this loop endless.
+            let is_next = next.filter(|_| jobs.last().map(|job| job.id) == next);
+            listed.extend(jobs);
+            match is_next {
+                _ if listed.len() >= most => {
+                    let are_more = listed.len() > most || next.is_some();
+                    listed.truncate(most);
+                    return Ok((listed, are_more));
                 }
-                listed.push(job.try_into()?);
-            }
-            match last {
-                // The next page must begin after another job. Otherwise a faulty coordinator could
-                // make this loop endless.
-                Some(last) if more && last != request.after => request.after = last,
-                _ => return Ok((listed, false)),
+                Some(last) => after = format!("&after={last}"),
+                None => return Ok((listed, false)),
             }
         }
     }
 
-    /// Takes a file that comes in pieces, and passes each to `write`.
+    /// Takes a file, and passes its pieces to `write`.
     pub(super) async fn receive(
-        &self,
-        pieces: Result<Response<Streaming<v1::Piece>>, Status>,
-        write: impl FnMut(&[u8]) -> Result<(), Failure>,
+        &mut self,
+        path: &str,
+        mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let pieces = self.given(pieces)?;
-        join(pieces.map(|piece| piece.map_err(|status| self.failure(status))), write).await
+        let file = self.0.download(path).await;
+        let mut file = file.map_err(|error| self.failure(error))?;
+        loop {
+            match file.next().await {
+                Ok(Some(piece)) => write(&piece)?,
+                Ok(None) => return Ok(()),
+                Err(ApiError::Broken(reason)) => {
+                    return Err(Failure::Incompatible(format!(
+                        "what the coordinator sends is cut ({reason}); ask for it again"
+                    )));
+                }
+                Err(error) => return Err(self.failure(error)),
+            }
+        }
     }
 
-    /// Waits a little and tries to connect. Files are read again, because they may have been
-    /// replaced.
+    /// Waits a little and tries to connect.
     pub(super) async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        match self.endpoint.connect().await {
-            Ok(channel) => self.service = ClientServiceClient::new(channel),
-            Err(ServiceError::Unreachable { .. }) => {}
-            Err(error) => return Err(error.into()),
+        match self.0.connect_again().await {
+            Ok(()) | Err(ServiceError::Unreachable { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-        Ok(())
     }
 
     /// The join string with another secret for the same coordinator. `None` if this client uses no
     /// join string.
     pub(super) fn join_string(&self, secret: &str) -> Result<Option<JoinString>, Failure> {
         let unusable = || Failure::Incompatible("the coordinator made no usable secret".into());
-        let Some(own) = self.endpoint.join_string()? else { return Ok(None) };
+        let Some(own) = self.0.endpoint.join_string()? else { return Ok(None) };
         Ok(Some(JoinString { token: Token::new(secret).ok_or_else(unusable)?, ..own }))
     }
 
-    pub(super) fn failure(&self, status: Status) -> Failure {
-        let (url, reason) = (self.endpoint.url(), status.message());
-        match status.code() {
-            Code::Unauthenticated => {
-                ServiceError::Token { url: url.into(), reason: reason.into() }.into()
-            }
-            Code::PermissionDenied => Failure::Secret(reason.into()),
-            Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason.into()),
-            Code::InvalidArgument | Code::ResourceExhausted | Code::AlreadyExists => {
-                Failure::Plan(reason.into())
-            }
-            Code::Unimplemented => Failure::Incompatible(format!(
-                "the coordinator at {url} is of another version than this program"
+    /// The failure of a command whose request has no answer.
+    fn failure(&self, error: ApiError) -> Failure {
+        let url = self.url();
+        match &error {
+            ApiError::Broken(reason) => Failure::unreachable(url, reason),
+            ApiError::Incompatible(reason) => Failure::Incompatible(format!(
+                "the coordinator at {url} is of another version than this program ({reason})"
             )),
-            _ if self.is_passing(&status) => Failure::unreachable(url, reason),
-            _ => Failure::Internal(format!("the coordinator at {url} failed: {reason}")),
+            ApiError::Refused(ProblemDetails { status, code, detail, .. }) => {
+                let reason = detail.clone();
+                match status {
+                    401 => ServiceError::Token { url: url.into(), reason }.into(),
+                    403 => Failure::Secret(reason),
+                    409 if code == Code::NameTaken.name() => Failure::Plan(reason),
+                    404 | 409 => Failure::NoSuchJob(reason),
+                    503 => Failure::unreachable(url, &reason),
+                    400..500 => Failure::Plan(reason),
+                    _ => Failure::Internal(format!("the coordinator at {url} failed: {reason}")),
+                }
+            }
         }
-    }
-
-    /// Whether a later attempt may succeed, because the connection broke or the coordinator is
-    /// being restarted. A status with a source was made on this side, by a broken connection.
-    fn is_passing(&self, status: &Status) -> bool {
-        matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
-            || std::error::Error::source(status).is_some()
     }
 }
 
-/// Passes the data of a file's pieces to `write`, and compares the hash that comes with the last
-/// one.
-async fn join(
-    mut pieces: impl Stream<Item = Result<v1::Piece, Failure>> + Unpin,
-    mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let failed = |what| {
-        Failure::Incompatible(format!(
-            "what the coordinator sent {what} on its way; ask for it again"
-        ))
-    };
-    let mut hasher = blake3::Hasher::new();
-    while let Some(piece) = pieces.next().await {
-        let v1::Piece { data, hash } = piece?;
-        hasher.update(&data);
-        write(&data)?;
-        if !hash.is_empty() {
-            let is_whole = hash == hasher.finalize().as_bytes();
-            return is_whole.then_some(()).ok_or_else(|| failed("was altered"));
-        }
-    }
-    Err(failed("lost its end"))
+/// Why a job is not followed any more.
+enum Fault {
+    Api(ApiError),
+    /// What saw the job has failed.
+    Seen(Failure),
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::stream;
-
-    #[tokio::test]
-    async fn a_file_is_taken_whole_and_unaltered() {
-        let piece = |data: &[u8], hash: &[u8]| v1::Piece { data: data.into(), hash: hash.into() };
-        let hash = blake3::hash(b"all of it");
-        let whole = [piece(b"all ", &[]), piece(b"of it", hash.as_bytes())];
-        let received = async |pieces: &[v1::Piece]| {
-            let mut file = Vec::new();
-            let joined = join(stream::iter(pieces.iter().cloned().map(Ok)), |data| {
-                file.extend_from_slice(data);
-                Ok(())
-            });
-            joined.await.map(|()| file)
-        };
-        assert_eq!(received(&whole).await.expect("it is whole"), b"all of it");
-        let altered = [whole[0].clone(), piece(b"of us", hash.as_bytes())];
-        let swapped = [piece(b"of it", &[]), piece(b"all ", hash.as_bytes())];
-        for pieces in [&whole[..1], &whole[1..], &altered, &swapped, &[]] {
-            received(pieces).await.expect_err("it is another file");
-        }
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Fault {
+        Fault::Api(error)
     }
 }

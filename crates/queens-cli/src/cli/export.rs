@@ -9,7 +9,6 @@ use farm::{JobId, JobState, Known, Refusal};
 use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
-use wire::v1;
 
 use super::client::{Client, ClientArgs};
 use crate::failure::Failure;
@@ -84,8 +83,8 @@ async fn download(args: &ExportArgs) -> Result<Exported, Failure> {
     };
     let mut client = Client::connect(&args.client.coordinator).await?;
     let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
-    let pieces = client.service.export(v1::JobRequest { job: args.job }).await;
-    client.receive(pieces, |data| text.write_all(data).map_err(failed)).await?;
+    let path = format!("/jobs/{}/bundle", args.job);
+    client.receive(&path, |data| text.write_all(data).map_err(failed)).await?;
     let file = text.finish().and_then(NewFile::complete).map_err(failed)?;
     let checked = file.check();
     let checked = checked.map_err(|error| Failure::bundle(bundle, format_args!("{error:#}")))?;

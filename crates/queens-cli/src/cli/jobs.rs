@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
 use std::ops::RangeInclusive;
 use std::pin::pin;
+use std::time::Duration;
 
-use board::MethodChoice;
 use clap::{Args, Subcommand};
-use farm::{AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
+use farm::{AuditPolicy, AuditScope, JobId, JobSpec, JobState, JobView, Plan};
 use serde_json::json;
+use service::Method;
+use service::api::{AuditWish, Patch, Submit};
+use service::wire::{LIVENESS, READINESS};
+use tokio::time::timeout;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
-use wire::v1;
-use wire::v1::ask_request::Request as Asked;
-use wire::v1::change::Change;
-use wire::{LIVENESS, READINESS};
 
 use super::audits::{self, AuditArgs};
 use super::client::{Client, ClientArgs};
@@ -26,6 +26,9 @@ use super::{quit_key, top};
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
 use crate::{output, stderr};
+
+/// For how long a submission may take before something is said.
+const SILENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -56,7 +59,7 @@ pub(super) struct SubmitArgs {
     /// A second count by another machine protects against broken hardware, one by another owner
     /// also against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope(), requires = "twice")]
-    across: Option<String>,
+    across: Option<AuditScope>,
     /// A name; one that is taken adds no job
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
@@ -157,7 +160,19 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are checked before the coordinator is asked.
     let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.client.coordinator).await?;
-    let answer = client.ask(Asked::Submit(v1::Submissions { jobs: requests })).await;
+    let answer: Result<Vec<JobView>, _> = {
+        let mut answer = pin!(client.ask(Method::POST, "/jobs", &requests));
+        match timeout(SILENCE, &mut answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                if !args.progress.quiet {
+                    let what = "the coordinator numbers the tasks, which may take some seconds";
+                    stderr::print(format_args!("{what}\n"));
+                }
+                answer.await
+            }
+        }
+    };
     let answer = answer.map_err(|failure| match failure {
         Failure::Plan(reason) if args.n.start() < args.n.end() => {
             Failure::Plan(format!("{reason}; no other size was submitted"))
@@ -165,13 +180,12 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         failure => failure,
     })?;
     let mut jobs = Vec::new();
-    for job in answer.jobs {
-        let job = JobView::try_from(job)?;
+    for job in answer {
         if args.wait {
             let plan = job.spec.plan;
             stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
         } else if args.client.json {
-            output::mention(show::json(&job))?;
+            output::mention(output::json(&job))?;
         } else {
             output::mention(job.id)?;
         }
@@ -184,22 +198,23 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 }
 
 impl SubmitArgs {
-    fn request(&self, n: u32) -> Result<v1::Submit, Failure> {
+    fn request(&self, n: u32) -> Result<Submit, Failure> {
         let problem = self.problem.problem(n)?;
-        let choice = self.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
+        let choice = self.method_args.choice()?;
         let are_many = self.n.start() < self.n.end();
         let own = |name: &String| if are_many { format!("{name}-{n}") } else { name.clone() };
-        let key = self.name.as_ref().map(own);
         let chosen = self.audit.filter(|&share_ppm| share_ppm > 0);
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { chosen };
-        let across = self.across.clone();
-        let policy = |share_ppm| v1::AuditPolicy { share_ppm, across, by_reference: false };
-        Ok(v1::Submit {
-            problem: Some(problem.into()),
-            method: Some(choice.into()),
+        let wish = |share_ppm| AuditWish { across: self.across, ..AuditWish::of_ppm(share_ppm) };
+        Ok(Submit {
+            n,
+            problem: Some(problem.name().into()),
+            given: problem.given().map(ToString::to_string),
+            method: choice.map(|choice| choice.name().into()),
+            rows: choice.and_then(|choice| choice.parameter()?.1),
             priority: self.priority,
-            audit: share_ppm.map(policy),
-            key,
+            audit: share_ppm.map(wish),
+            name: self.name.as_ref().map(own),
         })
     }
 }
@@ -211,7 +226,14 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
     match args.command.take() {
         None if args.jobs.is_empty() => list(args).await,
         None => show(args).await,
-        Some(JobsCommand::Rm(args)) => each(args, Asked::Remove, removed).await,
+        Some(JobsCommand::Rm(args)) => {
+            each(
+                args,
+                async |client, job| client.order(Method::DELETE, &format!("/jobs/{job}")).await,
+                removed,
+            )
+            .await
+        }
     }
 }
 
@@ -241,7 +263,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         live.into_iter().chain(ended).map(|job| (job.id, job)).collect();
     let listed: Vec<JobView> = listed.into_values().collect();
     if args.client.json {
-        return listed.iter().try_for_each(|job| output::print(show::json(job)));
+        return listed.iter().try_for_each(|job| output::print(output::json(job)));
     }
     let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
     if !going.is_empty() || ended.is_empty() && !are_more {
@@ -282,10 +304,9 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.client.coordinator).await?;
     let first = args.jobs.first().copied();
     for_each(args.jobs, async |id| {
-        let answer = client.service.get(v1::JobRequest { job: id }).await;
-        let job = JobView::try_from(client.given(answer)?)?;
+        let job = client.job(id).await?;
         if args.client.json {
-            return output::print(show::json(&job));
+            return output::print(output::json(&job));
         }
         let between = if Some(id) == first { "" } else { "\n" };
         output::print(format_args!("{between}{}", show::details(&job)))
@@ -301,8 +322,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     // A job that does not exist is refused before another is followed.
     let mut jobs = Vec::new();
     for job in args.jobs {
-        let answer = client.service.get(v1::JobRequest { job }).await;
-        let job = JobView::try_from(client.given(answer)?)?;
+        let job = client.job(job).await?;
         jobs.push((job.id, job.spec.plan));
     }
     follow(&mut client, jobs, args.client.json, true, args.progress).await
@@ -311,33 +331,39 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
 /// Sends a request about each of several jobs, and prints a line about each answer.
 async fn each(
     args: JobArgs,
-    ask: impl Fn(u64) -> Asked,
+    mut ask: impl AsyncFnMut(&mut Client, u64) -> Result<JobView, Failure>,
     line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
     let mut client = Client::connect(&args.client.coordinator).await?;
     for_each(args.jobs, async |job| {
-        let job = client.ask_for_job(ask(job)).await?;
+        let job = ask(&mut client, job).await?;
         let json = args.client.json;
-        output::mention(if json { show::json(&job).to_string() } else { line(&job) })
+        output::mention(if json { output::json(&job).to_string() } else { line(&job) })
     })
     .await
 }
 
 impl ChangeCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        let (args, change, line): (_, _, fn(&JobView) -> String) = match self {
+        let (args, word) = match self {
             ChangeCommand::Audit(args) => return audits::audit(args).await,
-            ChangeCommand::Cancel(args) => (args, Change::Word("cancel".into()), state),
-            ChangeCommand::Pause(args) => (args, Change::Word("pause".into()), state),
-            ChangeCommand::Resume(args) => (args, Change::Word("resume".into()), state),
             ChangeCommand::Priority(PriorityArgs { of, priority }) => {
-                (of, Change::Priority(priority), |job| {
-                    format!("job {} has priority {}", job.id, job.spec.priority)
-                })
+                let patch = Patch { priority: Some(priority), ..Patch::default() };
+                let ask = async |client: &mut Client, job| {
+                    client.ask(Method::PATCH, &format!("/jobs/{job}"), &patch).await
+                };
+                let line =
+                    |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
+                return each(of, ask, line).await;
             }
+            ChangeCommand::Cancel(args) => (args, "cancel"),
+            ChangeCommand::Pause(args) => (args, "pause"),
+            ChangeCommand::Resume(args) => (args, "resume"),
         };
-        each(args, |job| Asked::Change(v1::Change { job, change: Some(change.clone()) }), line)
-            .await
+        let ask = async |client: &mut Client, job| {
+            client.order(Method::POST, &format!("/jobs/{job}/{word}")).await
+        };
+        each(args, ask, |job| format!("job {} is {}", job.id, job.state)).await
     }
 }
 
@@ -345,10 +371,6 @@ fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
     let total = total.map_or(String::new(), |total| format!(", total {total}"));
     format!("job {id} is removed: {plan}, {state}{total}")
-}
-
-fn state(job: &JobView) -> String {
-    format!("job {} is {}", job.id, job.state)
 }
 
 /// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the
@@ -387,7 +409,7 @@ async fn follow(
                     tracing::warn!("job {} is disputed: {what}", job.id);
                 }
             }
-            if json && each_change { output::print(show::json(job)) } else { Ok(()) }
+            if json && each_change { output::print(output::json(job)) } else { Ok(()) }
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
@@ -402,7 +424,7 @@ async fn follow(
             tracing::warn!("job {job} is {what}");
         }
         if json && !each_change {
-            output::print(show::json(&end))?;
+            output::print(output::json(&end))?;
         }
         if let Some(reason) = &end.suspended {
             return Err(Failure::Suspended(format!(

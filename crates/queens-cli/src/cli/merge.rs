@@ -54,7 +54,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
             "total": answer.as_ref().map(|answer| answer.count().to_string()),
         });
         let answer = answer.as_ref().map(answer::fields).into();
-        output::print(show::with(show::with(show::plan(&plan), merged), answer))?;
+        output::print(output::with(output::with(output::json(&plan), merged), answer))?;
     } else {
         stderr::print(format_args!(
             "{plan}: {} ledger{}, {tasks_done} of {} tasks; {compared} ranges were counted twice, with equal \

@@ -235,15 +235,16 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
 
 /// Reads a name that every coordinator accepts.
 pub(super) fn name(text: &str) -> anyhow::Result<String> {
-    wire::name("name", text.into()).map_err(|_| anyhow!(wire::rule_of_names()))
+    anyhow::ensure!(farm::is_name(text), farm::rule_of_names());
+    Ok(text.into())
 }
 
 /// Reads between whom audits are: machines or owners.
-pub(super) fn scope() -> impl TypedValueParser<Value = String> {
-    let [machines, owners] = [AuditScope::Machines, AuditScope::Owners].map(AuditScope::name);
+pub(super) fn scope() -> impl TypedValueParser<Value = AuditScope> {
+    let (machines, owners) = (AuditScope::Machines, AuditScope::Owners);
     one_of([
-        (machines, machines.into(), "Between machines"),
-        (owners, owners.into(), "Between owners"),
+        (machines.name(), machines, "Between machines"),
+        (owners.name(), owners, "Between owners"),
     ])
 }
 

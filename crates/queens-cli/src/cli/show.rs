@@ -3,77 +3,10 @@
 use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
-use farm::{AuditPolicy, JobSpec, JobState, JobView, Plan};
-use serde_json::{Value, json};
+use farm::{AuditPolicy, JobState, JobView};
 
 use crate::progress::{bar, clock, si};
 use crate::table::{Column, Table, dash};
-
-/// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are
-/// decimal strings, because they may exceed 2^53.
-pub(super) fn json(job: &JobView) -> Value {
-    let JobSpec { origin, plan, shard, priority } = &job.spec;
-    let is_part = !shard.is_all();
-    let object = json!({
-        "job": job.id.0,
-        "owner": origin.owner,
-        "name": origin.key,
-        "shard": is_part.then(|| shard.index()),
-        "shards": is_part.then(|| shard.of()),
-        "shard_tasks": is_part.then(|| job.tasks()),
-        "priority": priority,
-        "state": job.state_name(),
-        "waits_for": job.waits_for,
-        "total": job.total.map(|total| total.to_string()),
-        "counted": job.counted.to_string(),
-        "tasks_done": job.tasks_done,
-        "percent": job.percent(),
-        "workers": job.workers,
-        "able_workers": job.able_workers,
-        "tasks_per_second": known(job.rate.tasks_per_second),
-        "placements_per_second": known(job.rate.placements_per_second),
-        "seconds_left": job.seconds_left(),
-        "disputes": job.disputes,
-        "disputed": job.disputed,
-        "audits_wanted": job.audits_wanted,
-        "audits_agreed": job.audits_agreed,
-        "audits_stranded": job.audits_stranded,
-        "audit_across": job.audit.map(|audit| audit.across.name()),
-        "audit_share": job.audit.map(|audit| f64::from(audit.share_ppm) / f64::from(AuditPolicy::ALL)),
-        "suspended": job.suspended,
-        "failed": job.failed,
-        "failed_first": job.failed_first,
-        "submitted_at_ms": job.times.submitted_at_ms,
-        "begun_at_ms": job.times.begun_at_ms,
-        "ended_at_ms": job.times.ended_at_ms,
-        "counting_seconds": took(job),
-        "processor_hours": job.hours.processor(),
-        "gpu_hours": job.hours.gpu(),
-    });
-    with(object, self::plan(plan))
-}
-
-/// What is counted, as the fields of all objects about a plan.
-pub(super) fn plan(plan: &Plan) -> Value {
-    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
-    json!({
-        "problem": plan.problem.name(),
-        "n": plan.problem.n(),
-        "given": plan.problem.given().map(ToString::to_string),
-        "method": plan.method.name(),
-        "rows": parameter("rows"),
-        "fingerprint": plan.fingerprint().to_string(),
-        "tasks": plan.tasks,
-    })
-}
-
-/// The first object with the fields of the second one added.
-pub(super) fn with(mut object: Value, further: Value) -> Value {
-    if let (Value::Object(fields), Value::Object(further)) = (&mut object, further) {
-        fields.extend(further);
-    }
-    object
-}
 
 /// A rate for JSON. `None` if it is 0, which means that it is not known.
 pub(super) fn known(rate: f64) -> Option<f64> {

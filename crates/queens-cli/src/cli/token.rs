@@ -1,9 +1,9 @@
 //! `queens token`: the credentials of a coordinator.
 
 use clap::{Args, Subcommand};
-use ledger::{Role, unix_ms};
-use serde_json::{Value, json};
-use wire::v1;
+use ledger::{Credential, Role, unix_ms};
+use service::api::{MadeToken, NewToken, Tokens};
+use service::{HostPort, Method};
 
 use super::client::{Client, ClientArgs, CoordinatorArgs};
 use super::options::{in_units, name};
@@ -11,7 +11,6 @@ use crate::failure::{Failure, usage};
 use crate::progress::clock;
 use crate::table::{Column, Table};
 use crate::{output, stderr};
-use service::HostPort;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -96,20 +95,17 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         return usage("--login is for roles that see the page: a worker's sees nothing");
     }
     let lifetime_s = args.days.map(|days| days * 24 * 60 * 60);
-    let request =
-        v1::CreateTokenRequest { role: role.name().into(), owner: args.owner, lifetime_s };
-    let answer = client.service.create_token(request).await;
-    let v1::CreateTokenResponse { token, secret } = client.given(answer)?;
-    let token = token.unwrap_or_default();
-    let join = client.join_string(&secret)?;
-    let plain = || client.endpoint.url().into();
+    let wanted = NewToken { role, owner: args.owner, lifetime_s };
+    let made: MadeToken = client.ask(Method::POST, "/tokens", &wanted).await?;
+    let MadeToken { token, secret } = &made;
+    let join = client.join_string(secret)?;
+    let plain = || client.url().into();
     let own = join.as_ref().map_or_else(plain, |join| format!("https://{}", join.address));
     let login =
         args.login.map(|at| format!("{}/login#{secret}", at.unwrap_or(own).trim_end_matches('/')));
     let join = join.map(|join| join.to_string());
     if args.client.json {
-        let mut object = object(&token);
-        object["secret"] = secret.into();
+        let mut object = output::json(&made);
         object["join"] = join.into();
         return output::print(object);
     }
@@ -117,19 +113,18 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         "token {} of {}; what follows is a secret, and is printed only once\n",
         token.id, token.owner
     ));
-    output::print(login.or(join).unwrap_or(secret))
+    output::print(login.or(join).unwrap_or_else(|| secret.clone()))
 }
 
 async fn list(args: ClientArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.service.list_tokens(v1::ListTokensRequest {}).await;
-    let tokens = client.given(answer)?.tokens;
+    let Tokens { tokens } = client.get("/tokens").await?;
     if args.json {
-        return tokens.iter().try_for_each(|token| output::print(object(token)));
+        return tokens.iter().try_for_each(|token| output::print(output::json(token)));
     }
-    let columns: [Column<v1::Token>; 4] = [
+    let columns: [Column<Credential>; 4] = [
         ("TOKEN", true, |token| token.id.to_string()),
-        ("ROLE", false, |token| token.role.clone()),
+        ("ROLE", false, |token| token.role.name().into()),
         ("VALID", false, valid),
         ("OWNER", false, |token| token.owner.clone()),
     ];
@@ -139,8 +134,8 @@ async fn list(args: ClientArgs) -> Result<(), Failure> {
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.service.revoke_token(v1::RevokeTokenRequest { id: args.id }).await;
-    let owner = client.given(answer)?.owner;
+    let revoked = client.order(Method::DELETE, &format!("/tokens/{}", args.id)).await?;
+    let Credential { owner, .. } = revoked;
     output::print(format_args!("token {} of {owner} is revoked", args.id))?;
     if args.id == 0 {
         stderr::print(format_args!(
@@ -151,7 +146,7 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
 }
 
 /// How long a credential is still valid, as text.
-fn valid(token: &v1::Token) -> String {
+fn valid(token: &Credential) -> String {
     let left_ms = token.expires_at_ms.map(|at_ms| at_ms.saturating_sub(unix_ms()));
     match (token.revoked_at_ms, left_ms) {
         (Some(_), _) => "revoked".into(),
@@ -159,15 +154,4 @@ fn valid(token: &v1::Token) -> String {
         (None, Some(..=0)) => "expired".into(),
         (None, Some(left_ms)) => clock(left_ms as f64 / 1_000.0),
     }
-}
-
-fn object(token: &v1::Token) -> Value {
-    json!({
-        "token": token.id.to_string(),
-        "owner": token.owner,
-        "role": token.role,
-        "created_at_ms": token.created_at_ms,
-        "expires_at_ms": token.expires_at_ms,
-        "revoked_at_ms": token.revoked_at_ms,
-    })
 }

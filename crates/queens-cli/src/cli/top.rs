@@ -5,9 +5,8 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use console::Term;
-use farm::JobView;
-use tonic::Code;
-use wire::v1;
+use farm::{JobView, WorkerView};
+use service::api::Workers;
 
 use super::client::{Client, CoordinatorArgs};
 use super::quit_key;
@@ -36,12 +35,12 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
         loop {
             let size = terminal.size();
             let jobs = client.list(false, size.0.into()).await?;
-            let workers = workers(&mut client).await?;
+            let Workers { workers, .. } = client.get("/workers").await?;
             if size != before {
                 let _ = terminal.clear_screen();
                 (drawn, before, widths) = (0, size, Default::default());
             }
-            let text = screen(&jobs, workers.as_deref(), size, key, &mut widths);
+            let text = screen(&jobs, &workers, size, key, &mut widths);
             // Errors are ignored: if the terminal is closed, a signal follows.
             let _ = terminal.move_cursor_up(drawn);
             let _ = terminal.clear_to_end_of_screen();
@@ -57,37 +56,25 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
     }
 }
 
-/// The workers; `None` if the credential may not see them.
-async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure> {
-    match client.service.list_workers(v1::ListWorkersRequest {}).await {
-        Ok(answer) => Ok(Some(answer.into_inner().workers)),
-        Err(status) if status.code() == Code::PermissionDenied => Ok(None),
-        Err(status) => Err(client.failure(status)),
-    }
-}
-
 /// The text that fits the terminal: first the jobs that have not ended, then the workers. The
 /// columns of both are as wide as they were before, or wider.
 fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
-    workers: Option<&[v1::Worker]>,
+    workers: &[WorkerView],
     (lines, columns): (u16, u16),
     key: &str,
     [of_jobs, of_workers]: &mut [Vec<usize>; 2],
 ) -> String {
     let columns: usize = columns.into();
     let mut all = Vec::new();
-    let there = workers.map(|workers| {
-        let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
-        let rate: f64 = workers.iter().map(|worker| worker.placements_per_second).sum();
-        let rate = if rate > 0.0 { format!(", {} placements/s", si(rate)) } else { String::new() };
-        format!("; workers: {}, threads: {threads}{rate}", workers.len())
-    });
+    let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
+    let rate: f64 = workers.iter().map(|worker| worker.rate.placements_per_second).sum();
+    let rate = if rate > 0.0 { format!(", {} placements/s", si(rate)) } else { String::new() };
     all.push(format!(
-        "jobs not ended: {}{}{}; {key} ends this",
+        "jobs not ended: {}{}; workers: {}, threads: {threads}{rate}; {key} ends this",
         jobs.len(),
         if *are_more { " and more" } else { "" },
-        there.unwrap_or_default()
+        workers.len(),
     ));
     all.push(String::new());
     // Reasons and workers have half of the lines at least.
@@ -104,16 +91,14 @@ fn screen(
         all.push(format!("and {} more: `queens jobs`", jobs.len() - most));
     }
     all.extend(show::remarks(&jobs[..listed.len()]));
-    if let Some(workers) = workers {
-        all.push(String::new());
-        match workers {
-            [] => all.push("no worker; `queens worker` starts one".into()),
-            _ => all.extend(
-                Table::new(workers, &trust::COLUMNS)
-                    .lines_within(columns, &trust::SPARED, of_workers)
-                    .0,
-            ),
-        }
+    all.push(String::new());
+    match workers {
+        [] => all.push("no worker; `queens worker` starts one".into()),
+        _ => all.extend(
+            Table::new(workers, &trust::COLUMNS)
+                .lines_within(columns, &trust::SPARED, of_workers)
+                .0,
+        ),
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
@@ -125,19 +110,22 @@ fn screen(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn a_screen_is_no_larger_than_the_terminal() {
-        let worker = |number: u32| v1::Worker {
-            name: format!("worker-{number}"),
-            owner: "lab".into(),
-            threads: 4,
-            ..Default::default()
+        let worker = |number: u32| {
+            let worker = json!({
+                "worker": format!("worker-{number}"), "owner": "lab", "machine": "node", "build": "",
+                "backend": "avx2", "threads": 4, "tasks": 0, "tasks_per_second": 0.0,
+                "placements_per_second": 0.0, "counted": 0, "missed": 0, "draining": false,
+            });
+            serde_json::from_value(worker).expect("it is a worker")
         };
-        let workers: Vec<v1::Worker> = (0..100).map(worker).collect();
-        let text =
-            screen(&(Vec::new(), true), Some(&workers), (24, 40), "q", &mut Default::default());
+        let workers: Vec<WorkerView> = (0..100).map(worker).collect();
+        let text = screen(&(Vec::new(), true), &workers, (24, 40), "q", &mut Default::default());
         assert_eq!(text.lines().count(), 23);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("jobs not ended: 0 and more"), "{text}");

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use count::Variant;
-use farm::Party;
+use farm::{Party, WorkerView};
 use serde_json::json;
-use wire::v1;
-use wire::v1::ask_request::Request as Asked;
+use service::Method;
+use service::api::{Distrusted, Trust, Workers};
 
 use super::client::{Client, ClientArgs};
 use super::options::name;
@@ -23,10 +23,14 @@ pub(super) struct TrustArgs {
     #[arg(long)]
     revoke: bool,
     /// The reason, for later readers of the ledger
-    #[arg(long, value_name = "TEXT", value_parser = wire::reason)]
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
     reason: String,
     #[command(flatten)]
     client: ClientArgs,
+}
+
+fn reason(text: &str) -> anyhow::Result<String> {
+    farm::reason(text).map_err(anyhow::Error::msg)
 }
 
 fn party(text: &str) -> anyhow::Result<Party> {
@@ -41,13 +45,10 @@ fn party(text: &str) -> anyhow::Result<Party> {
 
 pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { mut workers, distrusted, .. } = client.given(answer)?;
-    let place =
-        |worker: &v1::Worker| (worker.owner.clone(), worker.machine.clone(), worker.name.clone());
-    workers.sort_by_cached_key(place);
-    let distrusted = distrusted.into_iter().map(Party::try_from);
-    let distrusted: Vec<Party> = distrusted.collect::<Result<_, _>>()?;
+    let Workers { mut workers, distrusted, .. } = client.get("/workers").await?;
+    workers.sort_by_cached_key(|worker| {
+        (worker.provenance.principal.clone(), worker.provenance.worker.clone())
+    });
     if !args.json {
         let nothing = "no worker is connected; `queens worker` starts one";
         Table::new(&workers, &COLUMNS).print(&SPARED, nothing)?;
@@ -55,34 +56,22 @@ pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
             .iter()
             .try_for_each(|party| output::print(format_args!("distrusted: {party}")));
     }
-    for worker in &workers {
-        output::print(json!({
-            "worker": worker.name,
-            "owner": worker.owner,
-            "machine": worker.machine,
-            "build": worker.build,
-            "threads": worker.threads,
-            "backend": worker.backend,
-            "tasks": worker.tasks,
-            "tasks_per_second": show::known(worker.tasks_per_second),
-            "placements_per_second": show::known(worker.placements_per_second),
-        }))?;
-    }
+    workers.iter().try_for_each(|worker| output::print(output::json(worker)))?;
     distrusted.iter().try_for_each(|party| {
         output::print(json!({ "distrusted": party.owner, "machine": party.machine }))
     })
 }
 
-pub(super) const COLUMNS: [Column<v1::Worker>; 9] = [
-    ("WORKER", false, |worker| worker.name.clone()),
-    ("OWNER", false, |worker| worker.owner.clone()),
-    ("MACHINE", false, |worker| worker.machine.clone()),
-    ("BUILD", false, |worker| farm::program_of(&worker.build).into()),
+pub(super) const COLUMNS: [Column<WorkerView>; 9] = [
+    ("WORKER", false, |worker| worker.provenance.worker.clone()),
+    ("OWNER", false, |worker| worker.provenance.principal.owner.clone()),
+    ("MACHINE", false, |worker| worker.provenance.principal.machine.clone()),
+    ("BUILD", false, |worker| worker.provenance.program().into()),
     ("KERNEL", false, |worker| kernel(worker).into()),
     ("THREADS", true, |worker| worker.threads.to_string()),
     ("TASKS", true, |worker| worker.tasks.to_string()),
-    ("TASKS/S", true, |worker| show::rate(worker.tasks_per_second)),
-    ("PLACEMENTS/S", true, |worker| show::rate(worker.placements_per_second)),
+    ("TASKS/S", true, |worker| show::rate(worker.rate.tasks_per_second)),
+    ("PLACEMENTS/S", true, |worker| show::rate(worker.rate.placements_per_second)),
 ];
 
 /// The columns that a narrow terminal leaves out, the least important first.
@@ -90,9 +79,9 @@ pub(super) const SPARED: [&str; 5] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "T
 
 /// The counting loop of a worker, or its graphics processor, whose name is the fifth part of the
 /// worker's build.
-fn kernel(worker: &v1::Worker) -> &str {
+fn kernel(worker: &WorkerView) -> &str {
     match worker.backend.as_str() {
-        Variant::DEVICE => worker.build.split('/').nth(4).unwrap_or(Variant::DEVICE),
+        Variant::DEVICE => worker.provenance.build.split('/').nth(4).unwrap_or(Variant::DEVICE),
         "" => "-",
         backend => backend,
     }
@@ -102,10 +91,10 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.client.coordinator).await?;
     let TrustArgs { party, revoke, reason, client: ClientArgs { json, .. } } = args;
     let trusted = !revoke;
-    let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
-    let still = client.ask(Asked::Trust(trust)).await?.distrusted;
-    let named = |party| Party::try_from(party).map(|party| party.to_string());
-    let still: Vec<String> = still.into_iter().map(named).collect::<Result<_, _>>()?;
+    let Party { owner, machine } = party.clone();
+    let trust = Trust { owner, machine, trusted, reason };
+    let answer: Distrusted = client.ask(Method::POST, "/trust", &trust).await?;
+    let still: Vec<String> = answer.distrusted.iter().map(ToString::to_string).collect();
     if json {
         return output::print(json!({
             "party": party.to_string(),

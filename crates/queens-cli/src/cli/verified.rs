@@ -8,6 +8,7 @@ use farm::{AuditScope, IdentifiedBy, JobState, Principal, Question};
 use serde_json::json;
 
 use super::show::{self, plural};
+use crate::output;
 use crate::progress::clock;
 
 /// A bundle that was checked and recounted.
@@ -201,7 +202,7 @@ impl Verified<'_> {
             "single_range_missed_at_most": verdict.missed,
             "confidence": self.confidence(),
         });
-        let mut json = show::with(verified, show::plan(plan));
+        let mut json = output::with(verified, output::json(plan));
         json["machines_identified_by_name"] = self.identified_by(IdentifiedBy::Name).into();
         json["machines_identified_by_boot"] = self.identified_by(IdentifiedBy::Boot).into();
         json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();

@@ -26,7 +26,6 @@ failures! {
     farm::Refusal => NoSuchJob, "{0}";
     count::AnswerError => Miscounted, "{0}; count again on another machine, and report this";
     count::SelfTestError => Miscounted, "{0}";
-    wire::WireError => Incompatible, "{0}";
     executor::MissingDevice => Device, "{0}; `queens bench --list` shows what can count here";
     executor::DeviceError =>
         Device, "{0}; what it was counting was not counted: run the same command again, or with another --backend";

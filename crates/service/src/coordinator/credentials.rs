@@ -13,19 +13,19 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use farm::AuditScope;
 use ledger::{Credential, Role, unix_ms};
-use tonic::server::NamedService as _;
 use tonic::{Extensions, Status};
-use wire::v1::farm_service_server::FarmServiceServer;
 
 use super::FarmHandle;
-use super::identity::{Identity, LOCAL_OWNER, Right};
+use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, machine, requests};
 use super::metrics::Meters;
+use super::refused::Refused;
+use crate::api::Code;
 use crate::error::CoordinatorGone;
 use crate::{JoinString, ServiceError, Token};
 
@@ -111,17 +111,19 @@ impl Credentials {
 
     /// The identity that belongs to a secret. The hash of the secret is looked up, so that the time
     /// of the look-up says nothing about the secrets that exist.
-    pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
+    pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Refused> {
         let hash = secret.map(blake3::hash);
         let known = self.known();
         let of = |owner: &str, role, credential| Identity { owner: owner.into(), role, credential };
         match hash.and_then(|hash| known.get(hash.as_bytes())) {
             Some(found) => match status(found) {
                 None => Ok(of(&found.owner, found.role, hash)),
-                Some(why) => Err(Status::unauthenticated(format!("this credential {why}"))),
+                Some(why) => {
+                    Err(Refused::new(Code::Unauthenticated, format!("this credential {why}")))
+                }
             },
             None if self.are_needless() => Ok(of(LOCAL_OWNER, Role::Admin, None)),
-            None => Err(Status::unauthenticated("the token is wrong or missing")),
+            None => Err(Refused::new(Code::Unauthenticated, "the token is wrong or missing")),
         }
     }
 
@@ -204,11 +206,12 @@ impl Credentials {
 
     /// Completes within a second after the identity's credential has expired or was revoked, with a
     /// status that says so.
-    pub(super) async fn ended(&self, identity: &Identity) -> Status {
+    pub(super) async fn ended(&self, identity: &Identity) -> Refused {
         while self.still_allow(identity) {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        Status::unauthenticated(
+        Refused::new(
+            Code::Unauthenticated,
             "the credential has expired or was revoked; ask the farm's operator for another one",
         )
     }
@@ -260,20 +263,30 @@ impl Gate {
 
     /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are
     /// counted, and logged with a line a second at most.
-    pub(super) fn identify(&self, secret: Option<&[u8]>, peer: IpAddr) -> Result<Identity, Status> {
+    pub(super) fn identify(
+        &self,
+        secret: Option<&[u8]>,
+        peer: IpAddr,
+    ) -> Result<Identity, Refused> {
         let known = self.credentials.identify(secret);
-        if let (Some(_), Err(status)) = (secret, &known) {
+        if let (Some(_), Err(refused)) = (secret, &known) {
             let so_far = self.meters.wrong_credentials.inc() + 1;
             if self.lines.allow(&()) {
-                tracing::warn!(%peer, so_far, reason = status.message(), "a wrong credential was shown");
+                tracing::warn!(%peer, so_far, reason = refused.reason, "a wrong credential was shown");
             }
         }
         known
     }
 
-    /// Admits a client's request and its connection, as soon as the rate of its owner's requests
-    /// allows it. The handler finds the identity in the request's extensions.
-    pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
+    /// Admits a request and its connection. A request that changes something waits until the rate of
+    /// its owner's requests allows it; what is only read costs the coordinator the same for one
+    /// reader and for many. The handler finds the identity in the request's extensions.
+    pub(super) async fn admit(
+        &self,
+        identity: Identity,
+        method: &Method,
+        extensions: &mut Extensions,
+    ) {
         let admission = admission(extensions);
         admission.grant();
         // Where access is open, all clients have the same owner, so they are told apart by their
@@ -283,7 +296,9 @@ impl Gate {
             None => machine(admission.peer).to_string(),
         };
         extensions.insert(identity);
-        self.requests.wait(&asker).await;
+        if *method != Method::GET {
+            self.requests.wait(&asker).await;
+        }
     }
 }
 
@@ -292,28 +307,19 @@ pub(super) fn admission(extensions: &Extensions) -> &Admission {
     extensions.get().expect("every connection has one")
 }
 
-/// Admits gRPC requests that show a credential, or need none. A worker's session is one request for
-/// as long as it lasts, and no rate limits it, so that all workers of an owner may come back at
+/// Admits the sessions of workers that show a credential, or need none. A session is one request
+/// for as long as it lasts, and no rate limits it, so that all workers of an owner may come back at
 /// once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    let peer = admission(request.extensions()).peer;
-    match gate.identify(bearer(request.headers()), peer) {
+    let admission = admission(request.extensions());
+    match gate.identify(bearer(request.headers()), admission.peer) {
         Ok(identity) => {
-            if is_of_worker(request.uri().path()) {
-                admission(request.extensions()).grant();
-                request.extensions_mut().insert(identity);
-            } else {
-                gate.admit(identity, request.extensions_mut()).await;
-            }
+            admission.grant();
+            request.extensions_mut().insert(identity);
             next.run(request).await
         }
-        Err(status) => status.into_http(),
+        Err(refused) => Status::from(refused).into_http(),
     }
-}
-
-fn is_of_worker(path: &str) -> bool {
-    let service = path.strip_prefix('/').and_then(|path| path.split_once('/'));
-    service.is_some_and(|(service, _)| service == FarmServiceServer::<()>::NAME)
 }
 
 /// The secret in an `authorization` header.
@@ -321,33 +327,10 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(header::AUTHORIZATION)?.as_bytes().strip_prefix(b"Bearer ")
 }
 
-/// The identity behind a request that has passed the gate.
-pub(super) fn identity<T>(request: &tonic::Request<T>) -> Identity {
-    request.extensions().get::<Identity>().expect("it has passed the gate").clone()
-}
-
-/// The identity behind a request, which must have this right, and what is asked for.
-pub(super) fn allowed<T>(
-    request: tonic::Request<T>,
-    right: Right,
-) -> Result<(Identity, T), Status> {
-    let identity = identity(&request);
-    identity.require(right)?;
-    Ok((identity, request.into_inner()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::credential;
-
-    #[test]
-    fn only_sessions_of_workers_are_let_in_at_any_rate() {
-        assert!(is_of_worker("/queens.v1.FarmService/Work"));
-        for path in ["/queens.v1.ClientService/List", "/queens.v1.FarmServices/Work", "/", ""] {
-            assert!(!is_of_worker(path), "{path}");
-        }
-    }
 
     #[test]
     fn audits_are_across_owners_as_soon_as_two_owners_may_count() {

@@ -13,26 +13,25 @@
 //! written at a time.
 
 use std::fs::File;
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::JobId;
+use axum::body::{Body, Bytes};
+use farm::{JobId, Refusal};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ledger::{Draft, Evidence, LedgerFault, folder_of, unix_ms, with_suffix};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::AsyncReadExt;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::spawn_blocking;
-use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Response, Status};
-use wire::v1;
 
+use super::refused::Refused;
 use super::{Credentials, Identity};
+use crate::api::Code;
 use crate::os::free_space;
 
 /// The free space on the disk is checked again after this number of bytes of a bundle's text.
@@ -42,72 +41,61 @@ const BLOCK: usize = 1 << 20;
 const PLACES: usize = 16;
 /// Bytes on the disk of the ledger that bundles leave free.
 const RESERVE: u64 = 256 << 20;
-/// Bytes of a file in one answer.
+/// Bytes of a file that are read at a time.
 const PIECE: usize = 256 << 10;
-/// How long the network may take to accept an answer. Tests on a busy machine take longer.
+/// How long the network may take to accept a piece. Tests on a busy machine take longer.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3_600 } else { 60 });
 
-pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
-
-/// Where the answers to a client go.
-pub(super) struct Client<T>(mpsc::Sender<Result<T, Status>>);
-
-impl<T> Client<T> {
-    /// Waits until the next answer has room. It fails if the client is gone or takes nothing.
-    async fn send(&self, answer: T) -> Result<(), Status> {
-        let sent = self.0.send_timeout(Ok(answer), PATIENCE).await;
-        sent.map_err(|_| Status::deadline_exceeded("nobody takes the answers"))
-    }
-
-    /// Waits until the next answer has room, for as long as the client stays. A person may pause
-    /// what reads the answers.
-    pub(super) async fn send_patiently(&self, answer: T) -> Result<(), Status> {
-        let sent = self.0.send(Ok(answer)).await;
-        sent.map_err(|_| Status::cancelled("nobody takes the answers"))
-    }
+/// A file that is whole on the disk and waits to be sent.
+pub(super) struct Download {
+    file: File,
+    /// The length of the file, by which a client tells its end from a cut.
+    pub(super) bytes: u64,
+    _place: OwnedSemaphorePermit,
+    /// The file's name, which is removed when the file was sent.
+    _draft: Option<Draft>,
+    /// What notes that the file was sent whole.
+    sent: Option<Gauge>,
 }
 
-impl Client<v1::Piece> {
-    /// Sends what is left of a file, and the hash of it.
-    async fn send_file(&self, file: File) -> Result<(), Status> {
-        let mut file = tokio::fs::File::from_std(file);
-        let mut hasher = blake3::Hasher::new();
+impl Download {
+    fn new(file: File, place: OwnedSemaphorePermit) -> io::Result<Download> {
+        let bytes = file.metadata()?.len();
+        Ok(Download { file, bytes, _place: place, _draft: None, sent: None })
+    }
+
+    /// The file as the body of an answer, until the client goes or takes nothing, or its credential
+    /// ends. Then the body is cut, so that it is shorter than `bytes`.
+    pub(super) fn body(self, identity: Identity, credentials: Credentials) -> Body {
+        let (sender, receiver) = mpsc::channel(1);
+        tokio::spawn(async move {
+            let cut = tokio::select! {
+                () = sender.closed() => return,
+                refused = credentials.ended(&identity) => io::Error::other(refused.reason),
+                sent = self.send(&sender) => match sent {
+                    Ok(()) => return,
+                    Err(cut) => cut,
+                },
+            };
+            let _ = sender.send_timeout(Err(cut), PATIENCE).await;
+        });
+        Body::from_stream(ReceiverStream::new(receiver))
+    }
+
+    async fn send(self, out: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
+        let mut file = tokio::fs::File::from_std(self.file);
         loop {
             let mut data = Vec::with_capacity(PIECE);
-            let read = (&mut file).take(PIECE as u64).read_to_end(&mut data).await;
-            let is_last = read.map_err(internal)? < PIECE;
-            hasher.update(&data);
-            let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
-            self.send(v1::Piece { data, hash }).await?;
-            if is_last {
-                return Ok(());
+            (&mut file).take(PIECE as u64).read_to_end(&mut data).await?;
+            if data.is_empty() {
+                break;
             }
+            let sent = out.send_timeout(Ok(data.into()), PATIENCE).await;
+            sent.map_err(|_| io::Error::other("nobody takes the file"))?;
         }
+        self.sent.inspect(|at| _ = at.set(unix_ms() / 1_000));
+        Ok(())
     }
-}
-
-/// The answers that `make` sends, until the client goes or its credential ends.
-pub(super) fn answers<T: Send + 'static, M>(
-    identity: Identity,
-    credentials: Credentials,
-    make: impl FnOnce(Client<T>) -> M,
-) -> Response<Answers<T>>
-where
-    M: Future<Output = Result<(), Status>> + Send + 'static,
-{
-    let (sender, receiver) = mpsc::channel(1);
-    let make = make(Client(sender.clone()));
-    tokio::spawn(async move {
-        let end = tokio::select! {
-            () = sender.closed() => return,
-            status = credentials.ended(&identity) => Err(status),
-            made = make => made,
-        };
-        if let Err(status) = end {
-            let _ = sender.send_timeout(Err(status), PATIENCE).await;
-        }
-    });
-    Response::new(Box::pin(ReceiverStream::new(receiver)))
 }
 
 /// Writes bundles and copies of the coordinator's ledger.
@@ -129,24 +117,28 @@ impl Downloads {
         Downloads { ledger, bundles, bundle, copy, copied_at }
     }
 
-    /// Writes the bundle of a job when its turn has come, and sends it. It fails if too many
-    /// bundles are on their way.
-    pub(super) async fn bundle(self, job: JobId, client: Client<v1::Piece>) -> Result<(), Status> {
-        let ledger = self.ledger;
-        let _place = self.bundles.try_acquire_owned().map_err(|_| {
-            Status::resource_exhausted(format!(
+    /// Writes the bundle of a job when its turn has come. It fails if too many bundles are on their
+    /// way. If this call is given up, the bundle is not written to its end.
+    pub(super) async fn bundle(&self, job: JobId) -> Result<Download, Refused> {
+        let ledger = self.ledger.clone();
+        let place = self.bundles.clone().try_acquire_owned().map_err(|_| {
+            let reason = format!(
                 "{PLACES} bundles are being exported already; try again when one of them is done"
-            ))
+            );
+            Refused::new(Code::Busy, reason)
         })?;
-        let turn = self.bundle.acquire_owned().await.map_err(internal)?;
-        let listener = client.0.clone();
+        let turn = self.bundle.clone().acquire_owned().await.map_err(Refused::internal)?;
+        let wanted = Arc::new(());
+        let still_wanted = Arc::downgrade(&wanted);
         let written = spawn_blocking(move || {
             let _turn = turn;
-            write(&ledger, job, RESERVE, &|| listener.is_closed())
+            write(&ledger, job, RESERVE, &|| still_wanted.strong_count() == 0)
         });
+        let written = written.await.map_err(Refused::internal)?;
+        drop(wanted);
         let failed = |error: anyhow::Error| {
-            let reason = match error.downcast::<Status>() {
-                Ok(status) => return status,
+            let reason = match error.downcast::<Refusal>() {
+                Ok(refusal) => return refusal.into(),
                 Err(error) if error.is::<LedgerFault>() => {
                     format!("the ledger cannot be read: {error:#}")
                 }
@@ -157,38 +149,33 @@ impl Downloads {
                 }
             };
             tracing::warn!(reason, "no bundle was made");
-            Status::internal(reason)
+            Refused::new(Code::Internal, reason)
         };
-        client.send_file(written.await.map_err(internal)?.map_err(failed)?).await
+        Download::new(written.map_err(failed)?, place).map_err(Refused::internal)
     }
 
-    /// Copies the ledger, and sends the copy with its hash. It fails if another copy is being made.
-    pub(super) async fn copy(self, client: Client<v1::Piece>) -> Result<(), Status> {
-        let ledger = self.ledger;
-        let turn = self.copy.try_acquire_owned().map_err(|_| {
-            Status::resource_exhausted("another copy is being made; try again when it is there")
+    /// Copies the ledger. It fails if another copy is being made or sent.
+    pub(super) async fn copy(&self) -> Result<Download, Refused> {
+        let ledger = self.ledger.clone();
+        let turn = self.copy.clone().try_acquire_owned().map_err(|_| {
+            Refused::new(Code::Busy, "another copy is being made; try again when it is there")
         })?;
         let path = ledger.clone();
         let failed = |fault: LedgerFault| {
             let reason = fault.at(Some(&path)).to_string();
             tracing::error!(reason, "no copy of the ledger was made");
-            Status::internal(reason)
+            Refused::new(Code::Internal, reason)
         };
         let copied = spawn_blocking(move || {
             // The copy is beside the ledger, and is removed when it was sent.
             let draft = Draft::begin(&with_suffix(&ledger, ".sent"))?;
             draft.copy_from(&ledger)?;
-            Ok((turn, File::open(draft.path())?, draft))
+            let whole = Download::new(File::open(draft.path())?, turn)?;
+            Ok(Download { _draft: Some(draft), ..whole })
         });
-        let (_turn, file, _draft) = copied.await.map_err(internal)?.map_err(failed)?;
-        client.send_file(file).await?;
-        self.copied_at.set(unix_ms() / 1_000);
-        Ok(())
+        let whole = copied.await.map_err(Refused::internal)?.map_err(failed)?;
+        Ok(Download { sent: Some(self.copied_at.clone()), ..whole })
     }
-}
-
-fn internal(error: impl std::error::Error) -> Status {
-    Status::internal(error.to_string())
 }
 
 /// Writes the compressed bundle of a job, as the ledger has it now, into a file without a name
@@ -203,7 +190,7 @@ fn write(
 ) -> anyhow::Result<File> {
     let evidence = Evidence::open(ledger)?;
     let job = evidence.jobs().iter().find(|job| job.stored.id == id);
-    let job = job.ok_or_else(|| Status::not_found(format!("there is no job {id}")))?;
+    let job = job.ok_or(Refusal::NoSuchJob(id))?;
     let records = |see: &mut dyn FnMut(_) -> anyhow::Result<()>| {
         evidence.for_each(id, |record| {
             anyhow::ensure!(!is_unwanted(), "nobody wants it any more");

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -13,7 +14,7 @@ use farm::{
     Known, LeaseKey, LedgerCommand, Millis, Pace, Principal, Progress, Refusal, Request, RequestId,
     SessionId, WorkerMessage,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::metrics::Meters;
@@ -30,6 +31,10 @@ const OUTBOX: usize = 16_384;
 const AT_ONCE: usize = 64;
 /// How often the loop checks that the ledger's file is still there, while nothing is written.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// How often those who follow jobs are shown what has changed, apart from what they are shown at
+/// once.
+const SHOW: Duration = Duration::from_millis(250);
 
 /// Everything that reaches the event loop, apart from the answers of the ledger and the time.
 enum Input {
@@ -51,8 +56,8 @@ enum Input {
     Look(Box<dyn FnOnce(&Farm) + Send>),
     /// The page takes what workers reported since it asked last.
     TakeProgress(oneshot::Sender<Vec<Progress>>),
-    /// Somebody waits for a job to be over or suspended.
-    End(JobId, oneshot::Sender<JobView>),
+    /// Somebody follows a job, if there is one of this number.
+    Follow(JobId, oneshot::Sender<Option<watch::Receiver<JobView>>>),
     /// The event loop is to end once everything that was taken in is in the ledger.
     Stop,
 }
@@ -78,8 +83,10 @@ pub struct EventLoop {
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     /// Clients whose requests are not answered.
     waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
-    /// Requests that wait for a job's end.
-    ends: Vec<(JobId, oneshot::Sender<JobView>)>,
+    /// The jobs that are followed, as their followers have them.
+    followed: HashMap<JobId, watch::Sender<JobView>>,
+    /// How often a client has changed something, or a job has come to its end.
+    changes: Arc<AtomicU64>,
     next_session: u64,
     next_request: u64,
 }
@@ -98,6 +105,7 @@ impl EventLoop {
             ledger: ledger.requests.downgrade(),
             meters: meters.clone(),
             ledger_path: path.clone(),
+            changes: Arc::default(),
         };
         let farm = EventLoop {
             farm: Farm::restore(config, key, Millis(0), restored, Known::of),
@@ -112,7 +120,8 @@ impl EventLoop {
             meters,
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
-            ends: Vec::new(),
+            followed: HashMap::new(),
+            changes: handle.changes.clone(),
             next_session: 1,
             next_request: 1,
         };
@@ -125,6 +134,8 @@ impl EventLoop {
         self.step(Event::Tick).await;
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut shows = tokio::time::interval(SHOW);
+        shows.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut events, mut inputs) = (Vec::new(), Vec::new());
         loop {
             let wakeup = self.farm.next_wakeup();
@@ -161,6 +172,11 @@ impl EventLoop {
                         let _ = ledger.try_send(LedgerRequest::Look);
                     }
                 }
+                _ = shows.tick(), if !self.followed.is_empty() => {
+                    self.followed.retain(|_, followers| !followers.is_closed());
+                    let jobs: Vec<JobId> = self.followed.keys().copied().collect();
+                    jobs.into_iter().for_each(|job| self.show(job));
+                }
                 () = tokio::time::sleep(sleep.unwrap_or_default()), if is_open && sleep.is_some() => {
                     self.step(Event::Tick).await;
                 }
@@ -195,10 +211,7 @@ impl EventLoop {
             }
             Input::Look(see) => see(&self.farm),
             Input::TakeProgress(taken) => _ = taken.send(self.farm.take_progress()),
-            Input::End(job, end) => match self.farm.job(job) {
-                Some(view) if view.state.is_at_rest() => _ = end.send(view),
-                _ => self.ends.push((job, end)),
-            },
+            Input::Follow(job, follows) => _ = follows.send(self.follow(job)),
             Input::Stop => self.requests = None,
         }
         None
@@ -289,6 +302,10 @@ impl EventLoop {
                 }
             }
             Effect::Reply(request, answer) => {
+                self.changes.fetch_add(1, Ordering::Relaxed);
+                if let Ok(Answer::Job(job)) = &answer {
+                    self.show(job.id);
+                }
                 if let Some(reply) = self.waiting.remove(&request) {
                     let _ = reply.send(answer);
                 }
@@ -299,7 +316,7 @@ impl EventLoop {
                     "a late count contradicts the accepted one; the range is counted again if its job runs, \
                      and `queens audit` has it counted again if the job is over");
             }
-            Effect::AtRest(job) => self.tell_end(job),
+            Effect::AtRest(job) => self.note_end(job),
             Effect::Lost { principal, processes } => log_lost(&principal, processes),
             Effect::RangeFailed { job, range } => {
                 tracing::error!(%job, %range,
@@ -320,8 +337,35 @@ impl EventLoop {
         None
     }
 
-    /// Answers the requests that wait for the end of a job, and logs it.
-    fn tell_end(&mut self, job: JobId) {
+    /// Follows a job: what its followers have is renewed from time to time, and at once when a
+    /// client has changed the job, and at its end.
+    fn follow(&mut self, job: JobId) -> Option<watch::Receiver<JobView>> {
+        let view = self.farm.job(job)?;
+        let followers = self.followed.entry(job).or_insert_with(|| watch::Sender::new(view));
+        let receiver = followers.subscribe();
+        self.show(job);
+        Some(receiver)
+    }
+
+    /// Shows a job to those who follow it, if it has changed.
+    fn show(&mut self, job: JobId) {
+        let Some(followers) = self.followed.get(&job) else { return };
+        let Some(view) = self.farm.job(job) else {
+            // It was removed.
+            self.followed.remove(&job);
+            return;
+        };
+        followers.send_if_modified(|shown| {
+            let has_changed = *shown != view;
+            *shown = view;
+            has_changed
+        });
+    }
+
+    /// Shows the end of a job to those who follow it, and logs it.
+    fn note_end(&mut self, job: JobId) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        self.show(job);
         let view = self.farm.job(job).expect("a job with something pending is not removed");
         let plan = view.spec.plan;
         if let Some(reason) = &view.suspended {
@@ -330,9 +374,6 @@ impl EventLoop {
         } else {
             let total = view.total.map(tracing::field::display);
             tracing::info!(%job, %plan, state = %view.state, total, "job ended");
-        }
-        for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
-            let _ = reply.send(view.clone());
         }
     }
 
@@ -349,6 +390,7 @@ pub struct FarmHandle {
     ledger: mpsc::WeakSender<LedgerRequest>,
     pub(super) meters: Meters,
     pub(super) ledger_path: Option<Arc<Path>>,
+    changes: Arc<AtomicU64>,
 }
 
 impl FarmHandle {
@@ -409,9 +451,20 @@ impl FarmHandle {
         self.look(move |farm| farm.job(job)).await
     }
 
-    /// Waits until a job is over or suspended, and returns it. The job must exist.
-    pub async fn end(&self, job: JobId) -> Result<JobView, CoordinatorGone> {
-        self.ask_for(|end| Input::End(job, end)).await
+    /// Follows a job: the receiver has it as it is, and is told of changes, at once of its end. It
+    /// is closed when the job is removed. `None` if there is no such job.
+    pub async fn follow(
+        &self,
+        job: JobId,
+    ) -> Result<Option<watch::Receiver<JobView>>, CoordinatorGone> {
+        self.ask_for(|follows| Input::Follow(job, follows)).await
+    }
+
+    /// A number that rises whenever a client has changed something or a job has come to its end. A
+    /// picture of the farm with the same number shows what was answered to clients before it was
+    /// made.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     /// How many inputs wait for the event loop, and how many requests for the ledger.

@@ -1,4 +1,5 @@
-//! The page of a coordinator, on the port of its gRPC services, over HTTP/1.1 or HTTP/2.
+//! The page of a coordinator and the API of clients, on the port of its gRPC services, over HTTP/1.1
+//! or HTTP/2.
 //!
 //! ```text
 //!   request ──► another site's form? ──► login: who is it, and may they see? ──► handler
@@ -10,6 +11,7 @@
 //! further right.
 
 mod acts;
+pub(super) mod api;
 mod fields;
 mod login;
 mod pages;
@@ -19,22 +21,26 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::HttpBody;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use tonic::Status;
 use tonic::codegen::http;
-use tonic::{Code, Status};
 use tower_http::csrf::CsrfLayer;
+use tower_http::timeout::TimeoutLayer;
 
 use self::login::Logins;
 use self::pages::Show;
 use super::credentials::Gate;
+use super::fresh::Fresh;
 use super::job_api::JobApi;
-use super::limits::{self, Admission, Rates};
+use super::limits::{self, ANSWER_TIMEOUT, Admission, Rates};
 use super::metrics::{exposition, plain_text};
+use super::refused::Refused;
+use crate::api::Code;
 
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
@@ -46,6 +52,8 @@ struct Web {
     gate: Gate,
     show: Arc<Show>,
     logins: Logins,
+    /// What was read of the API.
+    answers: Arc<Fresh<api::Asked, Bytes>>,
     /// Attempts to log in.
     attempts: Rates<IpAddr>,
 }
@@ -54,7 +62,8 @@ struct Web {
 /// a runtime.
 pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
     let (show, logins) = (Arc::new(Show::of(jobs.farm.clone())), Logins::default());
-    let web = Web { jobs, gate, show, logins, attempts: limits::logins() };
+    let (answers, attempts) = (Arc::default(), limits::logins());
+    let web = Web { jobs, gate, show, logins, answers, attempts };
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
         .merge(acts::routes())
@@ -65,8 +74,12 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
         .route("/logout", post(login::end))
         .merge(page::assets())
         .fallback(nothing);
+    let timely = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, ANSWER_TIMEOUT);
     readers
         .merge(anybody)
+        .merge(api::routes(&web))
+        .layer(timely)
+        .merge(api::downloads(&web))
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(from_fn(harden))
@@ -75,8 +88,8 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
 
 /// All metrics: as OpenMetrics if the request names that and wants it no less than plain text,
 /// which every reader understands.
-async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Fault> {
-    let text = exposition(&web.jobs.farm).await.map_err(Status::from)?;
+async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Refused> {
+    let text = exposition(&web.jobs.farm).await?;
     let open = quality(&headers, ["*/*", "application/*", "application/openmetrics-text"]);
     let plain = quality(&headers, ["*/*", "text/*", "text/plain"]);
     let (kind, text) = if open.0 > 0.0 && open.1 > 0 && open >= plain {
@@ -102,8 +115,17 @@ fn quality(headers: &HeaderMap, ranges: [&str; 3]) -> (f32, usize) {
     qualities.max_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0))).unwrap_or_default()
 }
 
-fn no_such_page() -> Status {
-    Status::not_found("there is no such page")
+fn no_such_page() -> Refused {
+    Refused::new(Code::NotFound, "there is no such page")
+}
+
+/// What is said before the ledger is read.
+pub(super) const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
+
+/// The answer before the ledger is read.
+pub(super) fn too_early(path: &str) -> Response {
+    let refused = Refused::new(Code::Unavailable, TOO_EARLY);
+    if api::is_of_api(path) { refused.problem() } else { refused.into_response() }
 }
 
 /// The answer to an unknown address.
@@ -111,7 +133,7 @@ async fn nothing(request: Request) -> Response {
     if is_grpc(&request) {
         Status::unimplemented("there is no such service").into_http()
     } else {
-        Fault(no_such_page()).into_response()
+        no_such_page().into_response()
     }
 }
 
@@ -134,15 +156,16 @@ async fn harden(request: Request, next: Next) -> Response {
     let connection = request.extensions().get::<Admission>();
     let is_encrypted = connection.is_some_and(|connection| connection.is_encrypted);
     let root = page::root(request.uri().path());
+    let is_of_api = api::is_of_api(request.uri().path());
     let mut answer = next.run(request).await;
-    let refusal =
-        answer.extensions_mut().remove().map(|Fault(refusal)| refusal.message().to_owned());
-    if let Some(refusal) = refusal.or_else(|| bare_refusal(&answer).map(String::from)) {
-        let html = HeaderValue::from_static("text/html; charset=utf-8");
-        answer.headers_mut().insert(header::CONTENT_TYPE, html);
-        answer.headers_mut().remove(header::CONTENT_LENGTH);
-        let page = page::fault(answer.status().as_u16(), &refusal, &root);
-        *answer.body_mut() = page.into_string().into();
+    let refused = answer.extensions_mut().remove::<Refused>();
+    if let Some(refused) = refused.or_else(|| bare_refusal(&answer)) {
+        answer = if is_of_api {
+            refused.problem()
+        } else {
+            let page = page::fault(answer.status().as_u16(), &refused.reason, &root);
+            (answer.status(), page).into_response()
+        };
     }
     if is_encrypted {
         let month = HeaderValue::from_static("max-age=2592000");
@@ -154,19 +177,25 @@ async fn harden(request: Request, next: Next) -> Response {
     answer
 }
 
-/// The sentence for a refusal by a library, which sends a status without a body. `None` for every
-/// other answer.
-fn bare_refusal(answer: &Response) -> Option<&'static str> {
+/// The refusal for one by a library, which sends a status without a body. `None` for every other
+/// answer.
+fn bare_refusal(answer: &Response) -> Option<Refused> {
     let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
-    match answer.status() {
-        StatusCode::METHOD_NOT_ALLOWED if is_empty => {
-            Some("this address does not answer such a request; the farm's page leads to all others")
-        }
-        StatusCode::FORBIDDEN if is_empty => Some(
+    let (code, reason) = match answer.status() {
+        StatusCode::METHOD_NOT_ALLOWED => (
+            Code::WrongMethod,
+            "this address does not answer such a request; the farm's page leads to all others",
+        ),
+        StatusCode::FORBIDDEN => (
+            Code::Forbidden,
             "the form was sent from another address than the coordinator's: a proxy has to pass `Host` on as the browser sent it",
         ),
-        _ => None,
-    }
+        StatusCode::SERVICE_UNAVAILABLE => {
+            (Code::Unavailable, "the coordinator is too busy to answer in time; try again later")
+        }
+        _ => return None,
+    };
+    is_empty.then(|| Refused::new(code, reason))
 }
 
 /// Refuses requests that are not gRPC. A page of another site can make a browser send a form over
@@ -183,45 +212,6 @@ pub(super) fn is_grpc<B>(request: &http::Request<B>) -> bool {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let names_it = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
     request.version() == Version::HTTP_2 && names_it
-}
-
-/// A refusal: a status and one sentence for people.
-#[derive(Clone, Debug)]
-struct Fault(Status);
-
-impl From<Status> for Fault {
-    fn from(status: Status) -> Fault {
-        Fault(status)
-    }
-}
-
-/// The answer is the sentence. It carries the fault, of which a layer that knows the address makes
-/// a page.
-impl IntoResponse for Fault {
-    fn into_response(self) -> Response {
-        let status = status_code(&self.0);
-        let mut answer = (status, format!("{}\n", self.0.message())).into_response();
-        answer.extensions_mut().insert(self);
-        if status == StatusCode::UNAUTHORIZED {
-            let how = HeaderValue::from_static("Bearer");
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, how);
-        }
-        answer
-    }
-}
-
-/// The HTTP status for a gRPC status.
-fn status_code(status: &Status) -> StatusCode {
-    match status.code() {
-        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Code::PermissionDenied => StatusCode::FORBIDDEN,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::InvalidArgument => StatusCode::BAD_REQUEST,
-        Code::FailedPrecondition | Code::AlreadyExists => StatusCode::CONFLICT,
-        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
-        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use farm::JobView;
 use ledger::Role;
-use tonic::Status;
+
+use super::refused::Refused;
+use crate::api::Code;
 
 /// The owner of all clients where no credential is needed, and of the worker of a count without a
 /// server.
@@ -36,29 +38,35 @@ pub(super) enum Right {
 
 impl Identity {
     /// Refuses a change of somebody else's job. An admin may change every job.
-    pub(super) fn require_own(&self, job: &JobView) -> Result<(), Status> {
+    pub(super) fn require_own(&self, job: &JobView) -> Result<(), Refused> {
         let (id, owner) = (job.id, &job.spec.origin.owner);
         if self.role == Role::Admin || *owner == self.owner {
             return Ok(());
         }
-        Err(Status::permission_denied(format!(
-            "job {id} is {owner:?}'s, and this credential is {:?}'s: only its owner and an admin may change it",
-            self.owner
-        )))
+        Err(Refused::new(
+            Code::Forbidden,
+            format!(
+                "job {id} is {owner:?}'s, and this credential is {:?}'s: only its owner and an admin may change it",
+                self.owner
+            ),
+        ))
     }
 
     /// Refuses a priority that the role does not allow.
-    pub(super) fn require_priority(&self, priority: i32) -> Result<(), Status> {
+    pub(super) fn require_priority(&self, priority: i32) -> Result<(), Refused> {
         if self.role == Role::Admin || (-MOST_PRIORITY..=MOST_PRIORITY).contains(&priority) {
             return Ok(());
         }
-        Err(Status::permission_denied(format!(
-            "the priority {priority} is for admins only: give one from -{MOST_PRIORITY} to {MOST_PRIORITY}"
-        )))
+        Err(Refused::new(
+            Code::Forbidden,
+            format!(
+                "the priority {priority} is for admins only: give one from -{MOST_PRIORITY} to {MOST_PRIORITY}"
+            ),
+        ))
     }
 
     /// Refuses a request for which the role does not suffice.
-    pub(super) fn require(&self, right: Right) -> Result<(), Status> {
+    pub(super) fn require(&self, right: Right) -> Result<(), Refused> {
         let is_worker = matches!(self.role, Role::Worker | Role::TrustedWorker);
         let is_submitter = self.role == Role::Submitter;
         let (suffices, wanted) = match right {
@@ -71,8 +79,11 @@ impl Identity {
             return Ok(());
         }
         let role = self.role.name();
-        Err(Status::permission_denied(format!(
-            "this credential is a {role}'s, and this needs that of {wanted}; ask the farm's operator for one"
-        )))
+        Err(Refused::new(
+            Code::Forbidden,
+            format!(
+                "this credential is a {role}'s, and this needs that of {wanted}; ask the farm's operator for one"
+            ),
+        ))
     }
 }

@@ -5,7 +5,7 @@
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time until one is shown; how many others come until then |
-//! | an owner | requests a second; what is beyond them waits |
+//! | an owner | requests a second that change something; what is beyond them waits |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so
 //! all the same loses it (`queens token revoke`).
@@ -24,8 +24,9 @@ use tonic::transport::Server;
 pub(super) use self::listen::Admission;
 pub use self::listen::Listener;
 
-/// How long a request may wait for its answer, or for the beginning of a stream of answers.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a request may wait for its answer, or for the beginning of a stream of answers. Files
+/// for clients may take longer, because they are written first.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Streams of one connection at a time.
 const STREAMS: u32 = 64;
 /// Bytes that a worker may send before they are read. Its messages are small.
@@ -68,7 +69,6 @@ impl Default for Limits {
 pub(super) fn server() -> Server {
     Server::builder()
         .accept_http1(true)
-        .timeout(ANSWER_TIMEOUT)
         .http2_keepalive_interval(Some(SIGN_OF_LIFE))
         .http2_keepalive_timeout(Some(SIGN_OF_LIFE))
         .http2_max_header_list_size(HEADERS)
@@ -83,8 +83,7 @@ pub(super) fn logins() -> Rates<IpAddr> {
     Rates::new(1, 20)
 }
 
-/// Requests of each owner or address. A request that watches a job is one, however often the job is
-/// looked at for it.
+/// Requests of each owner or address that change something.
 pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
 }

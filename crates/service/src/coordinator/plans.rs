@@ -13,7 +13,9 @@ use farm::{Plan, Problem};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use tonic::Status;
+
+use super::refused::Refused;
+use crate::api::Code;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait
 /// for an answer.
@@ -63,15 +65,15 @@ impl Plans {
         &self,
         problem: Problem,
         choice: MethodChoice,
-    ) -> Result<Plan, Status> {
+    ) -> Result<Plan, Refused> {
         let made = async {
             let method = spawn_blocking(move || choice.for_problem(problem)).await;
-            let method = method.map_err(|error| Status::internal(error.to_string()))?;
+            let method = method.map_err(Refused::internal)?;
             let index = self.cut_of(problem, method, &self.submissions).await?;
             Ok(Plan { problem, method, tasks: index.len() })
         };
         timeout(PLANNING_TIME, made).await.unwrap_or_else(|_| {
-            Err(Status::resource_exhausted(format!(
+            Err(Refused::new(Code::Busy, format!(
                 "the tasks of {problem} could not be numbered within {} seconds, because there are too many of \
                  them or others are being numbered: try again later, or choose a cut into fewer tasks, such as \
                  fewer rows, or the method colours",
@@ -82,16 +84,16 @@ impl Plans {
 
     /// The index of `plan`, which is made anew if it was not used recently. It fails if this
     /// version of the program cannot cut the plan, or cuts it into another number of tasks.
-    pub(super) async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, Status> {
-        let index =
-            self.cut_of(plan.problem, plan.method, &self.sessions).await.map_err(|status| {
-                let reason = status.message();
-                Status::internal(format!("the plan {plan} was accepted earlier: {reason}"))
-            })?;
+    pub(super) async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, Refused> {
+        let index = self.cut_of(plan.problem, plan.method, &self.sessions).await.map_err(
+            |Refused { reason, .. }| {
+                Refused::internal(format!("the plan {plan} was accepted earlier: {reason}"))
+            },
+        )?;
         if index.len() == plan.tasks {
             return Ok(index);
         }
-        Err(Status::internal(format!(
+        Err(Refused::internal(format!(
             "the plan {plan} was made with {} tasks, but this program finds {}; use the version that made it",
             plan.tasks,
             index.len()
@@ -105,14 +107,14 @@ impl Plans {
         problem: Problem,
         method: Method,
         turns: &Semaphore,
-    ) -> Result<Arc<PlanIndex>, Status> {
+    ) -> Result<Arc<PlanIndex>, Refused> {
         let index = self.place(problem, method);
         if let Some(made) = index.get() {
             return Ok(made.clone());
         }
         // The turn comes first. Otherwise a call that holds the cell and waits for a turn would
         // keep others, which have turns, from making the index.
-        let _turn = turns.acquire().await.map_err(|error| Status::internal(error.to_string()))?;
+        let _turn = turns.acquire().await.map_err(Refused::internal)?;
         index.get_or_try_init(|| elsewhere(problem, method)).await.cloned()
     }
 
@@ -131,16 +133,16 @@ impl Plans {
 }
 
 /// Cuts a problem on a blocking thread, which gives up soon after this future is dropped.
-async fn elsewhere(problem: Problem, method: Method) -> Result<Arc<PlanIndex>, Status> {
+async fn elsewhere(problem: Problem, method: Method) -> Result<Arc<PlanIndex>, Refused> {
     let wanted = Arc::new(());
     let still_wanted = Arc::downgrade(&wanted);
     let index = spawn_blocking(move || {
         PlanIndex::new_unless(problem, method, &|| still_wanted.strong_count() == 0)
     });
-    let index = index.await.map_err(|error| Status::internal(error.to_string()))?;
+    let index = index.await.map_err(Refused::internal)?;
     drop(wanted);
-    let index = index.map_err(|error| Status::invalid_argument(error.to_string()))?;
-    index.map(Arc::new).ok_or_else(|| Status::internal("a plan was given up that is still wanted"))
+    let index = index.map_err(|error| Refused::invalid(error.to_string()))?;
+    index.map(Arc::new).ok_or_else(|| Refused::internal("a plan was given up that is still wanted"))
 }
 
 #[cfg(test)]
@@ -203,7 +205,7 @@ mod tests {
         let plans = Plans::default();
         let _busy = plans.submissions.acquire_many(SUBMISSIONS as u32).await.expect("it is open");
         let refused = plans.submitted(SHORT.0, SHORT.1).await;
-        let refused = refused.expect_err("its turn never comes").message().to_string();
+        let refused = refused.expect_err("its turn never comes").reason;
         assert!(refused.contains("total N=12") && refused.contains("fewer rows"), "{refused}");
     }
 }

@@ -2,37 +2,36 @@
 //! their health and answers.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::any;
 use ledger::Role;
 use tokio::sync::{Notify, mpsc};
 use tokio_rustls::TlsAcceptor;
-use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::ServiceExt as _;
-use wire::v1::client_service_server::ClientServiceServer;
-use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
-use wire::{LIVENESS, MAX_MESSAGE_BYTES, READINESS, v1};
 
-use super::credentials::{Gate, admit, allowed};
-use super::downloads::{Answers, Downloads};
-use super::http::{is_grpc, only_grpc};
+use super::credentials::{Gate, admit};
+use super::downloads::Downloads;
+use super::http::{TOO_EARLY, is_grpc, only_grpc, too_early};
 use super::job_api::JobApi;
 use super::limits::{self, Listener};
 use super::session::Peer;
-use super::{Credentials, FarmHandle, Right, host};
+use super::{Credentials, FarmHandle, Identity, Right, host};
 use crate::error::{CoordinatorGone, ServiceError};
+use crate::wire::v1::farm_service_server::{FarmService, FarmServiceServer};
+use crate::wire::{LIVENESS, MAX_MESSAGE_BYTES, READINESS, v1};
 
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
@@ -87,17 +86,16 @@ impl Phases {
     }
 
     /// Sets what the health service answers. The coordinator as a whole (without a name), its
-    /// readiness and its gRPC services have the same status.
+    /// readiness and its gRPC service have the same status.
     async fn report(&self, status: ServingStatus) {
-        let services = [FarmServiceServer::<()>::NAME, ClientServiceServer::<()>::NAME];
-        for name in ["", READINESS].into_iter().chain(services) {
+        for name in ["", READINESS, FarmServiceServer::<()>::NAME] {
             self.reporter.set_service_status(name, status).await;
         }
         self.reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
     }
 }
 
-/// Everything that needs a credential: the gRPC services, and what is read over HTTP.
+/// Everything that needs a credential: the gRPC service of workers, the API and the page.
 fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
@@ -109,9 +107,7 @@ fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
     let worker_service = FarmServiceServer::new(Workers(jobs.clone()))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let clients = ClientServiceServer::new(jobs).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let services = Routes::new(worker_service).add_service(clients);
-    let services = services.into_axum_router().reset_fallback();
+    let services = Routes::new(worker_service).into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
     services.route_layer(from_fn(only_grpc)).merge(pages)
 }
@@ -121,13 +117,16 @@ struct Workers(JobApi);
 
 #[tonic::async_trait]
 impl FarmService for Workers {
-    type WorkStream = Answers<v1::WorkResponse>;
+    type WorkStream = Pin<Box<dyn Stream<Item = Result<v1::WorkResponse, Status>> + Send>>;
 
     async fn work(
         &self,
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        let (identity, messages) = allowed(request, Right::Count)?;
+        let identity =
+            request.extensions().get::<Identity>().expect("it has passed the gate").clone();
+        identity.require(Right::Count)?;
+        let messages = request.into_inner();
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = messages.map_while(Result::ok).map(TryInto::try_into);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -158,19 +157,13 @@ impl From<CoordinatorGone> for Status {
 /// Services and pages that are there once the ledger is read.
 type Late = Arc<OnceLock<Router>>;
 
-/// The answer before the ledger is read.
-const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
-
 /// Answers a request by the routes that exist once the ledger is read. Before that, the answer is
 /// to try again: the gRPC status `UNAVAILABLE`, or the HTTP status 503.
 async fn answer_late(State(late): State<Late>, request: axum::extract::Request) -> HttpResponse {
     match late.get() {
         Some(routes) => routes.clone().oneshot(request).await.into_response(),
         None if is_grpc(&request) => Status::unavailable(TOO_EARLY).into_http(),
-        None => {
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            (status, [(header::RETRY_AFTER, "2")], format!("{TOO_EARLY}\n")).into_response()
-        }
+        None => too_early(request.uri().path()),
     }
 }
 

@@ -18,10 +18,11 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
 use tonic::{Code, Status};
-use wire::{MAX_TASKS_PER_MESSAGE, WireError};
 
 use super::event_loop::Order;
+use super::refused::Refused;
 use super::{FarmHandle, Plans};
+use crate::wire::{MAX_TASKS_PER_MESSAGE, WireError};
 
 /// How long a new session may take to send its Hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,7 +41,7 @@ pub(crate) struct Peer {
     pub(crate) is_trusted: bool,
     pub(crate) messages: BoxStream<'static, Result<WorkerMessage, WireError>>,
     /// Completes with the reason when the credential is no longer valid.
-    pub(crate) ended: BoxFuture<'static, Status>,
+    pub(crate) ended: BoxFuture<'static, Refused>,
 }
 
 /// Serves one worker until it leaves, or until it is dismissed with a status. The worker's messages
@@ -105,7 +106,7 @@ async fn serve(
                 }
                 sent => sent.and(Err(dismissed(Dismissal::Replaced))),
             },
-            status = ended => Err(status),
+            refused = ended => Err(refused.into()),
         }
     }
     .await;

@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Code, Status};
-use wire::v1::farm_service_client::FarmServiceClient;
-use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use crate::ServiceError;
 use crate::endpoint::{Endpoint, innermost};
+use crate::wire::v1::farm_service_client::FarmServiceClient;
+use crate::wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;

@@ -18,6 +18,7 @@ use crate::cli::shard::with_shard;
 use crate::cli::show;
 use crate::cli::tools::PROGRAM;
 use crate::failure::{Failure, usage};
+use crate::output;
 use crate::progress::{Progress, Took};
 
 /// Counts the tasks of a board, and prints the result.
@@ -52,10 +53,10 @@ pub(super) async fn count(
             "shard {} of {plan} is counted: {} of all {} tasks; `queens merge` adds the shards up",
             job.spec.shard, job.tasks_done, plan.tasks
         );
-        return args.print(n, text, show::json(&job)).map(|()| took);
+        return args.print(n, text, output::json(&job)).map(|()| took);
     }
     let answer = answer(answering, job.counted, has_ledger, stops).await?;
-    let mut object = show::with(show::plan(&plan), answer::fields(&answer).into());
+    let mut object = output::with(output::json(&plan), answer::fields(&answer).into());
     object["backend"] = backend.into();
     let (total, table) = (answer.count(), answer::table(&answer));
     Counted { object, total, table, threads: threads.get(), took }.print(args, n)

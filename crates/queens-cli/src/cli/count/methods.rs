@@ -14,8 +14,8 @@ use tokio::task::spawn_blocking;
 use super::{CountArgs, Counted};
 use crate::answer::{self, check_total};
 use crate::cli::options::{MethodName, STATES_MEMORY};
-use crate::cli::show;
 use crate::failure::{Failure, usage};
+use crate::output;
 use crate::progress::{Progress, Took};
 
 impl MethodName {
@@ -93,7 +93,7 @@ fn run(
     check_total(problem, found.total)?;
     let Found { answer: total, fields, table, .. } = found;
     let object = json!({"problem": problem.name(), "n": n, "method": method.name()});
-    Ok(Counted { object: show::with(object, fields), total, table, threads: 1, took })
+    Ok(Counted { object: output::with(object, fields), total, table, threads: 1, took })
 }
 
 fn by_states(n: u32, memory: u64, is_plain: bool) -> Result<Found, Failure> {

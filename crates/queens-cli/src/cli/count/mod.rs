@@ -26,7 +26,6 @@ use super::options::{
 use super::problem::ProblemArgs;
 use super::rules::BlockedArgs;
 use super::shard::ShardOption;
-use super::show;
 use super::signal::stops;
 use crate::failure::{Failure, usage};
 use crate::progress::{LOG_TARGET, ProgressArgs, Took};
@@ -127,7 +126,7 @@ impl Counted {
         }
         let total = total.to_string();
         let numbers = json!({"total": total, "seconds": took.seconds, "threads": threads});
-        args.print(n, total, show::with(object, numbers))?;
+        args.print(n, total, output::with(object, numbers))?;
         Ok(took)
     }
 }

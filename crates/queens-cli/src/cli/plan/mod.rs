@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use super::options::{CountingArgs, MethodArgs, MethodName, in_units};
 use super::problem::ProblemArgs;
-use super::show;
 use super::tools::PROGRAM;
 use crate::failure::{Failure, usage};
 use crate::output;
@@ -197,7 +196,7 @@ fn head(Effort { plan, threads, .. }: Effort) -> String {
 fn json(effort: Effort, estimated: Option<&Estimated>, devices: &[DeviceJson]) -> Value {
     let published = published(effort.plan).map(|(value, _)| value.to_string());
     let further = json!({"published": published, "threads": effort.threads, "devices": devices});
-    let mut object = show::with(show::plan(&effort.plan), further);
+    let mut object = output::with(output::json(&effort.plan), further);
     if let Some(estimated) = estimated {
         note_estimate(&mut object, estimated, effort);
     }

@@ -1,61 +1,46 @@
-//! The page's forms. They go through the same job API as the gRPC service of clients.
+//! The page's forms. What they ask for is granted or refused as what clients of the API ask for.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use board::MethodChoice;
-use farm::{AuditPolicy, Problem};
+use farm::{Change, JobId};
 use maud::Markup;
-use tonic::Status;
-use wire::v1;
-use wire::v1::ask_request::Request as Asked;
-use wire::v1::change::Change;
 
 use super::fields::Fields;
 use super::login::Caller;
 use super::pages::job_id;
-use super::{Fault, Web, no_such_page, status_code};
+use super::{Web, no_such_page};
+use crate::api::{AuditWish, Code, Patch, Submit};
+use crate::coordinator::refused::Refused;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/jobs", get(form).post(submit)).route("/jobs/{id}/{action}", post(change))
 }
 
 /// The job that the form describes.
-fn submission(form: &Fields) -> Result<v1::Submit, Status> {
+fn submission(form: &Fields) -> Result<Submit, Refused> {
     // No browser would send such a form.
     let malformed = || {
         let text = "the form is not filled in: N and the priority are whole numbers, and audits are a percentage";
-        Status::invalid_argument(text)
+        Refused::new(Code::Malformed, text)
     };
     let text = |name| form.text(name).ok_or_else(malformed);
-    let (problem, method, key) = (text("problem")?, text("method")?, text("key")?);
-    let n: u32 = form.number("n").ok_or_else(malformed)?;
-    let priority: i32 = form.number("priority").ok_or_else(malformed)?;
+    let chosen = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
     // Percentage of the ranges.
     let audit: f64 = form.number("audit").ok_or_else(malformed)?;
-    let problem = Problem::from_text(problem, n).ok_or_else(|| {
-        Status::invalid_argument(format!("there is no problem {problem:?} on a board of N = {n}"))
-    })?;
-    let method = match method {
-        "" => MethodChoice::suggested(problem),
-        name => MethodChoice::all()
-            .find(|choice| choice.name() == name)
-            .ok_or_else(|| Status::invalid_argument(format!("there is no method {name:?}")))?,
-    };
     if !(0.0..=100.0).contains(&audit) {
-        return Err(Status::invalid_argument("a percentage is from 0 to 100"));
+        return Err(Refused::invalid("a percentage is from 0 to 100"));
     }
-    let share_ppm = (audit * f64::from(AuditPolicy::ALL) / 100.0).round() as u32;
-    let key = Some(key).filter(|key| !key.is_empty()).map(|key| wire::name("name", key.into()));
-    let key = key.transpose().map_err(|_| Status::invalid_argument(wire::rule_of_names()))?;
-    Ok(v1::Submit {
-        problem: Some(problem.into()),
-        method: Some(method.into()),
-        priority,
-        audit: (share_ppm > 0).then(|| v1::AuditPolicy { share_ppm, ..Default::default() }),
-        key,
+    Ok(Submit {
+        n: form.number("n").ok_or_else(malformed)?,
+        problem: chosen(text("problem")?),
+        method: chosen(text("method")?),
+        priority: form.number("priority").ok_or_else(malformed)?,
+        audit: (audit > 0.0).then(|| AuditWish { share: audit / 100.0, ..AuditWish::default() }),
+        name: chosen(text("key")?),
+        ..Submit::default()
     })
 }
 
@@ -69,18 +54,13 @@ async fn submit(
     Extension(caller): Extension<Caller>,
     form: Fields,
 ) -> Result<Redirect, (StatusCode, Markup)> {
-    let submit = async |form| {
-        let jobs = vec![submission(form)?];
-        let answer =
-            web.jobs.ask(&caller.identity, Asked::Submit(v1::Submissions { jobs })).await?;
-        answer.job().ok_or_else(|| Status::internal("a submission was answered with no job"))
-    };
+    let submit = async |form| web.jobs.submit(&caller.identity, vec![submission(form)?]).await;
     match submit(&form).await {
-        Ok(job) => Ok(Redirect::to(&format!("jobs/{}", job.id))),
-        Err(refusal) => {
+        Ok(jobs) => Ok(Redirect::to(&format!("jobs/{}", jobs[0].id))),
+        Err(Refused { code, reason }) => {
             let typed = |field: &str| form.text(field);
-            let page = page::submission_page(&caller.reader(), Some(refusal.message()), &typed);
-            Err((status_code(&refusal), page))
+            let page = page::submission_page(&caller.reader(), Some(&reason), &typed);
+            Err((code.status(), page))
         }
     }
 }
@@ -91,32 +71,43 @@ async fn change(
     Path((job, action)): Path<(String, String)>,
     Extension(caller): Extension<Caller>,
     form: Fields,
-) -> Result<Response, Fault> {
-    let malformed = "a priority is a whole number: jobs of higher priority are served first";
+) -> Result<Response, Refused> {
     let job = job_id(&job)?;
     let change = match action.as_str() {
-        "withdraw" => Ok(Change::Audit(v1::AuditPolicy::default())),
+        "withdraw" => Patch { audit: Some(AuditWish::default()), ..Patch::default() },
         "priority" => {
-            let priority = form.number("priority").map(Change::Priority);
-            priority.ok_or_else(|| Status::invalid_argument(malformed))
+            let Some(priority) = form.number("priority") else {
+                let malformed =
+                    "a priority is a whole number: jobs of higher priority are served first";
+                return Ok(refused_priority(&caller, job, &form, Refused::invalid(malformed)));
+            };
+            Patch { priority: Some(priority), ..Patch::default() }
         }
-        word if farm::Change::named(word).is_some() => Ok(Change::Word(action.clone())),
-        _ => return Err(Fault(no_such_page())),
+        word => {
+            let change = Change::named(word).ok_or_else(no_such_page)?;
+            web.jobs.change(&caller.identity, job, change).await?;
+            return Ok(back_to(job));
+        }
     };
-    let answer = match change {
-        Ok(change) => {
-            let change = v1::Change { job: job.0, change: Some(change) };
-            web.jobs.ask(&caller.identity, Asked::Change(change)).await
+    match web.jobs.patch(&caller.identity, job, change).await {
+        Ok(_) => Ok(back_to(job)),
+        Err(refused) if change.priority.is_some() => {
+            Ok(refused_priority(&caller, job, &form, refused))
         }
-        Err(malformed) => Err(malformed),
-    };
-    match answer {
-        Ok(_) => Ok(Redirect::to(&format!("../{job}")).into_response()),
-        Err(refusal) if action == "priority" => {
-            let typed = form.text("priority").unwrap_or_default();
-            let page = page::refused_priority(&caller.reader(), job, refusal.message(), typed);
-            Ok((status_code(&refusal), page).into_response())
-        }
-        Err(refusal) => Err(Fault(refusal)),
+        Err(refused) => Err(refused),
     }
+}
+
+fn back_to(job: JobId) -> Response {
+    Redirect::to(&format!("../{job}")).into_response()
+}
+
+fn refused_priority(
+    caller: &Caller,
+    job: JobId,
+    form: &Fields,
+    Refused { code, reason }: Refused,
+) -> Response {
+    let typed = form.text("priority").unwrap_or_default();
+    (code.status(), page::refused_priority(&caller.reader(), job, &reason, typed)).into_response()
 }

@@ -14,13 +14,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use page::Reader;
 use tokio::time::Instant;
-use tonic::{Code, Status};
 
+use super::Web;
 use super::fields::Fields;
-use super::{Fault, Web};
 use crate::Token;
+use crate::api::Code;
 use crate::coordinator::credentials::{admission, bearer};
 use crate::coordinator::limits::machine;
+use crate::coordinator::refused::Refused;
 use crate::coordinator::{Identity, Right};
 use crate::{JoinString, JoinStringError};
 
@@ -29,10 +30,10 @@ pub(super) async fn admit(
     State(web): State<Web>,
     request: Request,
     next: Next,
-) -> Result<Response, Fault> {
+) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
     let caller = match web.caller(&parts) {
-        Err(status) if status.code() == Code::Unauthenticated && wants_a_page(&parts) => {
+        Err(refused) if refused.code == Code::Unauthenticated && wants_a_page(&parts) => {
             let login = format!("{}login", page::root(parts.uri.path()));
             return Ok(Redirect::to(&login).into_response());
         }
@@ -41,7 +42,7 @@ pub(super) async fn admit(
     let identity = caller.identity.clone();
     identity.require(Right::See)?;
     parts.extensions.insert(caller);
-    web.gate.admit(identity, &mut parts.extensions).await;
+    web.gate.admit(identity, &parts.method, &mut parts.extensions).await;
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
@@ -79,21 +80,22 @@ impl Web {
     }
 
     /// The sender of a request: by `Authorization: Bearer`, or else by the cookie of a login.
-    fn caller(&self, parts: &Parts) -> Result<Caller, Status> {
-        let credentials = &self.gate.credentials;
-        if credentials.are_needless() && !is_own_name(parts) {
-            return Err(Status::permission_denied(FOREIGN_NAME));
-        }
+    fn caller(&self, parts: &Parts) -> Result<Caller, Refused> {
         let login = login_of(parts);
         match (bearer(&parts.headers), login.and_then(|login| self.logins.find(login))) {
-            (None, Some(identity)) if credentials.still_allow(&identity) => {
+            (None, Some(identity)) if self.gate.credentials.still_allow(&identity) => {
                 Ok(Caller { identity, login: login.map(Arc::from) })
             }
-            (secret, _) => {
-                let identity = self.gate.identify(secret, admission(&parts.extensions).peer)?;
-                Ok(Caller { identity, login: None })
-            }
+            _ => Ok(Caller { identity: self.bearer(parts)?, login: None }),
         }
+    }
+
+    /// The sender of a request by `Authorization: Bearer` alone.
+    pub(super) fn bearer(&self, parts: &Parts) -> Result<Identity, Refused> {
+        if self.gate.credentials.are_needless() && !is_own_name(parts) {
+            return Err(Refused::new(Code::Forbidden, FOREIGN_NAME));
+        }
+        self.gate.identify(bearer(&parts.headers), admission(&parts.extensions).peer)
     }
 }
 
@@ -157,7 +159,7 @@ pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) ->
     let identity = web.gate.identify(Some(secret.as_bytes()), peer);
     let identity = match identity.and_then(|who| who.require(Right::See).map(|()| who)) {
         Ok(identity) => identity,
-        Err(status) => return refused(StatusCode::FORBIDDEN, status.message()),
+        Err(why) => return refused(StatusCode::FORBIDDEN, &why.reason),
     };
     let (owner, role) = (&identity.owner, identity.role.name());
     tracing::info!(owner, role, "somebody logged in to the page");

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,19 +16,19 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use ledger::{LedgerView, unix_ms};
 use maud::Markup;
 use page::{EndedBefore, History, JobDetail, JobRecord, Page, Part, Past, Reader, Snapshot};
-use tokio::time::{Instant, Interval, MissedTickBehavior};
-use tonic::Status;
+use tokio::time::{Interval, MissedTickBehavior};
 
+use super::Web;
 use super::fields::Fields;
 use super::login::Caller;
 use super::records::{Records, of_job};
-use super::{Fault, Web};
+use crate::api::Code;
 use crate::coordinator::FarmHandle;
+use crate::coordinator::fresh::Fresh;
+use crate::coordinator::refused::Refused;
 
 /// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How long a page that was made is shown to further readers.
-const FRESH: Duration = Duration::from_secs(1);
 /// How often the progress of all jobs is noted.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
@@ -55,10 +54,10 @@ enum View {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for View {
-    type Rejection = Fault;
+    type Rejection = Refused;
 
     /// The page that an address names. Unknown fields of the query are ignored.
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Fault> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Refused> {
         let fields = Fields::read(parts.uri.query().unwrap_or_default());
         let name = |field| fields.text(field).map(str::to_string);
         let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
@@ -67,7 +66,8 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
             ["workers", ..] => View::Workers(fields.number("page").unwrap_or(0)),
             ["owners", ..] => View::Credits(CreditOf::Owners),
             ["owner" | "worker", ..] => {
-                let owner = name("owner").ok_or_else(|| Status::not_found("no owner is named"))?;
+                let owner = name("owner")
+                    .ok_or_else(|| Refused::new(Code::NotFound, "no owner is named"))?;
                 View::Credits(match name("machine").zip(name("worker")) {
                     Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
                     None => CreditOf::Workers(owner),
@@ -88,19 +88,19 @@ fn own_parts(shown: &Shown, reader: &Reader) -> Vec<Part> {
 }
 
 /// The job of an address.
-pub(super) fn job_id(text: &str) -> Result<JobId, Status> {
+pub(super) fn job_id(text: &str) -> Result<JobId, Refused> {
     text.parse().map(JobId).map_err(|_| no_such_job())
 }
 
-fn no_such_job() -> Status {
-    Status::not_found("there is no such job")
+fn no_such_job() -> Refused {
+    Refused::new(Code::NoSuchJob, "there is no such job")
 }
 
 async fn document(
     State(web): State<Web>,
     view: View,
     Extension(caller): Extension<Caller>,
-) -> Result<Markup, Fault> {
+) -> Result<Markup, Refused> {
     let shown = web.show.page(view).await?;
     let reader = caller.reader();
     Ok(shown.page.document(&reader, &own_parts(&shown, &reader)))
@@ -127,7 +127,7 @@ async fn follow(
     State(web): State<Web>,
     view: View,
     Extension(caller): Extension<Caller>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refused> {
     web.show.page(view.clone()).await?;
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -184,16 +184,16 @@ impl Show {
     }
 
     /// The page of a view. It fails if there is no such job.
-    async fn page(&self, view: View) -> Result<Arc<Shown>, Status> {
-        fresh(&self.pages, view.clone(), self.render(view)).await
+    async fn page(&self, view: View) -> Result<Arc<Shown>, Refused> {
+        self.pages.get(view.clone(), self.farm.changes(), self.render(view)).await
     }
 
-    async fn render(&self, view: View) -> Result<Arc<Shown>, Status> {
+    async fn render(&self, view: View) -> Result<Arc<Shown>, Refused> {
         let snapshot = async {
             let overview = self.farm.look(|farm| farm.overview()).await?;
-            Ok::<_, Status>(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
+            Ok::<_, Refused>(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
         };
-        let snapshot = &fresh(&self.snapshot, (), snapshot).await?;
+        let snapshot = &self.snapshot.get((), self.farm.changes(), snapshot).await?;
         let mut shown_job = None;
         let page = match &view {
             View::Jobs(before) => {
@@ -224,7 +224,10 @@ impl Show {
                 if credits.as_ref().is_some_and(|credits| credits.is_empty())
                     && !is_here(snapshot, of)
                 {
-                    return Err(Status::not_found("nobody of this name has counted anything"));
+                    return Err(Refused::new(
+                        Code::NotFound,
+                        "nobody of this name has counted anything",
+                    ));
                 }
                 match of {
                     CreditOf::Owners => page::owners(snapshot, &credits),
@@ -245,7 +248,7 @@ impl Show {
     }
 
     /// The latest jobs that have ended, before this one.
-    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, Status> {
+    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, Refused> {
         let ended = move |farm: &Farm| -> Vec<JobView> {
             farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
         };
@@ -279,50 +282,5 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
         let Ok(workers) = farm.look(|farm| farm.workers()).await else { return };
         let mut past = past.lock().expect("nobody panics while holding it");
         past.note(unix_ms(), &progress, workers);
-    }
-}
-
-/// Values, and when they were made.
-type Fresh<K, V> = tokio::sync::Mutex<HashMap<K, (Instant, V)>>;
-
-/// The value of `key`. It is made again if there is none that is fresh. Callers that come while it
-/// is being made wait for it, so that nothing is made twice.
-async fn fresh<K: Eq + Hash, V: Clone, E>(
-    values: &Fresh<K, V>,
-    key: K,
-    make: impl Future<Output = Result<V, E>>,
-) -> Result<V, E> {
-    let mut values = values.lock().await;
-    let now = Instant::now();
-    values.retain(|_, (at, _)| now.duration_since(*at) < FRESH);
-    if let Some((_, value)) = values.get(&key) {
-        return Ok(value.clone());
-    }
-    let value = make.await?;
-    values.insert(key, (now, value.clone()));
-    Ok(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_value_is_made_once_a_second_however_many_ask() {
-        let (values, made) = (Fresh::default(), AtomicU32::new(0));
-        let make = || async { Ok::<_, Infallible>(made.fetch_add(1, Ordering::Relaxed)) };
-        for second in 0..3 {
-            for _ in 0..200 {
-                assert_eq!(fresh(&values, "page", make()).await, Ok(second));
-                tokio::time::sleep(FRESH / 400).await;
-            }
-            tokio::time::sleep(FRESH).await;
-        }
-        assert_eq!(values.lock().await.len(), 1);
-        fresh(&values, "other", make()).await.expect("it cannot fail");
-        assert_eq!(values.lock().await.len(), 1, "what nobody looks at is forgotten");
     }
 }

@@ -1,16 +1,15 @@
 //! Turns messages into the farm's types, and the farm's types into messages. A malformed message is
 //! an error.
 
-use board::{MethodChoice, Prefix, Task};
+use board::{Prefix, Task};
 use farm::{
-    Ack, Answer, AuditPolicy, AuditScope, Change, CheckedCount, CoordinatorMessage, Digest,
-    Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
-    LeaseId, LeaseKind, LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate,
-    Recount, Report, Request, Shard, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Ack, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello, Holding, JobId, KernelName,
+    Lease, LeaseId, LeaseKind, LeaseToken, Method, Pace, Plan, Problem, Range, Recount, Report,
+    TaskCounts, TasksBlock, Verdict, WorkerMessage, is_name, is_text,
 };
 
-use crate::v1::{self, work_request, work_response};
-use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
+use super::v1::{self, work_request, work_response};
+use super::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
 
 /// The greatest weight of a task. Boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
@@ -95,20 +94,16 @@ impl TryFrom<v1::Hello> for Hello {
     }
 }
 
+/// Checks the name of a worker or a machine.
+fn name(field: &str, text: String) -> Result<String, WireError> {
+    if is_name(&text) { Ok(text) } else { Err(WireError::text(field)) }
+}
+
 fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
     if counts.len() > TaskCounts::MOST {
         return Err(WireError::out_of_bounds("task_counts", counts.len()));
     }
     Ok(TaskCounts::new(counts))
-}
-
-impl TryFrom<v1::Party> for Party {
-    type Error = WireError;
-
-    fn try_from(party: v1::Party) -> Result<Self, WireError> {
-        let machine = party.machine.map(|machine| name("machine", machine)).transpose()?;
-        Ok(Party { owner: name("owner", party.owner)?, machine })
-    }
 }
 
 fn holding(holding: v1::Holding) -> Result<Holding, WireError> {
@@ -181,63 +176,6 @@ fn recount(v1::Recount { unlike, by_reference }: v1::Recount) -> Result<Recount,
     Ok(Recount { unlike, by_reference })
 }
 
-impl v1::AuditPolicy {
-    /// The farm's policy with this seed, which is less than 2^63. Its scope is `usual` unless the
-    /// message names one. It fails if the share is more than a million, or if the scope is unknown.
-    pub fn with(self, seed: u64, usual: AuditScope) -> Result<AuditPolicy, WireError> {
-        let v1::AuditPolicy { share_ppm, by_reference, across } = self;
-        if share_ppm > AuditPolicy::ALL {
-            return Err(WireError::out_of_bounds("share_ppm", share_ppm));
-        }
-        let across = match across {
-            Some(name) => named("across", &name, AuditScope::named)?,
-            None => usual,
-        };
-        Ok(AuditPolicy { share_ppm, seed, by_reference, across })
-    }
-}
-
-impl v1::Change {
-    /// The request to the farm. An audit gets the seed, which is less than 2^63, and the scope
-    /// `usual` unless it names one. It fails if the message has no change, or if a field of an
-    /// audit is out of bounds.
-    pub fn with(self, seed: u64, usual: AuditScope) -> Result<Request, WireError> {
-        use v1::change::Change as Wanted;
-        let change = match self.change.ok_or(WireError::Missing("change"))? {
-            Wanted::Word(word) => named("word", &word, Change::named)?,
-            Wanted::Priority(priority) => Change::Priority(priority),
-            Wanted::Audit(policy) => {
-                let narrows = policy.across.is_some();
-                Change::Audit { policy: policy.with(seed, usual)?, narrows }
-            }
-        };
-        Ok(Request::Change(JobId(self.job), change))
-    }
-}
-
-impl TryFrom<v1::Trust> for Request {
-    type Error = WireError;
-
-    fn try_from(v1::Trust { party, trusted, reason }: v1::Trust) -> Result<Self, WireError> {
-        let party = Party::try_from(party.ok_or(WireError::Missing("party"))?)?;
-        Ok(Request::Trust { party, trusted, reason: self::reason(&reason)? })
-    }
-}
-
-/// The reason for a change of trust.
-///
-/// # Errors
-///
-/// [`WireError::Malformed`] if the text is blank, too long or more than a line.
-pub fn reason(text: &str) -> Result<String, WireError> {
-    const MOST: usize = 1_024;
-    if text.trim().is_empty() || text.len() > MOST || text.chars().any(char::is_control) {
-        let rule = format!("a reason is one line of at most {MOST} bytes, and not blank");
-        return Err(WireError::Malformed(rule));
-    }
-    Ok(text.into())
-}
-
 impl TryFrom<v1::Tasks> for TasksBlock {
     type Error = WireError;
 
@@ -295,79 +233,6 @@ impl TryFrom<v1::Problem> for Problem {
             WireError::out_of_bounds("problem", format!("{} with N = {n}", shown(&text)))
         })
     }
-}
-
-impl TryFrom<v1::Method> for MethodChoice {
-    type Error = WireError;
-
-    fn try_from(v1::Method { name, parameter }: v1::Method) -> Result<Self, WireError> {
-        let of = |name: &str| MethodChoice::all().find(|choice| choice.name() == name);
-        Ok(named("method", &name, of)?.with(parameter))
-    }
-}
-
-impl TryFrom<v1::Job> for JobView {
-    type Error = WireError;
-
-    fn try_from(job: v1::Job) -> Result<Self, WireError> {
-        let number = |field, text: &str| {
-            text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
-        };
-        if !is_text(&job.owner) {
-            return Err(WireError::text("owner"));
-        }
-        Ok(JobView {
-            id: JobId(job.id),
-            spec: JobSpec {
-                origin: Origin { owner: job.owner, key: key(job.key)? },
-                plan: job.plan.ok_or(WireError::Missing("plan"))?.try_into()?,
-                shard: Shard::new(job.shard, job.shards)
-                    .map_err(|error| WireError::out_of_bounds("shard", error))?,
-                priority: job.priority,
-            },
-            state: named("state", &job.state, JobState::named)?,
-            tasks_done: job.tasks_done,
-            counted: number("counted", &job.counted)?,
-            total: job.total.map(|total| number("total", &total)).transpose()?,
-            able_workers: size("able_workers", job.able_workers)?,
-            workers: size("workers", job.workers)?,
-            us_left: job.us_left,
-            threads: job.threads,
-            disputes: size("disputes", job.disputes)?,
-            disputed: job.disputed,
-            audit: job.audit.map(|policy| policy.with(0, AuditScope::Machines)).transpose()?,
-            suspended: job.suspended,
-            audits_wanted: job.audits_wanted,
-            audits_agreed: job.audits_agreed,
-            audits_stranded: job.audits_stranded,
-            failed: job.failed,
-            failed_first: job.failed_first,
-            times: Times {
-                submitted_at_ms: job.submitted_at_ms,
-                begun_at_ms: job.begun_at_ms,
-                counted_at_ms: job.counted_at_ms,
-                paused_at_ms: job.paused_at_ms,
-                paused_ms: job.paused_ms,
-                ended_at_ms: job.ended_at_ms,
-            },
-            rate: Rate {
-                tasks_per_second: job.tasks_per_second,
-                placements_per_second: job.placements_per_second,
-            },
-            hours: Hours { processor_us: job.processor_us, gpu_us: job.gpu_us },
-            waits_for: job.waits_for,
-            awaits_turn: job.awaits_turn,
-        })
-    }
-}
-
-/// The name of a job, if it has one. It fails if the text cannot be a name.
-pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
-    key.map(|key| name("key", key)).transpose()
-}
-
-fn size(field: &'static str, value: u64) -> Result<usize, WireError> {
-    usize::try_from(value).map_err(|_| WireError::out_of_bounds(field, value))
 }
 
 /// Checks the number of a job, a lease or the like. It must be below 2^63, because ledgers store
@@ -447,12 +312,6 @@ impl From<Problem> for v1::Problem {
     }
 }
 
-impl From<MethodChoice> for v1::Method {
-    fn from(choice: MethodChoice) -> Self {
-        method(choice.name(), choice.parameter().and_then(|(_, value)| value))
-    }
-}
-
 fn method(name: &str, parameter: Option<u32>) -> v1::Method {
     v1::Method { name: name.into(), parameter }
 }
@@ -474,7 +333,7 @@ impl From<WorkerMessage> for v1::WorkRequest {
 impl From<Hello> for v1::Hello {
     fn from(hello: Hello) -> Self {
         v1::Hello {
-            protocol: crate::PROTOCOL,
+            protocol: PROTOCOL,
             worker: hello.worker,
             machine: hello.machine,
             instance: hello.instance,
@@ -484,12 +343,6 @@ impl From<Hello> for v1::Hello {
             build: hello.build,
             backend: hello.backend,
         }
-    }
-}
-
-impl From<Party> for v1::Party {
-    fn from(party: Party) -> Self {
-        v1::Party { owner: party.owner, machine: party.machine }
     }
 }
 
@@ -576,68 +429,6 @@ impl From<TasksBlock> for v1::Tasks {
             down: tasks.iter().map(|task| task.record.down).collect(),
             right: tasks.iter().map(|task| task.record.right).collect(),
             weight: tasks.iter().map(|task| task.weight).collect(),
-        }
-    }
-}
-
-impl From<AuditPolicy> for v1::AuditPolicy {
-    fn from(policy: AuditPolicy) -> Self {
-        let AuditPolicy { share_ppm, by_reference, across, .. } = policy;
-        v1::AuditPolicy { share_ppm, by_reference, across: Some(across.name().into()) }
-    }
-}
-
-impl From<Answer> for v1::AskResponse {
-    fn from(answer: Answer) -> Self {
-        let (mut jobs, mut distrusted) = (Vec::new(), Vec::new());
-        match answer {
-            Answer::Job(job) => jobs.push((*job).into()),
-            Answer::Jobs(all) => jobs.extend(all.into_iter().map(Into::into)),
-            Answer::Distrusted(parties) => distrusted.extend(parties.into_iter().map(Into::into)),
-        }
-        v1::AskResponse { jobs, distrusted }
-    }
-}
-
-impl From<JobView> for v1::Job {
-    fn from(job: JobView) -> Self {
-        v1::Job {
-            id: job.id.0,
-            plan: Some((&job.spec.plan).into()),
-            priority: job.spec.priority,
-            state: job.state.name().into(),
-            tasks_done: job.tasks_done,
-            counted: job.counted.to_string(),
-            total: job.total.map(|total| total.to_string()),
-            workers: job.workers as u64,
-            us_left: job.us_left,
-            threads: job.threads,
-            disputes: job.disputes as u64,
-            disputed: job.disputed,
-            able_workers: job.able_workers as u64,
-            audit: job.audit.map(Into::into),
-            suspended: job.suspended,
-            audits_wanted: job.audits_wanted,
-            audits_agreed: job.audits_agreed,
-            audits_stranded: job.audits_stranded,
-            shard: job.spec.shard.index(),
-            shards: job.spec.shard.of(),
-            failed: job.failed,
-            failed_first: job.failed_first,
-            owner: job.spec.origin.owner,
-            key: job.spec.origin.key,
-            submitted_at_ms: job.times.submitted_at_ms,
-            begun_at_ms: job.times.begun_at_ms,
-            counted_at_ms: job.times.counted_at_ms,
-            paused_at_ms: job.times.paused_at_ms,
-            paused_ms: job.times.paused_ms,
-            ended_at_ms: job.times.ended_at_ms,
-            tasks_per_second: job.rate.tasks_per_second,
-            placements_per_second: job.rate.placements_per_second,
-            processor_us: job.hours.processor_us,
-            gpu_us: job.hours.gpu_us,
-            waits_for: job.waits_for,
-            awaits_turn: job.awaits_turn,
         }
     }
 }

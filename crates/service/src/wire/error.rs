@@ -1,6 +1,6 @@
 //! The errors of a malformed message.
 
-use crate::MAX_TEXT;
+use farm::MAX_TEXT;
 
 /// The reason why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,16 +17,16 @@ pub enum WireError {
 }
 
 impl WireError {
-    pub(crate) fn out_of_bounds(field: &str, value: impl ToString) -> WireError {
+    pub(super) fn out_of_bounds(field: &str, value: impl ToString) -> WireError {
         let value = value.to_string();
         WireError::Malformed(format!(
             "the message's field `{field}` has the value {value}, which is out of bounds"
         ))
     }
 
-    /// The error of a `field` whose text [`is_text`](crate::is_text) does not allow, or that is
+    /// The error of a `field` whose text [`farm::is_text`] does not allow, or that is
     /// empty and must not be.
-    pub fn text(field: &str) -> WireError {
+    pub(super) fn text(field: &str) -> WireError {
         WireError::Malformed(format!(
             "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \
              empty and must not be"
