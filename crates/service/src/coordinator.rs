@@ -26,7 +26,6 @@ mod session;
 
 pub use credentials::{Credentials, OwnFiles};
 pub use event_loop::{EventLoop, FarmHandle};
-pub use http::api::description;
 use identity::{Identity, Right};
 pub use limits::{Limits, Listener};
 pub use server::{Phases, serve};

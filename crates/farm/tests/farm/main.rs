@@ -11,6 +11,7 @@ mod ends;
 mod failed_tasks;
 mod fair;
 mod interval_set;
+mod json;
 mod leasing;
 mod liars;
 mod overview;

@@ -223,12 +223,12 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use axum::body::BodyDataStream;
     use board::{Method, Problem};
     use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Shard};
     use ledger::{CheckedLedger, Credential, Ledger, Role};
     use tempfile::TempDir;
     use tokio_stream::StreamExt;
-    use tonic::Code;
 
     use super::*;
 
@@ -271,16 +271,35 @@ mod tests {
         ledger.apply(&jobs).expect("it is written");
     }
 
-    fn begin(downloads: &Downloads) -> Answers<v1::Piece> {
-        let identity = Identity { owner: "ann".into(), role: Role::Viewer, credential: None };
-        let credentials = Credentials::new(None, Vec::new());
-        answers(identity, credentials, |client| downloads.clone().bundle(JOB, client)).into_inner()
+    /// What a client with this credential gets of a file.
+    fn taken(file: Download, credential: Option<u8>) -> BodyDataStream {
+        let (owner, role) = (String::from("ann"), Role::Viewer);
+        let valid = Credential {
+            owner: owner.clone(),
+            hash: [1; 32],
+            ..crate::tests::credential(1, "", role)
+        };
+        let credentials = Credentials::new(None, vec![valid]);
+        let credential = credential.map(|of| [of; 32].into());
+        file.body(Identity { owner, role, credential }, credentials).into_data_stream()
     }
 
-    /// Takes the next piece. Returns whether it is the last one.
-    async fn next_is_last(bundle: &mut Answers<v1::Piece>) -> bool {
-        let piece = bundle.next().await.expect("there is more").expect("it can be read");
-        !piece.hash.is_empty()
+    async fn begin(downloads: &Downloads) -> (BodyDataStream, u64) {
+        let file = downloads.bundle(JOB).await.expect("there is a place");
+        let bytes = file.bytes;
+        (taken(file, None), bytes)
+    }
+
+    /// Takes the next piece of a file, and returns how much is left of it.
+    async fn take((body, left): &mut (BodyDataStream, u64)) -> u64 {
+        let piece = body.next().await.expect("there is more").expect("it can be read");
+        *left -= piece.len() as u64;
+        *left
+    }
+
+    async fn take_all(file: &mut (BodyDataStream, u64)) {
+        while take(file).await > 0 {}
+        assert!(file.0.next().await.is_none());
     }
 
     #[tokio::test]
@@ -288,10 +307,12 @@ mod tests {
         let (_folder, path, ledger) = ledger();
         let downloads = Downloads::of(path.as_path().into(), Gauge::default());
 
-        // Given clients that take no more than the first answers
-        let mut begun = [(); PLACES - 1].map(|()| begin(&downloads));
-        for bundle in &mut begun {
-            assert!(!next_is_last(bundle).await);
+        // Given clients that take no more than the first pieces
+        let mut begun = Vec::new();
+        for _ in 1..PLACES {
+            let mut file = begin(&downloads).await;
+            assert!(take(&mut file).await > 0);
+            begun.push(file);
         }
 
         // Then the log is begun anew, whatever is written.
@@ -304,33 +325,28 @@ mod tests {
 
         // And somebody else gets a bundle, whole, and then has the last place until it is taken to
         // its end.
-        let mut bundle = begin(&downloads);
-        while !next_is_last(&mut bundle).await {}
-        assert!(bundle.next().await.is_none());
-        let mut last = begin(&downloads);
-        next_is_last(&mut last).await;
-        let refused = begin(&downloads).next().await.expect("it says why");
-        let refused = refused.expect_err("it has no place");
-        assert_eq!(refused.code(), Code::ResourceExhausted);
-        assert!(refused.message().contains("16 bundles are being exported already"), "{refused}");
+        take_all(&mut begin(&downloads).await).await;
+        let mut last = begin(&downloads).await;
+        take(&mut last).await;
+        let Err(refused) = downloads.bundle(JOB).await else { panic!("it has no place") };
+        assert_eq!(refused.code, Code::Busy);
+        assert!(refused.reason.contains("16 bundles are being exported already"), "{refused:?}");
 
         // And what was begun goes on, as it was, and makes room with its end.
-        let [rest, other, ..] = &mut begun;
-        while !next_is_last(rest).await {}
-        assert!(rest.next().await.is_none());
-        let mut again = begin(&downloads);
-        next_is_last(&mut again).await;
+        take_all(&mut begun[0]).await;
+        let mut again = begin(&downloads).await;
+        take(&mut again).await;
         // A client that goes makes room too.
         drop(last);
         let makes_room = async {
-            while begin(&downloads).next().await.expect("it says why").is_err() {
+            while downloads.bundle(JOB).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let in_time = tokio::time::timeout(Duration::from_secs(300), makes_room).await;
         in_time.expect("its place is free again");
-        assert!(!next_is_last(other).await);
-        while !next_is_last(&mut again).await {}
+        assert!(take(&mut begun[1]).await > 0);
+        take_all(&mut again).await;
     }
 
     #[tokio::test]
@@ -338,17 +354,16 @@ mod tests {
         let (_folder, path, ledger) = ledger();
         drop(ledger);
         fs::write(&path, "no ledger").expect("it can be written");
-        let mut bundle = begin(&Downloads::of(path.as_path().into(), Gauge::default()));
-        let refused = bundle.next().await.expect("it says why").expect_err("it is no ledger");
-        assert!(refused.message().starts_with("the ledger cannot be read: "), "{refused}");
+        let downloads = Downloads::of(path.as_path().into(), Gauge::default());
+        let Err(refused) = downloads.bundle(JOB).await else { panic!("it is no ledger") };
+        assert!(refused.reason.starts_with("the ledger cannot be read: "), "{refused:?}");
     }
 
     #[tokio::test]
     async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
-        let mut bundle = begin(&Downloads::of(path.as_path().into(), Gauge::default()));
-        next_is_last(&mut bundle).await;
+        let _bundle = begin(&Downloads::of(path.as_path().into(), Gauge::default())).await;
         // The ledger with its lock and its log. On Windows each file has a name until it is closed.
         assert_eq!(names(), if cfg!(windows) { 5 } else { 4 });
 
@@ -356,58 +371,29 @@ mod tests {
         assert!(full.to_string().contains("stay free for the ledger"), "{full}");
     }
 
-    /// The maker's end of answers, and what a client with this credential gets of them. Only number
-    /// 1 is valid.
-    fn made(credential: u8) -> (mpsc::Receiver<Client<u32>>, Answers<u32>) {
-        let (owner, role) = (String::from("ann"), Role::Viewer);
-        let valid = Credential {
-            owner: owner.clone(),
-            hash: [1; 32],
-            ..crate::tests::credential(1, "", role)
-        };
-        let credentials = Credentials::new(None, vec![valid]);
-        let identity = Identity { owner, role, credential: Some([credential; 32].into()) };
-        let (sender, maker) = mpsc::channel(1);
-        let make = |client: Client<u32>| async move {
-            let _ = client.send(7).await;
-            let _ = sender.send(client).await;
-            std::future::pending().await
-        };
-        (maker, answers(identity, credentials, make).into_inner())
+    #[tokio::test]
+    async fn a_job_that_there_is_not_has_no_bundle() {
+        let (_folder, path, _ledger) = ledger();
+        let downloads = Downloads::of(path.as_path().into(), Gauge::default());
+        let Err(refused) = downloads.bundle(JobId(2)).await else { panic!("there is no such job") };
+        assert_eq!(refused.code, Code::NoSuchJob);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn nobody_makes_answers_for_a_client_that_has_gone() {
-        let (mut maker, mut sent) = made(1);
-        assert_eq!(sent.next().await.expect("there is one").expect("it is no error"), 7);
-        let client = maker.recv().await.expect("it makes the next");
-        drop(sent);
-        let closed = tokio::time::timeout(PATIENCE, client.0.closed()).await;
-        closed.expect("it is told in time");
-        assert!(maker.recv().await.is_none(), "nobody makes it any more");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_client_that_is_sent_to_patiently_may_pause_for_long() {
-        let (mut maker, mut sent) = made(1);
-        let client = maker.recv().await.expect("it makes the next");
-        // The first one has taken the room.
-        let second = tokio::spawn(async move { client.send_patiently(8).await });
-        tokio::time::sleep(2 * PATIENCE).await;
-        for expected in [7, 8] {
-            assert_eq!(sent.next().await.expect("there is one").expect("no error"), expected);
-        }
-        second.await.expect("it does not panic").expect("the client stays");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn answers_end_with_the_credential_while_the_next_one_is_being_made() {
-        let (_maker, mut sent) = made(2);
-        let end = loop {
-            if let Err(end) = sent.next().await.expect("it says why it ends") {
-                break end;
+    #[tokio::test]
+    async fn a_file_is_cut_when_the_credential_ends() {
+        let (_folder, path, _ledger) = ledger();
+        let downloads = Downloads::of(path.as_path().into(), Gauge::default());
+        let mut lengths = Vec::new();
+        // Only number 1 is valid.
+        for credential in [1, 2] {
+            let file = downloads.bundle(JOB).await.expect("there is a place");
+            let mut left = file.bytes;
+            let mut body = taken(file, Some(credential));
+            while let Some(Ok(piece)) = body.next().await {
+                left -= piece.len() as u64;
             }
-        };
-        assert_eq!(end.code(), Code::Unauthenticated, "{end}");
+            lengths.push(left);
+        }
+        assert!(lengths[0] == 0 && lengths[1] > 0, "{lengths:?}");
     }
 }

@@ -11,7 +11,7 @@
 //! further right.
 
 mod acts;
-pub(super) mod api;
+mod api;
 mod fields;
 mod login;
 mod pages;

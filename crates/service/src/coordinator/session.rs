@@ -279,7 +279,7 @@ mod tests {
         session.await.expect("it does not panic").expect("it has said farewell");
     }
 
-    const BLOCK: u64 = wire::MAX_TASKS_PER_MESSAGE as u64;
+    const BLOCK: u64 = MAX_TASKS_PER_MESSAGE as u64;
 
     /// A lease of a whole plan, which takes many blocks of tasks.
     fn long_lease(plans: &Plans, lease: u64) -> Lease {

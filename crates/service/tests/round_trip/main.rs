@@ -2,15 +2,14 @@
 
 mod messages;
 
-use board::{MethodChoice, Prefix, Task};
+use board::{Prefix, Task};
 use farm::{
-    AuditPolicy, AuditScope, CoordinatorMessage, Fingerprint, Hello, Holding, Hours, JobId,
-    JobSpec, JobState, JobView, Lease, LeaseId, LeaseKind, LeaseToken, Origin, Plan, Problem,
-    Range, Rate, Report, Shard, TaskCounts, TasksBlock, Times, WorkerMessage,
+    CoordinatorMessage, Fingerprint, Hello, Holding, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
+    Plan, Problem, Range, Report, TaskCounts, TasksBlock, WorkerMessage,
 };
 use proptest::prelude::*;
 use prost::Message as _;
-use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, v1};
+use service::wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, PROTOCOL, v1};
 
 use messages::*;
 
@@ -59,80 +58,6 @@ proptest! {
     }
 }
 
-/// A job with all that a job may have. Its numbers differ, so that no two are confused.
-fn job() -> JobView {
-    let method = board::Method::Prefixes { rows: 3 };
-    let plan = Plan { problem: Problem::Fundamental { n: 12 }, method, tasks: 3 };
-    let origin = Origin { owner: "lab".into(), key: Some("night".into()) };
-    let shard = Shard::new(1, 2).expect("it is a part");
-    let (share_ppm, across) = (500_000, AuditScope::Owners);
-    JobView {
-        id: JobId(u64::MAX),
-        spec: JobSpec { origin, plan, shard, priority: i32::MIN },
-        state: JobState::Suspended,
-        tasks_done: 4,
-        counted: u128::MAX,
-        total: Some(u128::MAX - 1),
-        workers: 6,
-        able_workers: 7,
-        us_left: Some(8),
-        rate: Rate { tasks_per_second: 9.5, placements_per_second: 1.0 / 3.0 },
-        threads: u32::MAX,
-        disputes: 10,
-        disputed: Some("two owners disagree".into()),
-        audit: Some(AuditPolicy { share_ppm, seed: 0, by_reference: true, across }),
-        suspended: Some("the total is odd".into()),
-        audits_wanted: 11,
-        audits_agreed: 12,
-        audits_stranded: Some(13),
-        failed: 14,
-        failed_first: (15..).take(JobView::FAILED_NAMED).collect(),
-        times: Times {
-            submitted_at_ms: Some(-1),
-            begun_at_ms: Some(24),
-            counted_at_ms: Some(26),
-            paused_at_ms: Some(28),
-            paused_ms: 27,
-            ended_at_ms: Some(25),
-        },
-        hours: Hours { processor_us: 26, gpu_us: 27 },
-        waits_for: Some("a worker: none is connected".into()),
-        awaits_turn: true,
-    }
-}
-
-#[test]
-fn a_job_arrives_at_a_client_with_all_that_it_has_and_no_more() {
-    let audit = Some(AuditPolicy {
-        share_ppm: 0,
-        seed: 0,
-        by_reference: false,
-        across: AuditScope::Machines,
-    });
-    let spec = JobSpec { origin: Origin::of("lab"), priority: i32::MAX, ..job().spec };
-    let bare = JobView {
-        spec,
-        total: None,
-        us_left: None,
-        disputed: None,
-        audit: None,
-        suspended: None,
-        audits_stranded: None,
-        failed_first: Vec::new(),
-        times: Times::default(),
-        waits_for: None,
-        awaits_turn: false,
-        ..job()
-    };
-    let states = [JobState::Running, JobState::Paused, JobState::Cancelled, JobState::Done];
-    let states = states.map(|state| JobView { state, ..job() });
-    for job in states.into_iter().chain([job(), JobView { audit, ..job() }, bare]) {
-        let bytes = v1::Job::from(job.clone()).encode_to_vec();
-        let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
-        assert_eq!(JobView::try_from(read), Ok(job));
-    }
-}
-
 #[test]
 fn a_plan_that_does_not_suit_its_problem_is_refused() {
     let cuts = [
@@ -156,21 +81,10 @@ fn a_plan_that_does_not_suit_its_problem_is_refused() {
     }
 }
 
-#[test]
-fn a_choice_of_a_method_comes_back() {
-    let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
-        [MethodChoice::Rows { rows: value }, MethodChoice::Prefixes { rows: value }]
-    });
-    for choice in choices.chain([MethodChoice::Colours]) {
-        assert_eq!(MethodChoice::try_from(v1::Method::from(choice)), Ok(choice));
-    }
-}
-
 /// Decodes `bytes` as each message that an end may receive.
 fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
     let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
-    let _ = v1::Job::decode(bytes).map(JobView::try_from);
 }
 
 #[test]
@@ -205,7 +119,7 @@ fn the_largest_messages_fit_the_limit() {
 #[test]
 fn impossible_names_of_a_worker_are_refused() {
     let hello = v1::Hello {
-        protocol: wire::PROTOCOL,
+        protocol: PROTOCOL,
         worker: "rack7-0042".into(),
         machine: "rack7".into(),
         threads: 1,
@@ -214,7 +128,7 @@ fn impossible_names_of_a_worker_are_refused() {
         ..Default::default()
     };
     assert!(Hello::try_from(hello.clone()).is_ok());
-    let too_long = "w".repeat(wire::MAX_TEXT + 1);
+    let too_long = "w".repeat(farm::MAX_TEXT + 1);
     for text in ["\x1b[2J", "a\nb", "a\rb", "a b", "Zoë", "\u{202e}drow", "\0", "\x7f", &too_long]
     {
         let text = || text.to_string();
@@ -317,6 +231,6 @@ fn a_lease_with_the_token_of_another_one_is_refused() {
 #[test]
 fn the_text_of_the_protocol_names_its_version() {
     let text = include_str!("../../../../proto/queens/v1/farm.proto");
-    let version = format!("This is version {} of the protocol.", wire::PROTOCOL);
+    let version = format!("This is version {} of the protocol.", PROTOCOL);
     assert!(text.contains(&version), "farm.proto does not say: {version}");
 }

@@ -79,7 +79,12 @@ async fn change(
             let Some(priority) = form.number("priority") else {
                 let malformed =
                     "a priority is a whole number: jobs of higher priority are served first";
-                return Ok(refused_priority(&caller, job, &form, Refused::invalid(malformed)));
+                return Ok(refused_priority(
+                    &caller,
+                    job,
+                    &form,
+                    Refused::new(Code::Malformed, malformed),
+                ));
             };
             Patch { priority: Some(priority), ..Patch::default() }
         }

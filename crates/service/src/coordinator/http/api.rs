@@ -8,6 +8,7 @@
 //! ```
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -25,6 +26,7 @@ use futures_util::stream::{self, Stream};
 use ledger::Credential;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::watch;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{self, OpenApi, RefOr};
@@ -129,11 +131,6 @@ fn described() -> (Router<Web>, OpenApi) {
     (routes, described)
 }
 
-/// The description of the API, OpenAPI 3.1 as JSON.
-pub fn description() -> String {
-    described().1.to_pretty_json().expect("it is JSON")
-}
-
 /// Lets those in who show a secret that may see the farm. No cookie is read, so that no other site
 /// can make a browser ask for anything. A handler finds the [`Identity`] in the request's
 /// extensions.
@@ -181,13 +178,35 @@ async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Refu
     })
 }
 
-/// Reads JSON. Text that is no JSON is malformed; JSON that is something else than what is wanted
-/// is invalid.
+/// Reads JSON: an object, or an array of objects if `T` is one. Text that is no JSON is malformed;
+/// JSON that is something else than what is wanted is invalid.
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, Refused> {
-    serde_json::from_slice(text).map_err(|error| {
-        let code = if error.is_data() { Code::Invalid } else { Code::Malformed };
-        Refused::new(code, format!("the body is not what is wanted: {error}"))
-    })
+    let refused = |code, why: &dyn Display| {
+        Refused::new(code, format!("the body is not what is wanted: {why}"))
+    };
+    let value = serde_json::from_slice(text).map_err(|error| refused(Code::Malformed, &error))?;
+    let parts = match &value {
+        Value::Array(parts) => parts.as_slice(),
+        whole => std::slice::from_ref(whole),
+    };
+    // serde takes an array for the fields of a struct in their order.
+    if !parts.iter().all(is_object_without_arrays) {
+        return Err(refused(
+            Code::Invalid,
+            &"an object is wanted, and none of its fields is an array",
+        ));
+    }
+    // The text is read again, because a value does not tell that a field came twice.
+    serde_json::from_slice(text).map_err(|error| refused(Code::Invalid, &error))
+}
+
+fn is_object_without_arrays(value: &Value) -> bool {
+    let is_fine = |field: &Value| match field {
+        Value::Array(_) => false,
+        Value::Object(_) => is_object_without_arrays(field),
+        _ => true,
+    };
+    value.as_object().is_some_and(|fields| fields.values().all(is_fine))
 }
 
 /// The job of an address.

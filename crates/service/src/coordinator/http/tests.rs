@@ -1,5 +1,7 @@
 //! Who may read what over HTTP, and what a browser is told.
 
+mod api;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -166,7 +168,7 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str
     stream.write_all(request.as_bytes()).await.expect("it is connected");
     let mut text = Vec::new();
     stream.read_to_end(&mut text).await.expect("it ends well");
-    String::from_utf8(text).expect("it is text")
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn bearing(secret: &str) -> String {
@@ -449,12 +451,12 @@ async fn what_cannot_be_submitted_is_refused_with_a_reason() {
     for (who, form, status, reason) in [
         (Role::Viewer, form("8", "0", "0"), 403, "needs that of a submitter"),
         (Role::Submitter, form("8", "11", "0"), 403, "is for admins only"),
-        (Role::Submitter, form("99", "0", "0"), 400, "a size of at most 32"),
+        (Role::Submitter, form("99", "0", "0"), 422, "a size of at most 32"),
         (Role::Submitter, form("eight", "0", "0"), 400, "whole numbers"),
-        (Role::Submitter, form("8", "0", "101"), 400, "from 0 to 100"),
-        (Role::Submitter, form("8", "0", "NaN"), 400, "from 0 to 100"),
+        (Role::Submitter, form("8", "0", "101"), 422, "from 0 to 100"),
+        (Role::Submitter, form("8", "0", "NaN"), 422, "from 0 to 100"),
         (Role::Submitter, "n=8".into(), 400, "is not filled in"),
-        (Role::Submitter, form("8", "0", "0").replace("key=", "key=a%20b"), 400, "no space"),
+        (Role::Submitter, form("8", "0", "0").replace("key=", "key=a%20b"), 422, "no space"),
     ] {
         let answer = farm.post("/jobs", &bearing(&secret(who)), &form).await;
         assert_eq!(answer.status, status, "{form}: {}", answer.body);
@@ -505,7 +507,7 @@ async fn a_refused_form_keeps_what_was_typed() {
     let farm = guarded().await;
     let form = "problem=toroidal&n=77&method=prefixes&priority=-3&audit=2.5&key=night";
     let answer = farm.post("/jobs", &bearing(&secret(Role::Submitter)), form).await;
-    assert_eq!(answer.status, 400);
+    assert_eq!(answer.status, 422);
     for kept in ["value=\"77\"", "value=\"-3\"", "value=\"2.5\"", "value=\"night\""] {
         assert!(answer.body.contains(kept), "{kept}: {}", answer.body);
     }
@@ -597,7 +599,7 @@ async fn who_looks_on_hears_what_changes_until_the_login_or_the_credential_ends(
 #[tokio::test]
 async fn a_form_is_no_grpc() {
     let farm = serving(None, None).await;
-    for path in ["/queens.v1.ClientService/Ask", "/grpc.health.v1.Health/Check"] {
+    for path in ["/queens.v1.FarmService/Work", "/grpc.health.v1.Health/Check"] {
         for kind in ["text/plain", "application/grpc"] {
             let headers = format!("Content-Type: {kind}\r\n");
             let answer = farm.ask("POST", path, &headers, "\0\0\0\0\x02\x08\x01").await;
