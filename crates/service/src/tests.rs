@@ -1,6 +1,9 @@
 //! What tests of several modules begin with.
 
-use farm::{Config, Hello, LeaseKey};
+use farm::{
+    Config, Hello, JobSpec, Known, LeaseKey, Method, Origin, Plan, Problem, Request, Shard,
+    Submission,
+};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 
 use crate::KeyFolder;
@@ -29,6 +32,22 @@ pub(crate) fn ledger() -> Ledger {
 /// A farm with this ledger, which does not run yet.
 pub(crate) fn farm(ledger: Ledger) -> (EventLoop, FarmHandle) {
     EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger)
+}
+
+/// Submits this number of jobs. An owner has a hundred of them.
+pub(crate) async fn submit(farm: &FarmHandle, number: usize) {
+    let (problem, method) = (Problem::Total { n: 20 }, Method::Rows { rows: 5 });
+    let plan = Plan { problem, method, tasks: 64_000 };
+    for first in (0..number).step_by(100) {
+        let owner = format!("owner-{first}");
+        let jobs = (first..number.min(first + 100)).map(|at| {
+            let origin = Origin { key: Some(format!("night-{at}")), ..Origin::of(&owner) };
+            let spec = JobSpec { origin, plan, shard: Shard::ALL, priority: 0 };
+            Submission { spec, audit: None, known: Box::new(Known::nothing()) }
+        });
+        let ask = Request::Submit(jobs.collect());
+        farm.ask(&owner, ask).await.expect("it runs").expect("it is granted");
+    }
 }
 
 /// A credential that never expires. Its owner is `owner ID`.

@@ -9,8 +9,8 @@
 //!
 //! A metric is here because an alert, the dashboard or an autoscaler reads it, or because somebody
 //! accounts for the hours of jobs and owners with it. The labels have no more values than there are
-//! kernels, verdicts, reasons, owners and jobs that have not ended, so that the number of series
-//! grows neither with the workers nor with time. `docs/METRICS.md` lists them.
+//! kernels, verdicts, reasons, and owners and jobs up to a limit, so that the number of series grows
+//! neither with the workers nor with the queue nor with time. `docs/METRICS.md` lists them.
 
 use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
@@ -34,8 +34,12 @@ use super::FarmHandle;
 use crate::error::CoordinatorGone;
 use crate::os::free_space;
 
-/// The most jobs, and owners, that have series of their own.
-const MOST: usize = 1_000;
+/// The most owners that have series of their own.
+const OWNERS: usize = 1_000;
+/// The most jobs that have series of their own before their end.
+const BEGUN: usize = 50;
+/// The most jobs that have series of their own after their end.
+const ENDED: usize = 10;
 
 /// All metrics as OpenMetrics text. It asks the system about this process and the disk of the
 /// ledger.
@@ -126,9 +130,14 @@ fn id(job: &JobView) -> (&'static str, String) {
 /// A metric of a job: its name, its help and its value.
 type OfJob = (&'static str, &'static str, fn(&JobView) -> u64);
 
-const OF_JOB: [OfJob; 5] = [
+/// Metrics that a job keeps after its end.
+const LASTING: [OfJob; 2] = [
     ("job_tasks", "Tasks of the shard of its plan that a job counts", JobView::tasks),
     ("job_tasks_accepted", "Tasks of a job whose counts are durable", |job| job.tasks_done),
+];
+
+/// Metrics that a job has until its end, because alerts fire on them.
+const PASSING: [OfJob; 3] = [
     (
         "job_tasks_failed",
         "Tasks of a job that are not leased any more, because workers were lost with them",
@@ -158,34 +167,52 @@ fn of_jobs(metrics: &mut Registry, farm: &Farm) {
     let help = "Jobs by their state, those that have ended included";
     metrics.register("jobs", help, Series(states.into()));
 
-    let jobs: Vec<JobView> = farm.jobs(.., |state| !state.is_over()).take(MOST).collect();
-    let live = JobState::ALL.into_iter().filter(|state| !state.is_over());
-    let states = jobs.iter().flat_map(|job| {
-        live.clone().map(|state| {
+    let begun = begun(farm.jobs(.., |state| !state.is_over()));
+    let ended: Vec<JobView> = farm.jobs(.., JobState::is_over).rev().take(ENDED).collect();
+    let all = || begun.iter().chain(&ended);
+    let states = all().flat_map(|job| {
+        JobState::ALL.map(|state| {
             let labels = [id(job), ("state", state.name().into())];
             (labels, ConstGauge::new(u64::from(state == job.state)))
         })
     });
     let help = "1 for the state that a job has, 0 for the others";
     metrics.register("job_state", help, Series(states.collect()));
-    for (name, help, value) in OF_JOB {
-        let series = jobs.iter().map(|job| ([id(job)], ConstGauge::new(value(job))));
+    for (name, help, value) in LASTING {
+        let series = all().map(|job| ([id(job)], ConstGauge::new(value(job))));
         metrics.register(name, help, Series(series.collect()));
     }
-    let rates = jobs.iter().map(|job| ([id(job)], ConstGauge::new(job.rate.placements_per_second)));
+    for (name, help, value) in PASSING {
+        let series = begun.iter().map(|job| ([id(job)], ConstGauge::new(value(job))));
+        metrics.register(name, help, Series(series.collect()));
+    }
+    let rates =
+        begun.iter().map(|job| ([id(job)], ConstGauge::new(job.rate.placements_per_second)));
     let help = "Placements that the workers of a job count in a second, before symmetry";
     metrics.register("job_placements_per_second", help, Series(rates.collect()));
     let left =
-        jobs.iter().filter_map(|job| Some(([id(job)], ConstGauge::new(job.seconds_left()?))));
+        begun.iter().filter_map(|job| Some(([id(job)], ConstGauge::new(job.seconds_left()?))));
     let help = "Time until a job ends if its workers go on; absent while it is unknown";
     metrics.register("job_remaining_seconds", help, Series(left.collect()));
     let help = "Thread time of a job's counts, by processors or by graphics processors";
-    hours(metrics, "job_busy_seconds", help, jobs.iter().map(|job| (id(job), job.hours)));
+    hours(metrics, "job_busy_seconds", help, all().map(|job| (id(job), job.hours)));
 
-    let owners = farm.owners().into_iter().take(MOST);
+    let owners = farm.owners().into_iter().take(OWNERS);
     let owners = owners.map(|owner| (("owner", owner.owner), owner.hours));
     let help = "Thread time of the counts of an owner's jobs, by processors or by graphics processors; removed jobs included";
     hours(metrics, "owner_busy_seconds", help, owners);
+}
+
+/// Those of `jobs` that have begun, [`BEGUN`] at most: first those that a person has to look at,
+/// then those that somebody counts, each in the order of their numbers.
+fn begun(jobs: impl Iterator<Item = JobView>) -> Vec<JobView> {
+    let needs_person =
+        |job: &JobView| job.state == JobState::Suspended || job.disputes > 0 || job.failed > 0;
+    let has_begun = |job: &JobView| job.times.begun_at_ms.is_some() || needs_person(job);
+    let mut begun: Vec<JobView> = jobs.filter(has_begun).collect();
+    begun.sort_by_key(|job| (!needs_person(job), job.workers == 0, job.id));
+    begun.truncate(BEGUN);
+    begun
 }
 
 fn of_work(metrics: &mut Registry, farm: &Farm) {
@@ -326,5 +353,77 @@ impl Meters {
     pub(super) fn dismissed(&self, reason: &'static str) {
         debug_assert!(REASONS.contains(&reason), "{reason}");
         self.dismissals.get_or_create(&[("reason", reason)]).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Change, JobId, Request, Times};
+
+    use super::*;
+    use crate::tests::{hello, ledger, submit};
+
+    /// The numbers of the jobs that have a series of this name.
+    fn jobs(text: &str, name: &str) -> Vec<u64> {
+        let label = format!("queens_{name}{{job_id=\"");
+        let rests = text.lines().filter_map(|line| line.strip_prefix(&label));
+        let number = |rest: &str| rest.split('"').next().and_then(|number| number.parse().ok());
+        let mut jobs: Vec<u64> = rests.filter_map(number).collect();
+        jobs.dedup();
+        jobs
+    }
+
+    #[tokio::test]
+    async fn jobs_have_series_once_they_have_begun_and_the_last_ones_after_their_end() {
+        // Given a thousand jobs in the queue
+        let (farm, handle) = crate::tests::farm(ledger());
+        tokio::spawn(farm.run());
+        submit(&handle, 1_000).await;
+        let text = exposition(&handle).await.expect("it runs");
+        assert!(text.contains("\nqueens_jobs{state=\"running\"} 1000\n"), "{text}");
+        assert!(jobs(&text, "job_tasks").is_empty(), "{text}");
+
+        // When a worker takes the first of them, and twenty others are cancelled
+        let messages = handle.join("w".into(), false, hello("w")).await.expect("it runs");
+        for job in 101..=120 {
+            let ask = Request::Change(JobId(job), Change::Cancel);
+            handle.ask("ann", ask).await.expect("it runs").expect("it is granted");
+        }
+
+        // Then the first one and ten of those that have ended have series.
+        let text = exposition(&handle).await.expect("it runs");
+        let ended: Vec<u64> = (111..=120).rev().collect();
+        for lasting in ["job_state", "job_tasks", "job_tasks_accepted", "job_busy_seconds_total"] {
+            assert_eq!(jobs(&text, lasting), [&[1][..], &ended].concat(), "{lasting}");
+        }
+        for passing in ["job_tasks_failed", "job_disputes", "job_audits_wanted"] {
+            assert_eq!(jobs(&text, passing), [1], "{passing}");
+        }
+        assert!(text.contains("\nqueens_job_state{job_id=\"120\",state=\"cancelled\"} 1\n"));
+        assert!(text.len() < 60_000, "{}", text.len());
+        drop(messages);
+    }
+
+    #[tokio::test]
+    async fn of_many_jobs_that_have_begun_those_that_need_a_person_have_series_first() {
+        let (farm, handle) = crate::tests::farm(ledger());
+        tokio::spawn(farm.run());
+        submit(&handle, 1).await;
+        let queued = handle.job(JobId(1)).await.expect("it runs").expect("there is one");
+        let all = (1..=1_000).map(|number| {
+            let mut job = JobView { id: JobId(number), ..queued.clone() };
+            job.times = Times { begun_at_ms: (number > 100).then_some(0), ..job.times };
+            match number {
+                400 => job.workers = 1,
+                500 => job.failed = 1,
+                600 => job.disputes = 1,
+                700 => job.state = JobState::Suspended,
+                _ => (),
+            }
+            job
+        });
+        let numbers: Vec<u64> = begun(all).iter().map(|job| job.id.0).collect();
+        assert_eq!(numbers[..6], [500, 600, 700, 400, 101, 102]);
+        assert_eq!(numbers.len(), BEGUN);
     }
 }
