@@ -29,6 +29,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tonic::Status;
 use tonic::codegen::http;
+use tower_http::compression::CompressionLayer;
 use tower_http::csrf::CsrfLayer;
 use tower_http::timeout::TimeoutLayer;
 
@@ -77,6 +78,8 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
     let timely = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, ANSWER_TIMEOUT);
     readers
         .merge(anybody)
+        // Streams of events are left as they are, because an event must not wait in a buffer.
+        .layer(CompressionLayer::new())
         .merge(api::routes(&web))
         .layer(timely)
         .merge(api::downloads(&web))

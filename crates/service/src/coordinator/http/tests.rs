@@ -2,16 +2,18 @@
 
 mod api;
 
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use farm::JobId;
+use flate2::read::GzDecoder;
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::coordinator::{Credentials, FarmHandle, Limits, Listener, OwnFiles, serve};
-use crate::tests::{authority, credential, hello, ledger};
+use crate::tests::{authority, credential, hello, ledger, submit};
 use crate::tls::Authority;
 use crate::{Pin, Token};
 
@@ -136,13 +138,28 @@ impl Served {
     }
 
     async fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let (head, body) = self.bytes(method, path, headers, body).await;
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.expect("it has a status");
+        let body = String::from_utf8(body).expect("it is text");
+        Answer { path: path.into(), status, head, body }
+    }
+
+    /// The head of an answer, and its body as it is transferred.
+    async fn bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> (String, Vec<u8>) {
         let host = if headers.contains("Host: ") { "" } else { "Host: localhost\r\n" };
         let request = format!(
             "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
         let stream = TcpStream::connect(self.address).await.expect("it listens");
-        let text = match self.pin {
+        let bytes = match self.pin {
             None => exchange(stream, &request).await,
             Some(pin) => {
                 let (connector, name) = pin.connector(b"http/1.1");
@@ -150,10 +167,8 @@ impl Served {
                 exchange(stream.await.expect("the pin is right"), &request).await
             }
         };
-        let (head, body) = text.split_once("\r\n\r\n").expect("it is an answer");
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let status = status.expect("it has a status");
-        Answer { path: path.into(), status, head: head.into(), body: body.into() }
+        let at = bytes.windows(4).position(|end| end == b"\r\n\r\n").expect("it is an answer");
+        (String::from_utf8_lossy(&bytes[..at]).into(), bytes[at + 4..].into())
     }
 
     async fn log_in(&self, role: Role) -> String {
@@ -164,11 +179,11 @@ impl Served {
     }
 }
 
-async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> String {
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> Vec<u8> {
     stream.write_all(request.as_bytes()).await.expect("it is connected");
-    let mut text = Vec::new();
-    stream.read_to_end(&mut text).await.expect("it ends well");
-    String::from_utf8_lossy(&text).into_owned()
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.expect("it ends well");
+    bytes
 }
 
 fn bearing(secret: &str) -> String {
@@ -537,6 +552,39 @@ async fn every_link_leads_to_a_page_under_any_prefix() {
             assert_eq!(farm.get(&link, &cookie).await.status, 200, "{link} on {}", page.path);
         }
     }
+}
+
+#[tokio::test]
+async fn pages_and_metrics_are_compressed_for_those_who_take_it_and_refusals_stay_readable() {
+    let farm = guarded().await;
+    submit(&farm.farm, 1_000).await;
+    let viewer = bearing(&secret(Role::Viewer));
+    let gzip = format!("{viewer}Accept-Encoding: gzip, deflate, br\r\n");
+    for path in ["/", "/jobs/1", "/metrics", "/style.css", "/no-such-page"] {
+        let plain = farm.get(path, &viewer).await;
+        assert_eq!(plain.header("content-encoding"), None, "{path}");
+        let (head, body) = farm.bytes("GET", path, &gzip, "").await;
+        assert!(head.contains("content-encoding: gzip\r\n"), "{path}: {head}");
+        assert!(head.contains("vary: accept-encoding\r\n"), "{path}: {head}");
+        assert!(body.len() < 60_000, "{path}: {}", body.len());
+        let mut text = String::new();
+        let chunks = unchunked(&body);
+        GzDecoder::new(&chunks[..]).read_to_string(&mut text).expect("it is whole");
+        let is_equal = text.split("Last report").next() == plain.body.split("Last report").next();
+        assert!(is_equal || path == "/metrics", "{path}: {text}");
+    }
+}
+
+/// A body that came in chunks.
+fn unchunked(mut body: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    while let Some(end) = body.windows(2).position(|end| end == b"\r\n") {
+        let length = std::str::from_utf8(&body[..end]).expect("it is a number");
+        let length = usize::from_str_radix(length, 16).expect("it is a number");
+        whole.extend_from_slice(&body[end + 2..][..length]);
+        body = &body[end + 2 + length + 2..];
+    }
+    whole
 }
 
 /// A browser that looks on.
