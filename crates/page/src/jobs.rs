@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use crate::chart::chart;
 use crate::frame::{self, Reader};
 use crate::history::Past;
-use crate::parts::{Page, Part, bar, stats};
+use crate::parts::{ON_A_PAGE, Page, Part, bar, pager, stats};
 use crate::snapshot::Snapshot;
 use crate::text::{ago, end, grouped, percent, plural, rate, sentence, time};
 
@@ -24,11 +24,38 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// The farm's first page: what was counted lately, all jobs that have not ended, and the latest
-/// that have ended or, if `earlier` is given, those. The part with which jobs are submitted depends
-/// on the reader: see [`submission`].
-pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefore>) -> Page {
+/// Whether a person has to look at a job: its total or two of its counts contradict each other, or
+/// workers were lost with its tasks.
+pub fn needs_person(job: &JobView) -> bool {
+    job.state == JobState::Suspended || job.disputes > 0 || job.failed > 0
+}
+
+/// The place of a job among those that have not ended. Those that a person has to look at come
+/// first, then those that somebody counts, each in the order of their numbers.
+pub fn rank(job: &JobView) -> impl Ord + use<> {
+    (!needs_person(job), job.workers == 0, job.id)
+}
+
+/// The farm's first page: what was counted lately, the page of the jobs that have not ended with
+/// this number, and the latest jobs that have ended or, if `earlier` is given, those. The first page
+/// is 0, and a number that is too large means the last page. The part with which jobs are submitted
+/// depends on the reader: see [`submission`].
+pub fn jobs(
+    snapshot: &Snapshot,
+    past: Option<&Past>,
+    page: usize,
+    earlier: Option<&EndedBefore>,
+) -> Page {
     let Overview { live, ended, ended_in_all, workers, .. } = &snapshot.overview;
+    let last = live.len().saturating_sub(1) / ON_A_PAGE;
+    let page = page.min(last);
+    let address = |page: usize, before: Option<JobId>| {
+        let before = before.map(|job| format!("before={job}"));
+        let page = (page > 0).then(|| format!("page={page}"));
+        let query: Vec<String> = page.into_iter().chain(before).collect();
+        if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) }
+    };
+    let before = earlier.map(|earlier| earlier.before);
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
     let oldest = ended.last().filter(|_| ended.len() == Farm::ENDED_SHOWN);
     let top = html! {
@@ -56,18 +83,19 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
         @if live.is_empty() {
             p.empty { "No job is waiting or running." }
         } @else {
-            (unfinished(snapshot))
+            (unfinished(snapshot, page))
+            (pager("jobs", page, last, |page| format!("./{}", address(page, before))))
         }
     };
     let ended = html! {
         @if *ended_in_all > 0 {
             h2 { "Ended " span.sub { (grouped(*ended_in_all)) ", the latest first" } }
             @if let Some(EndedBefore { before, .. }) = earlier {
-                p.hint { "Those before job " (before) ". " a href="./" { "Latest" } }
+                p.hint { "Those before job " (before) ". " a href=(format!("./{}", address(page, None))) { "Latest" } }
             }
             (ended_jobs(ended, snapshot))
             @if let Some(job) = oldest {
-                p.pager { a href=(format!("./?before={}", job.id)) rel="next" { "Earlier ones" } }
+                p.pager { a href=(format!("./{}", address(page, Some(job.id)))) rel="next" { "Earlier ones" } }
             }
         }
         p.hint {
@@ -80,7 +108,7 @@ pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefo
         Part::new(SUBMISSION, &html! {}),
         Part::new("ended", &ended),
     ];
-    let live = earlier.map_or("live".into(), |earlier| format!("live?before={}", earlier.before));
+    let live = format!("live{}", address(page, before));
     Page { title: "Farm".into(), root: "", live, parts }
 }
 
@@ -128,7 +156,9 @@ fn numbers(snapshot: &Snapshot) -> Markup {
     ])
 }
 
-fn unfinished(snapshot: &Snapshot) -> Markup {
+fn unfinished(snapshot: &Snapshot, page: usize) -> Markup {
+    let mut jobs: Vec<&JobView> = snapshot.overview.live.iter().collect();
+    jobs.sort_by_key(|job| rank(job));
     html! {
         table.cards {
             caption { "Jobs that have not ended" }
@@ -137,7 +167,7 @@ fn unfinished(snapshot: &Snapshot) -> Markup {
                 th.n scope="col" { "Placements/s" } th.n scope="col" { "Time left" }
                 th.n.c2 scope="col" { "Workers" } th.c2 scope="col" { "Owner" } th.n.c3 scope="col" { "Priority" }
             } }
-            tbody { @for job in &snapshot.overview.live { (row(job, snapshot)) } }
+            tbody { @for job in jobs.into_iter().skip(page * ON_A_PAGE).take(ON_A_PAGE) { (row(job, snapshot)) } }
         }
     }
 }

@@ -48,6 +48,28 @@ impl Page {
     }
 }
 
+/// The most rows of a list on a page.
+pub(crate) const ON_A_PAGE: usize = 100;
+
+/// Links to the pages before and after the page with this number of a list of `things`. The first
+/// page is 0. `address` gives the address of a page.
+pub(crate) fn pager(
+    things: &str,
+    page: usize,
+    last: usize,
+    address: impl Fn(usize) -> String,
+) -> Markup {
+    html! {
+        @if last > 0 {
+            nav.pager aria-label=(format!("Pages of {things}")) {
+                @if page > 0 { a href=(address(page - 1)) rel="prev" { "Previous" } }
+                span { "Page " (page + 1) " of " (last + 1) }
+                @if page < last { a href=(address(page + 1)) rel="next" { "Next" } }
+            }
+        }
+    }
+}
+
 /// A name and a value, for a list of them.
 pub(crate) fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }

@@ -86,10 +86,22 @@ pub(crate) fn end(now_ms: i64, seconds: f64) -> String {
     }
 }
 
-/// How long before `now_ms` the time `at_ms` was, as in "3 min 5 s ago".
+/// How long before `now_ms` the time `at_ms` was, as in "3 min ago".
 pub(crate) fn ago(now_ms: i64, at_ms: i64) -> String {
     let ms = u64::try_from(now_ms.saturating_sub(at_ms)).unwrap_or(0);
-    format!("{} ago", time(Duration::from_millis(ms)))
+    long_ago(Duration::from_millis(ms))
+}
+
+/// How long ago something was, in its largest unit from minutes on. A list of such times changes
+/// seldom, so that little is sent to those who follow it.
+pub(crate) fn long_ago(duration: Duration) -> String {
+    let minutes = duration.as_secs() / 60;
+    match (minutes / 1_440, minutes / 60) {
+        (0, 0) if minutes == 0 => "under 1\u{a0}min ago".into(),
+        (0, 0) => format!("{minutes}\u{a0}min ago"),
+        (0, hours) => format!("{hours}\u{a0}h ago"),
+        (days, _) => format!("{}\u{a0}d ago", grouped(days)),
+    }
 }
 
 /// A sentence. Commands between backquotes become elements of their own.
@@ -137,6 +149,11 @@ mod tests {
         let text = |seconds| time(Duration::from_secs(seconds)).replace('\u{a0}', " ");
         let texts = [2, 59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(text);
         assert_eq!(texts, ["2.0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h", "30.0 years"]);
+
+        let text = |seconds: i64| ago(seconds * 1_000, 0).replace('\u{a0}', " ");
+        let texts = [-1, 59, 60, 3_599, 3_600, 86_399, 86_400 * 365].map(text);
+        let ago = ["under 1 min", "under 1 min", "1 min", "59 min", "1 h", "23 h", "365 d"];
+        assert_eq!(texts, ago.map(|time| format!("{time} ago")));
 
         assert_eq!(utc(0), "1970-01-01 00:00:00");
         assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00");

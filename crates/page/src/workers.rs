@@ -8,11 +8,10 @@ use farm::{JobId, Overview, Party, Principal, WorkerView};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
-use crate::parts::{Page, Part, share, stats};
+use crate::parts::{ON_A_PAGE, Page, Part, pager, share, stats};
 use crate::snapshot::Snapshot;
-use crate::text::{grouped, plural, rate, time};
+use crate::text::{grouped, long_ago, plural, rate};
 
-const ON_A_PAGE: usize = 100;
 /// A worker that holds work and has sent nothing for this time is silent. A lease is meant to last
 /// ten seconds by default.
 const SILENT: Duration = Duration::from_secs(60);
@@ -56,7 +55,7 @@ pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
             p.empty { "No worker is connected. " code { "queens worker" } " starts one." }
         } @else {
             (table(shown, all))
-            (pager(page, last))
+            (pager("workers", page, last, |page| format!("workers?page={page}")))
         }
     };
     let parts = vec![Part::new("summary", &top), Part::new("workers", &listed)];
@@ -166,7 +165,7 @@ fn row(worker: &Marked<'_>, all: f64) -> Markup {
             td.n data-label="Placements/s" { (rate(speed.placements_per_second)) }
             td.c2 data-label="Share" { (share(speed.placements_per_second, all)) }
             td.c3 data-label="Counts" { (doing(detail)) }
-            td.n.c3 data-label="Last report" { (time(*silent)) " ago" }
+            td.n.c3 data-label="Last report" { (long_ago(*silent)) }
             td data-label="To look at" { (troubles.join(", ")) }
         }
     }
@@ -184,19 +183,6 @@ pub(crate) fn doing(detail: &WorkerView) -> Markup {
                 }
                 @if detail.draining { ", then leaves" }
             },
-        }
-    }
-}
-
-fn pager(page: usize, last: usize) -> Markup {
-    let address = |page: usize| format!("workers?page={page}");
-    html! {
-        @if last > 0 {
-            nav.pager aria-label="Pages of workers" {
-                @if page > 0 { a href=(address(page - 1)) rel="prev" { "Previous" } }
-                span { "Page " (page + 1) " of " (last + 1) }
-                @if page < last { a href=(address(page + 1)) rel="next" { "Next" } }
-            }
         }
     }
 }

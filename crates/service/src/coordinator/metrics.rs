@@ -19,6 +19,7 @@ use std::time::Duration;
 use executor::BUILD;
 use farm::{Farm, Hours, JobState, JobView, Verdict};
 use ledger::{file_bytes, folder_of};
+use page::{needs_person, rank};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -203,14 +204,11 @@ fn of_jobs(metrics: &mut Registry, farm: &Farm) {
     hours(metrics, "owner_busy_seconds", help, owners);
 }
 
-/// Those of `jobs` that have begun, [`BEGUN`] at most: first those that a person has to look at,
-/// then those that somebody counts, each in the order of their numbers.
+/// Those of `jobs` that have begun, [`BEGUN`] at most.
 fn begun(jobs: impl Iterator<Item = JobView>) -> Vec<JobView> {
-    let needs_person =
-        |job: &JobView| job.state == JobState::Suspended || job.disputes > 0 || job.failed > 0;
     let has_begun = |job: &JobView| job.times.begun_at_ms.is_some() || needs_person(job);
     let mut begun: Vec<JobView> = jobs.filter(has_begun).collect();
-    begun.sort_by_key(|job| (!needs_person(job), job.workers == 0, job.id));
+    begun.sort_by_key(rank);
     begun.truncate(BEGUN);
     begun
 }

@@ -44,9 +44,12 @@ pub(super) fn routes() -> Router<Web> {
 /// A page that somebody looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum View {
-    /// The farm, with the jobs that have not ended and the latest that have ended. If a job is
-    /// named, the ended jobs are those before it.
-    Jobs(Option<JobId>),
+    /// The farm, with a page of the jobs that have not ended, from 0 on, and the latest that have
+    /// ended. If a job is named, the ended jobs are those before it.
+    Jobs {
+        page: usize,
+        before: Option<JobId>,
+    },
     Job(JobId),
     /// A page of the workers, from 0 on.
     Workers(usize),
@@ -60,10 +63,11 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Refused> {
         let fields = Fields::read(parts.uri.query().unwrap_or_default());
         let name = |field| fields.text(field).map(str::to_string);
+        let page = fields.number("page").unwrap_or(0);
         let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
         Ok(match path[..] {
             ["jobs", job, ..] => View::Job(job_id(job)?),
-            ["workers", ..] => View::Workers(fields.number("page").unwrap_or(0)),
+            ["workers", ..] => View::Workers(page),
             ["owners", ..] => View::Credits(CreditOf::Owners),
             ["owner" | "worker", ..] => {
                 let owner = name("owner")
@@ -73,7 +77,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
                     None => CreditOf::Workers(owner),
                 })
             }
-            _ => View::Jobs(fields.number("before").map(JobId)),
+            _ => View::Jobs { page, before: fields.number("before").map(JobId) },
         })
     }
 }
@@ -81,7 +85,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
 /// The parts of a page that depend on who reads it.
 fn own_parts(shown: &Shown, reader: &Reader) -> Vec<Part> {
     match (&shown.view, &shown.job) {
-        (View::Jobs(..), _) => vec![page::submission(reader)],
+        (View::Jobs { .. }, _) => vec![page::submission(reader)],
         (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
         _ => Vec::new(),
     }
@@ -196,16 +200,13 @@ impl Show {
         let snapshot = &self.snapshot.get((), self.farm.changes(), snapshot).await?;
         let mut shown_job = None;
         let page = match &view {
-            View::Jobs(before) => {
-                let earlier = match *before {
+            &View::Jobs { page, before } => {
+                let earlier = match before {
                     None => None,
                     Some(before) => Some(self.ended_before(before).await?),
                 };
-                page::jobs(
-                    snapshot,
-                    self.past(None, snapshot, Times::default()).as_ref(),
-                    earlier.as_ref(),
-                )
+                let past = self.past(None, snapshot, Times::default());
+                page::jobs(snapshot, past.as_ref(), page, earlier.as_ref())
             }
             View::Workers(page) => page::workers(snapshot, *page),
             &View::Job(id) => {

@@ -555,6 +555,33 @@ async fn every_link_leads_to_a_page_under_any_prefix() {
 }
 
 #[tokio::test]
+async fn unfinished_jobs_come_in_pages_and_those_that_are_counted_first() {
+    // Given a farm that is full of jobs, the highest of which a worker counts
+    let farm = guarded().await;
+    submit(&farm.farm, 1_000).await;
+    farm.post("/jobs/950/priority", &bearing(OWN), "priority=9").await;
+    let _orders = farm.farm.join("w".into(), false, hello("w")).await.expect("it runs");
+    let viewer = bearing(&secret(Role::Viewer));
+    let jobs = |page: &Answer| -> Vec<u64> {
+        let heads = page.body.split("<th scope=\"row\"><a href=\"jobs/").skip(1);
+        heads.filter_map(|head| head.split('"').next()?.parse().ok()).collect()
+    };
+
+    // Then it stands on the first page, and the others follow in order.
+    let first = farm.get("/", &viewer).await;
+    assert_eq!(jobs(&first), [950].into_iter().chain(1..100).collect::<Vec<_>>());
+    let next = "/?page=1&before=500";
+    assert!(first.links().contains(&"/?page=1".into()), "{:?}", first.links());
+    for (page, expected) in [(next, 100..200), ("/?page=9", 900..950), ("/?page=99", 900..950)] {
+        assert!(jobs(&farm.get(page, &viewer).await).starts_with(&Vec::from_iter(expected)));
+    }
+    for link in ["/live?page=1&before=500", "/?before=500", "/?page=2&before=500"] {
+        let links = farm.get(next, &viewer).await.links();
+        assert!(links.contains(&link.into()), "{link}: {links:?}");
+    }
+}
+
+#[tokio::test]
 async fn pages_and_metrics_are_compressed_for_those_who_take_it_and_refusals_stay_readable() {
     let farm = guarded().await;
     submit(&farm.farm, 1_000).await;
@@ -566,7 +593,7 @@ async fn pages_and_metrics_are_compressed_for_those_who_take_it_and_refusals_sta
         let (head, body) = farm.bytes("GET", path, &gzip, "").await;
         assert!(head.contains("content-encoding: gzip\r\n"), "{path}: {head}");
         assert!(head.contains("vary: accept-encoding\r\n"), "{path}: {head}");
-        assert!(body.len() < 60_000, "{path}: {}", body.len());
+        assert!(body.len() < 60_000 && plain.body.len() < 150_000, "{path}: {}", body.len());
         let mut text = String::new();
         let chunks = unchunked(&body);
         GzDecoder::new(&chunks[..]).read_to_string(&mut text).expect("it is whole");
