@@ -3,6 +3,8 @@
 const main = document.getElementById("main");
 const live = document.getElementById("live");
 let source = null;
+// The text of each part, cut behind each ">". What is sent says which pieces are kept and what is new.
+const pieces = new Map();
 
 // Changes what differs and nothing else, so that focus, fields and what was unfolded stay.
 function update(here, next) {
@@ -34,11 +36,14 @@ function connect() {
     if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
   };
   source.onmessage = (event) => {
-    const parsed = new DOMParser().parseFromString(event.data, "text/html");
-    for (const part of Array.from(parsed.body.children)) {
-      const here = document.getElementById(part.id);
-      if (here) update(here, part);
-    }
+    const [id, ...steps] = JSON.parse(event.data);
+    const former = pieces.get(id);
+    const made = (step) => typeof step === "string" ? step : former.slice(step[0], step[0] + step[1]).join("");
+    const text = steps.map(made).join("");
+    pieces.set(id, text.match(/[^>]*>/g));
+    const part = new DOMParser().parseFromString(text, "text/html").body.firstChild;
+    const here = document.getElementById(id);
+    if (here) update(here, part);
   };
 }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Each page is a function of what is seen of the farm at one moment. It consists of parts; the
-//! script replaces those that have changed, and browsers without script load the page again. Every
+//! script brings those up to date that have changed, and browsers without script load the page
+//! again. Every
 //! link is relative, so that a proxy may serve the farm under any path.
 //!
 //! This crate knows HTML and what is seen of a farm. It deliberately knows no sockets, no
@@ -16,6 +17,7 @@
 
 mod address;
 mod assets;
+mod changes;
 mod chart;
 mod frame;
 mod history;

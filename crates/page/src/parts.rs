@@ -3,7 +3,9 @@
 //! All readers share a page, except for the parts that depend on what a reader may do.
 
 use maud::{Markup, PreEscaped, html};
+use serde_json::Value;
 
+use crate::changes::changes;
 use crate::frame::{self, Reader};
 
 /// A page of the farm.
@@ -39,6 +41,22 @@ impl Page {
     pub fn document(&self, reader: &Reader, own: &[Part]) -> Markup {
         let body = html! { @for part in self.parts_with(own) { (PreEscaped(&part.html)) } };
         frame::page(&self.title, self.root, Some(&self.live), reader, &body)
+    }
+
+    /// What has changed in its parts since `former`, which is another state of this page with the
+    /// own parts of that time. For each part that differs, it is the JSON of a list: the part's id,
+    /// and the steps that make its text of the former one.
+    pub fn changes(&self, own: &[Part], former: Option<(&Page, &[Part])>) -> Vec<String> {
+        let formers: Vec<&Part> =
+            former.into_iter().flat_map(|(page, own)| page.parts_with(own)).collect();
+        let of_part = |part: &Part| {
+            let former = formers.iter().find(|former| former.id == part.id);
+            let former = former.map_or("", |former| former.html.as_str());
+            let steps = (former != part.html).then(|| changes(former, &part.html))?;
+            let list: Vec<Value> = [part.id.into()].into_iter().chain(steps).collect();
+            Some(Value::from(list).to_string())
+        };
+        self.parts_with(own).filter_map(of_part).collect()
     }
 
     /// Its parts, with `own` instead of those of the same ids.

@@ -29,6 +29,9 @@ use crate::coordinator::refused::Refused;
 
 /// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// The most bytes of changes a second, on average, that are sent to a browser. Where more changes,
+/// changes are sent less often.
+const MOST_BYTES: f64 = 10_000.0;
 /// How often the progress of all jobs is noted.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
@@ -122,8 +125,8 @@ struct Viewer {
     web: Web,
     view: View,
     caller: Caller,
-    /// The hash of the latest HTML of each part that was sent to it.
-    has: HashMap<&'static str, blake3::Hash>,
+    /// The page that it has, with its own parts. All viewers of a page share it.
+    has: Option<(Arc<Shown>, Vec<Part>)>,
     ticks: Interval,
 }
 
@@ -135,7 +138,7 @@ async fn follow(
     web.show.page(view.clone()).await?;
     let mut ticks = tokio::time::interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let viewer = Viewer { web, view, caller, has: HashMap::new(), ticks };
+    let viewer = Viewer { web, view, caller, has: None, ticks };
     let changes = stream::unfold(viewer, async |mut viewer| {
         Some((stream::iter(viewer.changed().await?), viewer))
     });
@@ -152,13 +155,19 @@ impl Viewer {
         }
         let shown = self.web.show.page(self.view.clone()).await.ok()?;
         let own = own_parts(&shown, &self.caller.reader());
-        let is_new = |part: &&Part| {
-            let hash = blake3::hash(part.html.as_bytes());
-            self.has.insert(part.id, hash) != Some(hash)
-        };
-        let changed = shown.page.parts_with(&own).filter(is_new);
-        Some(changed.map(|part| Ok(Event::default().data(&part.html))).collect())
+        let has = self.has.as_ref().map(|(shown, own)| (&shown.page, own.as_slice()));
+        let changes = shown.page.changes(&own, has);
+        if has.is_some() {
+            self.ticks.reset_after(pause_after(changes.iter().map(String::len).sum()));
+        }
+        self.has = Some((shown, own));
+        Some(changes.into_iter().map(|change| Ok(Event::default().data(change))).collect())
     }
+}
+
+/// How long nothing is sent after changes of this many bytes.
+fn pause_after(bytes: usize) -> Duration {
+    INTERVAL.max(Duration::from_secs_f64(bytes as f64 / MOST_BYTES))
 }
 
 /// The farm as readers see it.
@@ -283,5 +292,16 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
         let Ok(workers) = farm.look(|farm| farm.workers()).await else { return };
         let mut past = past.lock().expect("nobody panics while holding it");
         past.note(unix_ms(), &progress, workers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_on_is_sent_ten_kilobytes_a_second_at_most() {
+        let pauses = [0, 9_999, 25_000].map(|bytes| pause_after(bytes).as_millis());
+        assert_eq!(pauses, [1_000, 1_000, 2_500]);
     }
 }
