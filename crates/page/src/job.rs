@@ -44,8 +44,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     };
     let plan = html! {
         h2 { "Plan" }
-        p.hint { (grouped(view.spec.plan.tasks)) " tasks in the order of their ordinals, row by row. A cell says \
-                  which they are, and who holds or has counted them." }
+        p.hint { (grouped(view.spec.plan.tasks)) " tasks in the order of their ordinals, row by row." }
         @if record.as_ref().is_some_and(|record| !record.is_whole) {
             p.hint { "The ledger has so many rows of this job that only the first of them were read to say who counted \
                       what, and what was counted twice." }

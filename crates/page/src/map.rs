@@ -1,7 +1,10 @@
 //! The map of a plan: a square of 64 by 64 cells, row by row.
 //!
 //! Neighbouring cells that look alike become one rectangle, so that the size of the HTML grows with
-//! the number of borders and not with the number of cells.
+//! the number of borders and not with the number of cells. If there are too many rectangles to say of
+//! each which tasks it stands for, those of one row and kind become one path without words.
+
+use std::fmt::Write;
 
 use farm::{Cell, PlanMap, Range};
 use maud::{Markup, html};
@@ -10,6 +13,8 @@ use crate::snapshot::{CellRecord, JobRecord};
 use crate::text::grouped;
 
 const SIDE: usize = 64;
+/// The most rectangles that say which tasks they stand for. One takes some 150 bytes.
+const MOST_TITLES: usize = 600;
 
 farm::named! {
     /// The kind of a cell, with its class in the style sheet.
@@ -76,19 +81,48 @@ pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
         .iter()
         .map(|(kind, tasks)| format!("{} tasks {}", grouped(tasks), kind.name()))
         .collect();
+    let runs = runs(map, record);
+    let has_titles = runs.len() <= MOST_TITLES;
     html! {
+        p.hint {
+            @if has_titles { "A cell says which tasks they are, and who holds or has counted them." }
+            @else { "There are too many pieces for each of them to say who holds or has counted it." }
+        }
         svg.map viewBox=(format!("0 0 {SIDE} {}", rows.max(1))) role="img"
             aria-label=(format!("Map of the plan: {}", label.join(", "))) {
-            @for run in runs(map, record) {
-                rect class=(run.kind.name()) x=(run.x) y=(run.y) width=(run.width) height="1" {
-                    title { (title(&run)) }
-                }
-            }
+            @if has_titles { (rectangles(&runs)) } @else { (paths(&runs)) }
         }
         ul.legend {
             @for (kind, tasks) in said {
                 li { span class=(format!("swatch {}", kind.name())) aria-hidden="true" {}
                     (grouped(tasks)) " " (kind.name()) }
+            }
+        }
+    }
+}
+
+/// A rectangle for each run, with its title.
+fn rectangles(runs: &[Run<'_>]) -> Markup {
+    html! {
+        @for run in runs {
+            rect class=(run.kind.name()) x=(run.x) y=(run.y) width=(run.width) height="1" {
+                title { (title(run)) }
+            }
+        }
+    }
+}
+
+/// A path for all runs of one row and one kind.
+fn paths(runs: &[Run<'_>]) -> Markup {
+    let line = |text: &mut String, Run { x, y, width, .. }: &Run<'_>| {
+        let _ = write!(text, "M{x} {y}h{width}v1h-{width}z");
+    };
+    html! {
+        @for row in runs.chunk_by(|a, b| a.y == b.y) {
+            @for kind in Kind::ALL {
+                @let mut text = String::new();
+                @let () = row.iter().filter(|run| run.kind == kind).for_each(|run| line(&mut text, run));
+                @if !text.is_empty() { path class=(kind.name()) d=(text) {} }
             }
         }
     }
@@ -206,8 +240,26 @@ mod tests {
                 "Tasks 70 to 79: to be leased",
             ]
         );
+        assert!(!html.contains("<path"), "{html}");
         let label = "Map of the plan: 25 tasks free, 20 tasks leased, 14 tasks accepted, 10 tasks audited, \
                      10 tasks disputed, 1 tasks failed";
         assert!(html.contains(label), "{html}");
+    }
+
+    #[test]
+    fn a_map_in_thousands_of_pieces_is_drawn_without_words() {
+        // Each cell has another kind than its neighbours, and is of other workers.
+        let cells = (0..4_096).map(|at| {
+            cell(10 * at, |cell| match at % 3 {
+                0 => cell.leased = 10,
+                1 => cell.accepted = 10,
+                _ => cell.accepted = 4,
+            })
+        });
+        let html = map(&PlanMap { cells: cells.collect() }, None).into_string();
+        assert!(!html.contains("<rect") && !html.contains("<title"), "{html}");
+        assert_eq!(html.matches("<path ").count(), 64 * 3);
+        assert!(html.contains("<path class=\"accepted\" d=\"M0 1h1v1h-1zM3 1h1v1h-1z"), "{html}");
+        assert!(html.len() < 80_000, "{}", html.len());
     }
 }
