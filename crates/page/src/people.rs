@@ -3,13 +3,14 @@
 //! What they have counted comes from the ledger, so that it is still shown after they have left.
 //! How fast they count now comes from the farm.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use farm::{Credit, OwnerView, Principal, Provenance, Rate, WorkerView};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
-use crate::parts::{Page, Part, fact, share, stats};
+use crate::parts::{ON_A_PAGE, Page, Part, fact, pager, share, stats};
 use crate::snapshot::{Credits, Snapshot};
 use crate::text::{ago, grouped, hours, plural, rate, short, time};
 use crate::workers::{Marked, distrust, doing, marked};
@@ -18,8 +19,10 @@ use crate::workers::{Marked, distrust, doing, marked};
 /// does not show that.
 type Contribution = (Credit, Option<f64>);
 
-/// All owners of workers' credentials that have counted, or count now.
-pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
+/// All owners of workers' credentials that have counted, or count now: the page of their list with
+/// this number. Here and in the functions below, the first page is 0, and a number that is too large
+/// means the last page.
+pub fn owners(snapshot: &Snapshot, credits: &Credits, page: usize) -> Page {
     let all = with_connected(snapshot, credits, |Provenance { principal, .. }| {
         Some(Credit { owner: principal.owner.clone(), ..Credit::default() })
     });
@@ -40,11 +43,13 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
             span.sub { (plural(now(credit), "machine")) " now" }
         }
     };
-    page("Contributors", "owners/live", &top, &table("Owner", snapshot, credits, &all, head))
+    let list = List { first: "Owner", address: "owners".into(), page };
+    let listed = table(&list, snapshot, credits, &all, head);
+    list.page("Contributors", &top, &listed)
 }
 
 /// One owner: what was counted by which worker.
-pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
+pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits, page: usize) -> Page {
     let all = with_connected(snapshot, credits, |Provenance { principal, worker, .. }| {
         (principal.owner == owner).then(|| {
             let Principal { owner, machine } = principal.clone();
@@ -70,12 +75,13 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
             @if machine != worker { span.sub { "on " (machine) } }
         }
     };
+    let list = List { first: "Worker", address: of_owner(owner), page };
     let account = snapshot.overview.owners.iter().find(|account| account.owner == owner);
     let listed = html! {
         @if let Some(account) = account { (taken(account, &snapshot.overview.owners)) }
-        (table("Worker", snapshot, credits, &all, head))
+        (table(&list, snapshot, credits, &all, head))
     };
-    page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
+    list.page(owner, &top, &listed)
 }
 
 /// The contributions in the ledger, with the present speeds of the connected workers. `of` returns
@@ -87,15 +93,16 @@ fn with_connected(
 ) -> Vec<Contribution> {
     let mut all: Vec<Contribution> =
         known(credits).iter().map(|it| (it.clone(), Some(0.0))).collect();
+    let names = |it: &Credit| (it.owner.clone(), it.machine.clone(), it.worker.clone());
+    let mut places: HashMap<_, usize> =
+        all.iter().enumerate().map(|(at, (it, _))| (names(it), at)).collect();
     for worker in &snapshot.overview.workers {
         let Some(new) = of(&worker.provenance) else { continue };
-        let speed = worker.rate.placements_per_second;
-        let names = (&new.owner, &new.machine, &new.worker);
-        let is_it = |it: &Credit| (&it.owner, &it.machine, &it.worker) == names;
-        match all.iter_mut().find(|(it, _)| is_it(it)) {
-            Some((_, Some(now))) => *now += speed,
-            _ => all.push((new, Some(speed))),
+        let at = *places.entry(names(&new)).or_insert(all.len());
+        if at == all.len() {
+            all.push((new, Some(0.0)));
         }
+        all[at].1 = all[at].1.map(|now| now + worker.rate.placements_per_second);
     }
     all
 }
@@ -116,7 +123,13 @@ fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
 }
 
 /// One worker: how it does, and what it has counted of which job.
-pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &Credits) -> Page {
+pub fn worker(
+    snapshot: &Snapshot,
+    principal: &Principal,
+    name: &str,
+    credits: &Credits,
+    page: usize,
+) -> Page {
     let all: Vec<Contribution> = known(credits).iter().map(|it| (it.clone(), None)).collect();
     let sums = sums(&all);
     let marked = marked(&snapshot.overview);
@@ -150,11 +163,12 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
             }
         }
     };
+    let list = List { first: "Job", address: of_worker(principal, name), page };
     let listed = html! {
         h2 { "What it has counted" }
-        (table("Job", snapshot, credits, &all, head))
+        (table(&list, snapshot, credits, &all, head))
     };
-    page(name, &of_worker(principal, name).replacen('?', "/live?", 1), &top, &listed)
+    list.page(name, &top, &listed)
 }
 
 /// The state of a connected worker.
@@ -172,9 +186,30 @@ fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
     }
 }
 
-fn page(title: &str, live: &str, top: &Markup, listed: &Markup) -> Page {
-    let parts = vec![Part::new("summary", top), Part::new("credits", listed)];
-    Page { title: title.into(), root: "", live: live.into(), parts }
+/// A list of what was counted, of which one page is shown.
+struct List {
+    /// What a row is of, as the head of the first column.
+    first: &'static str,
+    /// The address of its first page.
+    address: String,
+    /// The number of the page that is shown, from 0 on.
+    page: usize,
+}
+
+impl List {
+    /// The page of the farm that shows it below `top`.
+    fn page(&self, title: &str, top: &Markup, listed: &Markup) -> Page {
+        let parts = vec![Part::new("summary", top), Part::new("credits", listed)];
+        Page { title: title.into(), root: "", live: self.address("/live", self.page), parts }
+    }
+
+    /// The address of a page, with `end` behind its path.
+    fn address(&self, end: &str, page: usize) -> String {
+        match self.address.split_once('?') {
+            Some((path, query)) => format!("{path}{end}?{query}&page={page}"),
+            None => format!("{}{end}?page={page}", self.address),
+        }
+    }
 }
 
 fn known(credits: &Credits) -> &[Credit] {
@@ -196,7 +231,7 @@ fn twice(sums: &Credit) -> (&'static str, String, String) {
 
 /// A table of what was counted. `head` gives the head of a row.
 fn table(
-    first: &str,
+    list: &List,
     snapshot: &Snapshot,
     credits: &Credits,
     all: &[Contribution],
@@ -204,20 +239,22 @@ fn table(
 ) -> Markup {
     let has_rates = all.iter().any(|(_, now)| now.is_some());
     let sum = sums(all).placements;
+    let last = all.len().saturating_sub(1) / ON_A_PAGE;
+    let page = list.page.min(last);
     html! {
         @if credits.is_none() {
             p.hint { "What was counted is being read from the ledger, if it is a file." }
         }
         table.cards {
-            caption { (first) "s" }
+            caption { (list.first) "s" }
             thead { tr {
-                th scope="col" { (first) } th scope="col" { "Kernels" }
+                th scope="col" { (list.first) } th scope="col" { "Kernels" }
                 @if has_rates { th.n scope="col" { "Placements/s" } }
                 th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
                 th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Contribution twice" }
                 th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
             } }
-            tbody { @for (credit, now) in all { tr {
+            tbody { @for (credit, now) in all.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE) { tr {
                 th scope="row" { (head(credit)) }
                 td data-label="Kernels" {
                     @for kernel in credit.kernels.split(',').filter(|name| !name.is_empty()) { span.chip { (kernel) } " " }
@@ -234,6 +271,7 @@ fn table(
                 }
             } } }
         }
+        (pager("contributions", page, last, |page| list.address("", page)))
         @if known(credits).len() == Credit::MOST { p.hint { "Those with the most placements are listed." } }
     }
 }
@@ -247,4 +285,43 @@ fn sums(all: &[Contribution]) -> Credit {
         sum.contradicted += it.contradicted;
         sum
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use farm::{Millis, Overview};
+
+    use super::*;
+
+    #[test]
+    fn many_contributors_come_in_pages_of_which_each_leads_to_the_next() {
+        let credit = |at| Credit { owner: format!("owner {at}"), ..Credit::default() };
+        let credits = Some(Arc::new((0..250).map(credit).collect()));
+        let overview = Overview {
+            at: Millis(0),
+            live: Vec::new(),
+            ended: Vec::new(),
+            ended_in_all: 0,
+            workers: Vec::new(),
+            distrusted: Vec::new(),
+            owners: Vec::new(),
+        };
+        let snapshot = Snapshot { overview, unix_ms: 0 };
+        for (page, rows, first, next) in [
+            (0, 100, "owner 0<", Some("owners?page=1")),
+            (1, 100, "owner 100<", Some("owners?page=2")),
+            (usize::MAX, 50, "owner 200<", None),
+        ] {
+            let page = owners(&snapshot, &credits, page);
+            let html: String = page.parts_with(&[]).map(|part| part.html.as_str()).collect();
+            assert_eq!(html.matches("<th scope=\"row\">").count(), rows);
+            assert!(html.contains(first) && html.contains("of 250 owners"), "{html}");
+            let link = html.split("<a href=\"").find(|link| link.contains("rel=\"next\""));
+            assert_eq!(link.and_then(|link| link.split('"').next()), next);
+        }
+        let page = owner(&snapshot, "a b", &None, 3);
+        assert_eq!(page.live, "owner/live?owner=a%20b&page=3");
+    }
 }

@@ -56,7 +56,11 @@ enum View {
     Job(JobId),
     /// A page of the workers, from 0 on.
     Workers(usize),
-    Credits(CreditOf),
+    /// A page of what somebody has counted, from 0 on.
+    Credits {
+        of: CreditOf,
+        page: usize,
+    },
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for View {
@@ -71,14 +75,15 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
         Ok(match path[..] {
             ["jobs", job, ..] => View::Job(job_id(job)?),
             ["workers", ..] => View::Workers(page),
-            ["owners", ..] => View::Credits(CreditOf::Owners),
+            ["owners", ..] => View::Credits { of: CreditOf::Owners, page },
             ["owner" | "worker", ..] => {
                 let owner = name("owner")
                     .ok_or_else(|| Refused::new(Code::NotFound, "no owner is named"))?;
-                View::Credits(match name("machine").zip(name("worker")) {
+                let of = match name("machine").zip(name("worker")) {
                     Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
                     None => CreditOf::Workers(owner),
-                })
+                };
+                View::Credits { of, page }
             }
             _ => View::Jobs { page, before: fields.number("before").map(JobId) },
         })
@@ -229,7 +234,7 @@ impl Show {
                 shown_job = Some(detail.view);
                 page
             }
-            View::Credits(of) => {
+            &View::Credits { ref of, page } => {
                 let credits = self.credits.of(of.clone(), LedgerView::credits);
                 if credits.as_ref().is_some_and(|credits| credits.is_empty())
                     && !is_here(snapshot, of)
@@ -240,10 +245,10 @@ impl Show {
                     ));
                 }
                 match of {
-                    CreditOf::Owners => page::owners(snapshot, &credits),
-                    CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits),
+                    CreditOf::Owners => page::owners(snapshot, &credits, page),
+                    CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits, page),
                     CreditOf::Jobs(principal, name) => {
-                        page::worker(snapshot, principal, name, &credits)
+                        page::worker(snapshot, principal, name, &credits, page)
                     }
                 }
             }
