@@ -48,9 +48,9 @@ fn the_number_of_series_does_not_grow_with_workers_and_old_jobs() {
     farm.client(&["submit", "20", "--method", "rows"]).success();
     let _first = farm.start_worker();
     let mut one = String::new();
-    wait_until("a worker to be there", || {
+    wait_until("a worker to count", || {
         one = get(&farm.address());
-        value(&one, "queens_workers") == 1.0
+        value(&one, "queens_workers") == 1.0 && one.contains("\nqueens_job_tasks{job_id=\"1\"}")
     });
 
     let _others = [farm.start_worker(), farm.start_worker()];
