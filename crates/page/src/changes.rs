@@ -6,9 +6,9 @@
 //!   changes        [0,1]   "13 tasks</td>"   [2,2]      pieces 0 and 1 on, new text, pieces 2 to 3
 //! ```
 //!
-//! Both sides cut a text behind each `>`, which in the HTML of a part only ends a tag. The rows of a
-//! table may move, and a row that has not changed costs nothing. The script `live.js` has the other
-//! side.
+//! Both sides cut a text behind each `>`, which in the HTML of a part only ends a tag. The rows of
+//! a table may move, and a row that has not changed costs nothing. The script `live.js` has the
+//! other side.
 
 use std::collections::HashMap;
 

@@ -37,9 +37,9 @@ pub fn rank(job: &JobView) -> impl Ord + use<> {
 }
 
 /// The farm's first page: what was counted lately, the page of the jobs that have not ended with
-/// this number, and the latest jobs that have ended or, if `earlier` is given, those. The first page
-/// is 0, and a number that is too large means the last page. The part with which jobs are submitted
-/// depends on the reader: see [`submission`].
+/// this number, and the latest jobs that have ended or, if `earlier` is given, those. The first
+/// page is 0, and a number that is too large means the last page. The part with which jobs are
+/// submitted depends on the reader: see [`submission`].
 pub fn jobs(
     snapshot: &Snapshot,
     past: Option<&Past>,

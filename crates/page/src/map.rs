@@ -1,8 +1,8 @@
 //! The map of a plan: a square of 64 by 64 cells, row by row.
 //!
 //! Neighbouring cells that look alike become one rectangle, so that the size of the HTML grows with
-//! the number of borders and not with the number of cells. If there are too many rectangles to say of
-//! each which tasks it stands for, those of one row and kind become one path without words.
+//! the number of borders and not with the number of cells. If there are too many rectangles to say
+//! of each which tasks it stands for, those of one row and kind become one path without words.
 
 use std::fmt::Write;
 

@@ -20,8 +20,8 @@ use crate::workers::{Marked, distrust, doing, marked};
 type Contribution = (Credit, Option<f64>);
 
 /// All owners of workers' credentials that have counted, or count now: the page of their list with
-/// this number. Here and in the functions below, the first page is 0, and a number that is too large
-/// means the last page.
+/// this number. Here and in the functions below, the first page is 0, and a number that is too
+/// large means the last page.
 pub fn owners(snapshot: &Snapshot, credits: &Credits, page: usize) -> Page {
     let all = with_connected(snapshot, credits, |Provenance { principal, .. }| {
         Some(Credit { owner: principal.owner.clone(), ..Credit::default() })

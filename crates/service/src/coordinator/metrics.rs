@@ -9,8 +9,8 @@
 //!
 //! A metric is here because an alert, the dashboard or an autoscaler reads it, or because somebody
 //! accounts for the hours of jobs and owners with it. The labels have no more values than there are
-//! kernels, verdicts, reasons, and owners and jobs up to a limit, so that the number of series grows
-//! neither with the workers nor with the queue nor with time. `docs/METRICS.md` lists them.
+//! kernels, verdicts, reasons, and owners and jobs up to a limit, so that the number of series
+//! grows neither with the workers nor with the queue nor with time. `docs/METRICS.md` lists them.
 
 use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
