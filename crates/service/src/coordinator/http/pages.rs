@@ -1,7 +1,6 @@
 //! The pages, and the streams of changes in them. They are made at most once a second, only for
 //! viewers, and shared among all of them.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -133,6 +133,10 @@ impl Door {
         }
         let permit = self.permits.clone().acquire_owned().await.expect("it is never closed");
         let _ = stream.set_nodelay(true);
+        // A client that answers and takes nothing is left to the system, which knows how long what
+        // was sent has waited.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD.as_millis() as u32);
         if self.strangers.len() >= self.limits.strangers {
             self.strangers.pop_front();
         }
@@ -168,6 +172,10 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Opened>
         Some(tls) => Ok(Either::Right(Box::new(tls.accept(stream).await?))),
     }
 }
+
+/// How long a peer may take nothing of what was sent to it before its connection ends.
+#[cfg(target_os = "linux")]
+const UNREAD: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 60 });
 
 /// Number of connections that the system may hold until we accept them. If a thousand workers
 /// return at once and the queue is too short, some of their connections are reset.

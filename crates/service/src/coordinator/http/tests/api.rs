@@ -370,6 +370,28 @@ async fn who_follows_a_job_hears_nothing_more_when_the_credential_has_ended() {
     assert_eq!(following.hear("nothing that is ever said").await, None);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_client_that_never_reads_is_let_go() {
+    let farm = guarded().await;
+    let jobs = format!("[{}]", vec![r#"{"n":8}"#; 50].join(","));
+    farm.call(Role::Submitter, "POST", "/jobs", &jobs).await;
+    let socket = tokio::net::TcpSocket::new_v4().expect("there are sockets");
+    socket.set_recv_buffer_size(4_096).expect("it can be small");
+    let mut deaf = socket.connect(farm.address).await.expect("it listens");
+    let bearer = bearing(&secret(Role::Viewer));
+    let request = format!("GET /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\n{bearer}\r\n");
+    // The answers to so many requests have room in no buffer of a system.
+    let ended = async {
+        for _ in 0.. {
+            if deaf.write_all(request.repeat(100).as_bytes()).await.is_err() {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("its connection ends");
+}
+
 #[tokio::test]
 async fn files_are_as_long_as_they_say() {
     let (_folder, farm) = with_a_file().await;
