@@ -31,7 +31,8 @@ const TESTED_ELSEWHERE: [(&str, &str); 3] = [
     ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
 ];
 
-const PAGES: [Page; 10] = [
+const PAGES: [Page; 11] = [
+    Page { name: "docs/API.md", instead: &[], elsewhere: &[] },
     Page {
         name: "docs/COLOURS.md",
         instead: &[("placements.py 20 28", "placements.py 8 10")],
@@ -176,6 +177,10 @@ impl Reader {
                 self.running.push(self.farm.start_worker());
                 self.running.push(self.farm.start_worker_with("--backend reference"));
             }
+            "docs/API.md" => {
+                self.running.push(self.farm.start_coordinator());
+                self.running.push(self.farm.start_worker());
+            }
             "docs/OPERATIONS.md" => self.running.push(self.farm.start_coordinator()),
             "docs/FARM.md" => {
                 self.running.push(self.farm.start_coordinator());
@@ -288,6 +293,20 @@ fn results_are_checked_as_the_page_says() {
 #[test]
 fn a_farm_is_run_as_the_page_says() {
     follow("docs/FARM.md");
+}
+
+/// The variable names a Python that has the package `requests`.
+#[test]
+#[ignore = "it needs a Python with requests: .ci/run"]
+fn a_job_is_submitted_and_followed_from_python_as_the_page_says() {
+    let python = std::env::var("QUEENS_TEST_PYTHON").expect("QUEENS_TEST_PYTHON names a Python");
+    let page = fs::read_to_string(root().join("docs/API.md")).expect("it is text");
+    let script = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());
+    let script = script.expect("it has a block of Python");
+    let mut reader = Reader::new();
+    reader.begin("docs/API.md");
+    fs::write(reader.folder.path().join("page.py"), script).expect("files can be written");
+    assert_eq!(reader.run(&format!("{python} page.py")).success(), "14200\n");
 }
 
 #[test]
