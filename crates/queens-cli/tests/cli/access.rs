@@ -2,21 +2,22 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+use service::wire::v1;
+use service::wire::v1::farm_service_client::FarmServiceClient;
+use service::wire::v1::work_request::Message;
+use service::wire::v1::work_response;
+use service::{ApiError, Client, Endpoint, Method, wire};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
-use wire::v1;
-use wire::v1::ask_request::Request as Asked;
-use wire::v1::client_service_client::ClientServiceClient;
-use wire::v1::farm_service_client::FarmServiceClient;
-use wire::v1::work_request::Message;
-use wire::v1::work_response;
 
+use crate::object;
 use crate::support::process::{PATIENCE, Process, run};
 use crate::support::{Farm, Scratch, assert_private, write_private};
 
@@ -114,31 +115,44 @@ async fn no_method_answers_without_the_token() {
     let token = scratch.path("token");
     let farm = Farm::new(&format!("--token-file {}", token.display()), "");
     let _coordinator = farm.start_coordinator();
-    let channel = connect(&farm).await;
+    let wrong = scratch.path("wrong");
+    write_private(&wrong, "0123456789abcdef0123456789abcdef");
 
-    let mut jobs = ClientServiceClient::new(channel.clone());
-    let total = board::Problem::Total { n: 8 }.into();
-    let rows = board::MethodChoice::Rows { rows: None }.into();
-    let (problem, method) = (Some(total), Some(rows));
-    let submit = v1::Submit { problem, method, ..Default::default() };
-    let ask = |request| v1::AskRequest { request: Some(request) };
-    let refused = [
-        jobs.ask(ask(Asked::Submit(v1::Submissions { jobs: vec![submit] }))).await.err(),
-        jobs.ask(ask(Asked::Remove(1))).await.err(),
-        jobs.list(v1::ListRequest::default()).await.err(),
-        jobs.get(v1::JobRequest { job: 1 }).await.err(),
-        jobs.watch(v1::JobRequest { job: 1 }).await.err(),
-        jobs.list_tokens(v1::ListTokensRequest {}).await.err(),
-        work(&channel, vec![Message::Hello(hello())]).await.err(),
-    ];
-    for (index, status) in refused.into_iter().enumerate() {
-        let code = status.map(|status| status.code());
-        assert_eq!(code, Some(Code::Unauthenticated), "request {index}");
+    // The description of the API names every call. It needs no token itself.
+    let mut stranger = client(&farm, None).await;
+    let described: Value = stranger.get("/openapi.json").await.expect("anybody may read it");
+    let paths = described["paths"].as_object().expect("it has paths");
+    let calls = paths.iter().flat_map(|(path, calls)| {
+        let path = path.strip_prefix("/api/v1").expect("it is of the API").replace("{job}", "1");
+        let methods = calls.as_object().expect("they are methods").keys();
+        methods.map(move |method| (method.to_uppercase(), path.replace("{token}", "0")))
+    });
+    let calls: Vec<_> = calls.collect();
+    assert!(calls.len() >= 16, "{calls:?}");
+    for mut client in [stranger, client(&farm, Some(wrong)).await] {
+        for (method, path) in &calls {
+            let method: Method = method.parse().expect("it is one");
+            let body = (method != Method::GET).then(|| json!({ "n": 8 }));
+            let answer = client.ask::<Value>(method, path, body.as_ref());
+            match in_time(answer).await {
+                Err(ApiError::Refused(problem)) => assert_eq!(problem.status, 401, "{path}"),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+    }
+    let channel = connect(&farm).await;
+    for secret in [None, Some("0123456789abcdef0123456789abcdef")] {
+        let hello = vec![Message::Hello(hello())];
+        let (_, refused) = session(&channel, secret, hello, PATIENCE).await;
+        assert_eq!(refused.map(|status| status.code()), Some(Code::Unauthenticated));
     }
 
     // No handler has run.
     let file = token.to_str().expect("the path is text");
     assert_eq!(farm.client(&["jobs", "--json", "--token-file", file]).success(), "");
+    assert_eq!(farm.client(&["workers", "--json", "--token-file", file]).success(), "");
+    let listed = farm.client(&["token", "list", "--json", "--token-file", file]).success();
+    assert_eq!(object(&listed)["revoked_at_ms"], Value::Null, "there is the own token alone");
 }
 
 #[tokio::test]
@@ -195,18 +209,18 @@ async fn a_connection_has_at_most_64_streams() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
-    let mut jobs = ClientServiceClient::new(connect(&farm).await);
-    let request = v1::JobRequest { job: 1 };
+    let mut jobs = client(&farm, None).await;
+    let path = "/jobs/1/events";
 
     let mut watches = Vec::new();
     for _ in 0..64 {
-        watches.push(in_time(jobs.watch(request)).await.expect("there is room"));
+        watches.push(in_time(jobs.follow(path)).await.expect("there is room"));
     }
-    let one_more = tokio::time::timeout(Duration::from_millis(300), jobs.watch(request));
+    let one_more = tokio::time::timeout(Duration::from_millis(300), jobs.follow(path));
     assert!(one_more.await.is_err(), "it has to wait");
 
     watches.pop();
-    in_time(jobs.watch(request)).await.expect("there is room again");
+    in_time(jobs.follow(path)).await.expect("there is room again");
 }
 
 /// Fails if a future takes longer than any request takes on a slow and busy machine.
@@ -217,6 +231,12 @@ pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
 pub(crate) async fn connect(farm: &Farm) -> Channel {
     let endpoint = Channel::from_shared(farm.url()).expect("it is a URL");
     in_time(endpoint.connect()).await.expect("the coordinator serves")
+}
+
+/// A client of the farm's API that shows the secret in a file.
+pub(crate) async fn client(farm: &Farm, token_file: Option<PathBuf>) -> Client {
+    let client = Client::connect(Endpoint::new(&farm.url(), token_file));
+    in_time(client).await.expect("the coordinator serves")
 }
 
 pub(crate) fn hello() -> v1::Hello {

@@ -5,16 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use service::Endpoint;
+use ledger::Role;
+use service::api::{MadeToken, NewToken};
+use service::wire::v1;
+use service::wire::v1::work_request::Message;
+use service::wire::v1::work_response;
+use service::{Endpoint, Method};
 use tokio::runtime::Runtime;
-use tonic::metadata::MetadataValue;
-use tonic::{Code, Request};
-use wire::v1;
-use wire::v1::client_service_client::ClientServiceClient;
-use wire::v1::work_request::Message;
-use wire::v1::work_response;
+use tonic::Code;
 
-use crate::access::{connect, hello, report, session, work};
+use crate::access::{client, connect, hello, in_time, report, session, work};
 use crate::object;
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
@@ -112,10 +112,9 @@ fn each_role_may_do_its_work_and_nothing_else() {
     }
     let changes = ["cancel 1", "pause 1", "priority 1 5", "audit 1", "jobs rm 1", "submit 8"];
     for args in changes.map(|args| args.split(' ').collect::<Vec<_>>()) {
-        for (token, whose) in
-            [(&viewer, "a viewer's"), (&worker, "a worker's"), (&judge, "worker's")]
-        {
-            guarded.client(token, &args).refusal(6, &[whose, "needs that of a submitter"]);
+        guarded.client(&viewer, &args).refusal(6, &["a viewer's", "needs that of a submitter"]);
+        for (token, whose) in [(&worker, "a worker's"), (&judge, "a trusted worker's")] {
+            guarded.client(token, &args).refusal(6, &[whose, "needs that of", "a submitter"]);
         }
     }
     guarded.client(&submitter, &["priority", "1", "11"]).refusal(6, &["is for admins only"]);
@@ -132,8 +131,11 @@ fn each_role_may_do_its_work_and_nothing_else() {
     let copy = guarded.scratch.path("copy.db");
     let backup = ["backup", copy.to_str().expect("text")];
     for args in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust, &backup] {
-        for token in [&viewer, &submitter, &worker] {
+        for token in [&viewer, &submitter] {
             guarded.client(token, args).refusal(6, &["needs that of an admin"]);
+        }
+        for token in [&worker, &judge] {
+            guarded.client(token, args).refusal(6, &["worker's", "needs that of"]);
         }
     }
     assert!(!copy.exists(), "a refusal leaves nothing behind");
@@ -194,17 +196,13 @@ fn the_sessions_and_watches_of_a_credential_end_with_it() {
     }
 
     // This credential expires.
-    let runtime = Runtime::new().expect("it starts");
-    let admin = fs::read_to_string(guarded.scratch.path("admin")).expect("it is there");
-    let secret = runtime.block_on(async {
-        let mut client = ClientServiceClient::new(connect(&guarded.farm).await);
-        let (role, owner) = ("worker".into(), "brief".into());
-        let mut request = Request::new(v1::CreateTokenRequest { role, owner, lifetime_s: Some(2) });
-        let bearer = MetadataValue::try_from(format!("Bearer {}", admin.trim()));
-        request.metadata_mut().insert("authorization", bearer.expect("it is text"));
-        client.create_token(request).await.expect("it is an admin's").into_inner().secret
+    let brief = NewToken { role: Role::Worker, owner: "brief".into(), lifetime_s: Some(2) };
+    let made: MadeToken = Runtime::new().expect("it starts").block_on(async {
+        let mut admin = client(&guarded.farm, Some(guarded.scratch.path("admin"))).await;
+        let made = in_time(admin.ask(Method::POST, "/tokens", Some(&brief))).await;
+        made.expect("it is an admin's")
     });
-    guarded.write("brief", &secret);
+    guarded.write("brief", &made.secret);
     let mut worker = guarded.start_worker("brief");
     assert_eq!(worker.wait().code(), Some(6));
     assert!(worker.said().contains("has expired"), "{}", worker.said());
@@ -227,7 +225,9 @@ fn an_operator_decides_whom_to_trust() {
     decide(&["--revoke", &machine], "distrusted");
 
     assert_eq!(worker.wait().code(), Some(14));
-    assert_eq!(guarded.job()["state"], "waits", "nobody else has confirmed its counts");
+    let job = guarded.job();
+    assert_eq!((&job["state"], &job["workers"]), (&"running".into(), &0.into()));
+    assert!(job["waits_for"].is_string(), "nobody else has confirmed its counts: {job}");
     let listed = guarded.client("admin", &["workers"]).success();
     assert!(listed.contains(&format!("distrusted: {machine}")), "{listed}");
     let options = format!("--machine {}", known["machine"].as_str().expect("it is text"));
@@ -256,11 +256,15 @@ fn a_trusted_worker_decides_between_two_owners() {
     guarded.client("admin", &args).success();
     let [mut worker, mut second] = [(); 2].map(|()| guarded.start_worker(&honest));
     second.wait_for_line("welcomes this worker");
-    wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
+    wait_until("all of it is counted once", || {
+        let job = guarded.job();
+        job["tasks_done"] == job["tasks"]
+    });
     std::thread::sleep(SHORT);
     let job = guarded.job();
-    assert_eq!((&job["state"], &job["audits_agreed"]), (&"waits".into(), &0.into()));
-    assert_eq!(job["audit_across"], "owners", "nobody has asked otherwise");
+    assert!(job["waits_for"].is_string(), "it waits for another owner: {job}");
+    assert_eq!((&job["state"], &job["audits_agreed"]), (&"running".into(), &0.into()));
+    assert_eq!(job["audit"]["across"], "owners", "nobody has asked otherwise");
     second.stop();
     let _liars = ["m1", "m2"].map(|name| {
         let token_file = Some(guarded.scratch.path(&liar));

@@ -200,7 +200,9 @@ fn a_job_that_nobody_counts_waits_and_one_that_is_cancelled_waits_for_nothing() 
     worker.stop();
     wait_until("nobody counts", || shown().contains("state     waits"));
     assert!(farm.client(&["jobs"]).success().contains("  waits  "));
-    assert_eq!(farm.job(1)["state"], "waits", "programs read what people do");
+    let job = farm.job(1);
+    assert_eq!((&job["state"], &job["workers"]), (&"running".into(), &0.into()));
+    assert!(job["waits_for"].is_string(), "programs read what people do: {job}");
     assert!(shown().contains("to be counted again"), "{}", shown());
     farm.client(&["cancel", "1"]).success();
     assert!(!shown().contains("again"), "{}", shown());

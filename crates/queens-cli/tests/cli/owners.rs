@@ -3,14 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use farm::JobView;
 use serde_json::Value;
+use service::Method;
 use tokio::runtime::Runtime;
-use tonic::Request;
-use tonic::metadata::MetadataValue;
-use wire::v1;
-use wire::v1::client_service_client::ClientServiceClient;
 
-use crate::access::{connect, in_time};
+use crate::access::{client, in_time};
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
 use crate::support::process::Outcome;
@@ -31,7 +29,7 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
         refused.refusal(6, &["job 1 is \"lab\"'s", "\"guest\"'s", "an admin"]);
     }
     let job = guarded.job();
-    assert_eq!((&job["state"], &job["audit_share"]), (&"waits".into(), &Value::Null));
+    assert_eq!((&job["state"], &job["audit"]), (&"running".into(), &Value::Null));
     guarded.client(&guest, &["cancel", "7"]).refusal(4, &["no job 7"]);
 
     // Another credential of the job's owner suffices, and so does an admin's.
@@ -94,18 +92,15 @@ fn a_submission_with_a_key_can_be_repeated() {
 #[test]
 fn many_connections_of_one_owner_share_one_rate_limit() {
     let guarded = Guarded::new();
-    let (_, lab) = guarded.create("viewer", "lab");
-    let (guest, _) = guarded.create("viewer", "guest");
-    guarded.client("admin", &["submit", "12"]).success();
+    let [(lab, _), (guest, _)] = ["lab", "guest"].map(|owner| guarded.create("submitter", owner));
+    guarded.client(&lab, &["submit", "12"]).success();
     let took = Runtime::new().expect("it starts").block_on(async {
         let begun = Instant::now();
         for _ in 0..10 {
-            let mut jobs = ClientServiceClient::new(connect(&guarded.farm).await);
+            let mut jobs = client(&guarded.farm, Some(guarded.scratch.path(&lab))).await;
             for _ in 0..40 {
-                let mut request = Request::new(v1::JobRequest { job: 1 });
-                let bearer = MetadataValue::try_from(format!("Bearer {lab}")).expect("it is text");
-                request.metadata_mut().insert("authorization", bearer);
-                in_time(jobs.get(request)).await.expect("it may look");
+                let paused = jobs.ask::<JobView>(Method::POST, "/jobs/1/pause", None::<&()>);
+                in_time(paused).await.expect("it is the owner's job");
             }
         }
         begun.elapsed()
@@ -113,6 +108,6 @@ fn many_connections_of_one_owner_share_one_rate_limit() {
     assert!(took > Duration::from_secs(2), "400 requests took {took:?}");
 
     let begun = Instant::now();
-    guarded.client(&guest, &["jobs", "1"]).success();
+    guarded.client(&guest, &["submit", "12"]).success();
     assert!(begun.elapsed() < Duration::from_secs(2), "others do not wait: {:?}", begun.elapsed());
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use board::PlanIndex;
 use farm::{LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem, TasksBlock};
+use service::wire::v1;
+use service::wire::v1::farm_service_server::FarmService;
+use service::wire::v1::work_response::Message;
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
-use wire::v1;
-use wire::v1::farm_service_server::FarmService;
-use wire::v1::work_response::Message;
 
 use crate::support::Farm;
 use crate::support::fake_farm::{Answers, serve};

@@ -84,5 +84,5 @@ fn an_impossible_count_ends_the_session_and_changes_nothing() {
     let end = liar.end();
     assert!(matches!(&end, LinkEnd::Refused(_)), "{end:?}");
     let job = farm.job(1);
-    assert_eq!((&job["state"], &job["tasks_done"]), (&"waits".into(), &0.into()));
+    assert_eq!((&job["state"], &job["tasks_done"]), (&"running".into(), &0.into()));
 }

@@ -4,12 +4,12 @@ use std::pin::Pin;
 use std::sync::mpsc;
 use std::thread;
 
+use service::wire::v1;
+use service::wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Status;
 use tonic::transport::Server;
-use wire::v1;
-use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 
 /// The messages of such a coordinator in a session.
 pub(crate) type Answers = Pin<Box<dyn Stream<Item = Result<v1::WorkResponse, Status>> + Send>>;
