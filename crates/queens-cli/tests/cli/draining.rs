@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
+use crate::object;
 use crate::support::Farm;
 use crate::support::process::{Process, behind, queens, queens_at_a_terminal, run, wait_until};
 
@@ -78,7 +81,12 @@ fn signals_of_batch_systems_make_a_worker_return_its_tasks() {
         let args = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
         let mut command = queens_at_a_terminal(&args);
         let mut worker = Process::start(&mut command, farm.new_log());
-        wait_until("a lease", || farm.client(&["jobs", "1"]).success().contains("workers   1"));
+        // The worker before this one may be shown for another second.
+        wait_until("a lease", || {
+            let listed = farm.client(&["workers", "--json"]).success();
+            let holds = |worker: Value| worker["worker"] == signal && worker["tasks"] != 0;
+            listed.lines().map(object).any(holds)
+        });
 
         worker.signal(signal);
 
