@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use farm::Problem;
-use wire::v1;
+use service::api::Submit;
 
 use super::idle_worker::{Booked, idle};
 use super::process::Coordinator;
@@ -115,12 +114,8 @@ async fn measure(
     tls: bool,
 ) -> Result<Measured> {
     let coordinator = Coordinator::start(&args.folder, tls).await?;
-    let submit = v1::Submit {
-        problem: Some(Problem::Total { n }.into()),
-        method: Some(v1::Method { name: "rows".into(), parameter: Some(rows) }),
-        ..Default::default()
-    };
-    let plan_tasks = coordinator.submit(submit).await?.spec.plan.tasks;
+    let submit = Submit { n, method: Some("rows".into()), rows: Some(rows), ..Submit::default() };
+    let plan_tasks = coordinator.submit(&submit).await?.spec.plan.tasks;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);
     let mut workers: Vec<_> = (0..connections)

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use farm::JobView;
-use service::Endpoint;
-use wire::v1;
-use wire::v1::client_service_client::ClientServiceClient;
+use service::api::{Jobs, Submit};
+use service::{Client, Endpoint, Method};
 
 /// A coordinator with a temporary ledger. Dropping the value ends the process and removes the
 /// ledger.
@@ -20,13 +19,8 @@ pub(crate) struct Coordinator {
 
 impl Coordinator {
     /// Submits a job and returns its view.
-    pub(crate) async fn submit(&self, submit: v1::Submit) -> Result<JobView> {
-        let mut service = ClientServiceClient::new(self.endpoint.connect().await?);
-        let request =
-            Some(v1::ask_request::Request::Submit(v1::Submissions { jobs: vec![submit] }));
-        let answer = service.ask(v1::AskRequest { request }).await?.into_inner();
-        let job = answer.jobs.into_iter().next().context("no job came back")?;
-        Ok(JobView::try_from(job)?)
+    pub(crate) async fn submit(&self, submit: &Submit) -> Result<JobView> {
+        Ok(self.client().await?.ask(Method::POST, "/jobs", Some(submit)).await?)
     }
 
     /// Starts a coordinator whose ledger is in a new folder within `parent`, over TLS or in plain
@@ -65,10 +59,12 @@ impl Coordinator {
     }
 
     /// Lists jobs, which the coordinator answers once it has read its ledger.
-    async fn lists_jobs(&self) -> Result<()> {
-        let mut jobs = ClientServiceClient::new(self.endpoint.connect().await?);
-        jobs.list(v1::ListRequest { page_size: 1, ..Default::default() }).await?;
-        Ok(())
+    async fn lists_jobs(&self) -> Result<Jobs> {
+        Ok(self.client().await?.get("/jobs?limit=1").await?)
+    }
+
+    async fn client(&self) -> Result<Client> {
+        Ok(Client::connect(self.endpoint.clone()).await?)
     }
 
     /// Resident memory, in MiB. `None` if the system does not report it.
