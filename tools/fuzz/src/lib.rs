@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   target     what arrives
-//!   messages   every message of the services
+//!   messages   every message of workers, and every request and answer of clients
 //!   bundle     a bundle whose bytes were altered
 //! ```
 //!
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Random bytes are hardly ever a message: those that mean something, and such with some damage,
-//! come from the corpus, from libFuzzer, and from the tests of `wire`.
+//! come from the corpus, from libFuzzer, and from the tests of `service`.
 #![forbid(unsafe_code)]
 
 mod read;
