@@ -114,6 +114,9 @@ impl CheckedLedger {
         let CheckedLedger { mut ledger, is_new } = self;
         ledger.db.busy_handler(Some(format::wait_for_others))?;
         let db = &ledger.db;
+        if is_new {
+            db.pragma_update(None, "page_size", format::PAGE_BYTES)?;
+        }
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
         // This transaction comes before the header names the write-ahead log, so that an aborted

@@ -166,3 +166,51 @@ fn nothing_but_the_number_of_a_removed_job_is_left() {
     let ledger = open(&path).expect("it is sound");
     assert_eq!(ledger.restored.last_job, JOB.0);
 }
+
+/// A row is smaller than a page, so that a report changes one page if it is joined to its neighbour.
+#[test]
+fn a_report_that_continues_a_row_writes_one_small_page_to_the_log() {
+    const FRAME_HEADER: u64 = 24;
+    let (_folder, path) = scratch();
+    let ledger = ledger_in(&path);
+    let mut parts = (20..).map(|first| {
+        let whole = interval(20, 100);
+        let part = report(interval(first, first + 1), 1);
+        let lease = LeaseId((1 << 40) + whole.start());
+        let provenance = provenance("worker");
+        LedgerCommand::Accept { report: Report { lease, ..part }, provenance, audit: false }
+    });
+    let mut log_bytes_after_the_next_part = || {
+        ledger.apply(&[parts.next().expect("there is no end")]).expect("it is written");
+        fs::metadata(with_suffix(&path, "-wal")).expect("the ledger is in use").len()
+    };
+    let mut before = log_bytes_after_the_next_part();
+    for _ in 0..20 {
+        let after = log_bytes_after_the_next_part();
+        assert_eq!(after - before, FRAME_HEADER + 2048);
+        before = after;
+    }
+    let rows = ledger.rows_in(JOB, interval(0, 100)).expect("it can be read");
+    assert_eq!(rows.len(), 2, "the parts are one row");
+}
+
+/// Earlier builds of the program made ledgers with larger pages.
+#[test]
+fn a_ledger_with_pages_of_another_size_is_served() {
+    let (_folder, path) = scratch();
+    ledger_in(&path).close().expect("it can be closed");
+    let page_bytes = |path: &Path| {
+        let db = rusqlite::Connection::open(path).expect("it is there");
+        db.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0)).expect("it is known")
+    };
+    assert_eq!(page_bytes(&path), 2048);
+    let db = rusqlite::Connection::open(&path).expect("it is there");
+    db.execute_batch("PRAGMA page_size = 4096; VACUUM").expect("it is SQL");
+    drop(db);
+
+    let ledger = open(&path).expect("it is a ledger");
+    ledger.apply(&[range(10, 20, 5)]).expect("it is written");
+    assert_eq!(read(&ledger)[0].counted, 12);
+    ledger.close().expect("it can be closed");
+    assert_eq!(page_bytes(&path), 4096);
+}
