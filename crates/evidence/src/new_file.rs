@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::{GzDecoder, GzEncoder};
 use tempfile::NamedTempFile;
 
 use crate::Checked;
@@ -18,15 +18,41 @@ pub struct NewFile {
     out: Output,
 }
 
+/// What becomes of the bytes that are written.
 enum Output {
     Plain(BufWriter<File>),
     Compressed(GzEncoder<BufWriter<File>>),
+    Decompressed(GzDecoder<BufWriter<File>>),
+    /// They are kept as they come. The decoder only finds out whether they are in gzip format.
+    KeptCompressed(BufWriter<File>, GzDecoder<io::Sink>),
 }
 
 impl NewFile {
-    /// Begins the file at `path`. It is compressed by gzip if the name ends in `.gz`. It fails if
-    /// the file exists already, or if its folder does not exist or cannot be written to.
+    /// Begins the file at `path`, to which text will be written. The file is compressed by gzip if
+    /// the name ends in `.gz`. It fails if the file exists already, or if its folder does not exist
+    /// or cannot be written to.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
+        NewFile::begin_as(path, |file, is_compressed| match is_compressed {
+            true => Output::Compressed(GzEncoder::new(file, Compression::default())),
+            false => Output::Plain(file),
+        })
+    }
+
+    /// Begins the file at `path` like [`NewFile::begin`], but bytes in gzip format will be written
+    /// to it. They are kept as they come if the name ends in `.gz`, and decompressed otherwise.
+    /// Writing other bytes is an [`io::ErrorKind::InvalidData`] or
+    /// [`io::ErrorKind::InvalidInput`].
+    pub fn begin_from_gzip(path: &Path) -> io::Result<NewFile> {
+        NewFile::begin_as(path, |file, is_compressed| match is_compressed {
+            true => Output::KeptCompressed(file, GzDecoder::new(io::sink())),
+            false => Output::Decompressed(GzDecoder::new(file)),
+        })
+    }
+
+    fn begin_as(
+        path: &Path,
+        output: impl FnOnce(BufWriter<File>, bool) -> Output,
+    ) -> io::Result<NewFile> {
         if path.symlink_metadata().is_ok() {
             let text = "it is there already, and a bundle replaces no file: choose another name";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
@@ -39,19 +65,8 @@ impl NewFile {
             _ => error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error),
         })?;
         let bytes = BufWriter::new(file.as_file().try_clone()?);
-        let out = if path.extension().is_some_and(|end| end == "gz") {
-            Output::Compressed(GzEncoder::new(bytes, Compression::default()))
-        } else {
-            Output::Plain(bytes)
-        };
+        let out = output(bytes, path.extension().is_some_and(|end| end == "gz"));
         Ok(NewFile { path: path.to_path_buf(), file, out })
-    }
-
-    fn out(&mut self) -> &mut dyn Write {
-        match &mut self.out {
-            Output::Plain(out) => out,
-            Output::Compressed(out) => out,
-        }
     }
 
     /// Ends the file, and returns once all of it is on the disk.
@@ -59,6 +74,8 @@ impl NewFile {
         let mut bytes = match self.out {
             Output::Plain(bytes) => bytes,
             Output::Compressed(encoder) => encoder.finish()?,
+            Output::Decompressed(decoder) => decoder.finish()?,
+            Output::KeptCompressed(bytes, decoder) => decoder.finish().map(|_| bytes)?,
         };
         bytes.flush()?;
         self.file.as_file().sync_all()?;
@@ -88,11 +105,24 @@ impl WrittenFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out().write(bytes)
+        match &mut self.out {
+            Output::Plain(out) => out.write(bytes),
+            Output::Compressed(out) => out.write(bytes),
+            Output::Decompressed(out) => out.write(bytes),
+            Output::KeptCompressed(out, decoder) => {
+                let taken = decoder.write(bytes)?;
+                out.write_all(&bytes[..taken])?;
+                Ok(taken)
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out().flush()
+        match &mut self.out {
+            Output::Plain(out) | Output::KeptCompressed(out, _) => out.flush(),
+            Output::Compressed(out) => out.flush(),
+            Output::Decompressed(out) => out.flush(),
+        }
     }
 }
 
@@ -108,6 +138,54 @@ mod tests {
         let file = file.complete().expect("it is written");
         file.check().expect_err("it is no bundle");
         drop(file);
+        assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "nothing is left");
+    }
+
+    /// Writes bytes in small pieces to a new file of this name in `folder`.
+    fn received(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<WrittenFile> {
+        let mut file = NewFile::begin_from_gzip(&folder.join(name))?;
+        bytes.chunks(7).try_for_each(|piece| file.write_all(piece))?;
+        file.complete()
+    }
+
+    fn gzip(text: &[u8], level: u32) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+        encoder.write_all(text).expect("it is written to memory");
+        encoder.finish().expect("it is written to memory")
+    }
+
+    #[test]
+    fn compressed_bytes_are_kept_as_they_come_or_are_decompressed() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let text = b"a line of text\n".repeat(1000);
+        // No level at which this program compresses has the same bytes.
+        let compressed = gzip(&text, 0);
+        for (name, expected) in [("kept.gz", &compressed), ("text", &text)] {
+            let file = received(folder.path(), name, &compressed).expect("it is in gzip format");
+            file.keep().expect("nothing is in its place");
+            let path = folder.path().join(name);
+            assert_eq!(&std::fs::read(&path).expect("it is there"), expected, "{name}");
+            let again = NewFile::begin_from_gzip(&path).err().expect("it is there already");
+            assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_whole_in_gzip_format_leave_no_file() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let compressed = gzip(b"text", 6);
+        let mut altered = compressed.clone();
+        // The checksum of the text precedes its length of four bytes.
+        let at = altered.len() - 5;
+        altered[at] ^= 1;
+        let cut = &compressed[..compressed.len() - 1];
+        let longer = [&compressed, &b"more"[..]].concat();
+        for name in ["kept.gz", "text"] {
+            for bytes in [&b"this is plain text"[..], cut, &altered, &longer, b""] {
+                let failed = received(folder.path(), name, bytes).err();
+                assert!(failed.is_some(), "{name}: {bytes:?}");
+            }
+        }
         assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "nothing is left");
     }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use evidence::{Exported, NewFile};
 use farm::{JobId, JobState, Known, Refusal};
-use flate2::write::GzDecoder;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 
@@ -82,10 +81,10 @@ async fn download(args: &ExportArgs) -> Result<Exported, Failure> {
         _ => Failure::output(bundle.display(), error),
     };
     let mut client = Client::connect(&args.client.coordinator).await?;
-    let mut text = GzDecoder::new(NewFile::begin(bundle).map_err(failed)?);
+    let mut file = NewFile::begin_from_gzip(bundle).map_err(failed)?;
     let path = format!("/jobs/{}/bundle", args.job);
-    client.receive(&path, |data| text.write_all(data).map_err(failed)).await?;
-    let file = text.finish().and_then(NewFile::complete).map_err(failed)?;
+    client.receive(&path, |data| file.write_all(data).map_err(failed)).await?;
+    let file = file.complete().map_err(failed)?;
     let checked = file.check();
     let checked = checked.map_err(|error| Failure::bundle(bundle, format_args!("{error:#}")))?;
     file.keep().map_err(failed)?;
