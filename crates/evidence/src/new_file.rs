@@ -18,6 +18,12 @@ pub struct NewFile {
     out: Output,
 }
 
+/// Compresses a bundle into `out`. The default level takes five times as long and makes a file that
+/// is 10% smaller.
+pub fn gzip<W: Write>(out: W) -> GzEncoder<W> {
+    GzEncoder::new(out, Compression::fast())
+}
+
 /// What becomes of the bytes that are written.
 enum Output {
     Plain(BufWriter<File>),
@@ -33,7 +39,7 @@ impl NewFile {
     /// or cannot be written to.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
         NewFile::begin_as(path, |file, is_compressed| match is_compressed {
-            true => Output::Compressed(GzEncoder::new(file, Compression::default())),
+            true => Output::Compressed(gzip(file)),
             false => Output::Plain(file),
         })
     }
@@ -148,8 +154,8 @@ mod tests {
         file.complete()
     }
 
-    fn gzip(text: &[u8], level: u32) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+    fn compressed(text: &[u8], level: Compression) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), level);
         encoder.write_all(text).expect("it is written to memory");
         encoder.finish().expect("it is written to memory")
     }
@@ -159,7 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let text = b"a line of text\n".repeat(1000);
         // No level at which this program compresses has the same bytes.
-        let compressed = gzip(&text, 0);
+        let compressed = compressed(&text, Compression::none());
         for (name, expected) in [("kept.gz", &compressed), ("text", &text)] {
             let file = received(folder.path(), name, &compressed).expect("it is in gzip format");
             file.keep().expect("nothing is in its place");
@@ -173,7 +179,7 @@ mod tests {
     #[test]
     fn bytes_that_are_not_whole_in_gzip_format_leave_no_file() {
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let compressed = gzip(b"text", 6);
+        let compressed = compressed(b"text", Compression::default());
         let mut altered = compressed.clone();
         // The checksum of the text precedes its length of four bytes.
         let at = altered.len() - 5;

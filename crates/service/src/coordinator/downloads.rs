@@ -20,8 +20,6 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use farm::{JobId, Refusal};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use ledger::{Draft, Evidence, LedgerFault, folder_of, unix_ms, with_suffix};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::AsyncReadExt;
@@ -199,7 +197,7 @@ fn write(
     };
     let header = evidence::summary(job, unix_ms(), records)?;
     let folder = folder_of(ledger);
-    let mut out = GzEncoder::new(tempfile::tempfile_in(folder)?, Compression::default());
+    let mut out = evidence::gzip(tempfile::tempfile_in(folder)?);
     let mut unchecked = BLOCK;
     evidence::text(&header, records, &mut |line| {
         unchecked += line.len();
