@@ -3,9 +3,11 @@
 //! ```text
 //! cargo build --release
 //! cargo run --release -p bench -- farm    throughput of `queens coordinator`, and its memory
+//! cargo run --release -p bench -- api     requests of clients, streams of events, the live page
 //! ```
 #![forbid(unsafe_code)]
 
+mod api;
 mod farm;
 mod idle_worker;
 mod process;
@@ -31,6 +33,9 @@ enum BenchCommand {
     /// Tasks and durable results a second under workers that count nothing, and the coordinator's
     /// memory
     Farm(farm::FarmBenchArgs),
+    /// Requests a second, memory of streams of events, a small job from the command to its total,
+    /// and what readers of the page are sent
+    Api(api::ApiBenchArgs),
 }
 
 #[tokio::main]
@@ -40,6 +45,7 @@ async fn main() -> Result<()> {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
+        BenchCommand::Api(args) => api::run(args).await,
     }
 }
 

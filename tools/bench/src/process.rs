@@ -15,6 +15,7 @@ pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
     pub(crate) endpoint: Endpoint,
+    address: String,
 }
 
 impl Coordinator {
@@ -36,13 +37,14 @@ impl Coordinator {
             endpoint = Endpoint::join_file(join.clone());
         }
         let mut command = queens()?;
-        command.args(["coordinator", "--log", "error", "--listen", &address, "--ledger"]);
+        command.args(["coordinator", "--log", "error", "--listen", &address]);
+        command.args(["--max-jobs", "2000", "--max-jobs-per-owner", "2000", "--ledger"]);
         command.arg(folder.join("ledger.db")).stdin(Stdio::null());
         if let Some(join) = &join_file {
             command.arg("--tls").arg("--join-file").arg(join);
         }
         let child = command.spawn().context("`cargo build` makes what is measured")?;
-        let coordinator = Coordinator { child, folder, endpoint };
+        let coordinator = Coordinator { child, folder, endpoint, address };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)
     }
@@ -67,6 +69,20 @@ impl Coordinator {
         Ok(Client::connect(self.endpoint.clone()).await?)
     }
 
+    /// Its host and port.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Processor time that it has taken, seconds. `None` if the system does not report it.
+    pub(crate) fn processor_seconds(&self) -> Option<f64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        // Behind the name of the program: user and system time are fields 14 and 15, in
+        // hundredths.
+        let fields = stat.rsplit(')').next()?.split_whitespace().skip(11).take(2);
+        Some(fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0)
+    }
+
     /// Resident memory, in MiB. `None` if the system does not report it.
     pub(crate) fn memory_mib(&self) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
@@ -78,7 +94,7 @@ impl Coordinator {
 
 /// The program that cargo has built beside this one, without the environment variables that could
 /// set its options.
-fn queens() -> Result<Command> {
+pub(crate) fn queens() -> Result<Command> {
     let this = std::env::current_exe().context("this program has no path")?;
     let mut command = Command::new(this.with_file_name("queens"));
     let names = std::env::vars_os().map(|(name, _)| name);

@@ -22,3 +22,21 @@ fn the_farm_is_measured_over_tls_beside_plain_text() {
     }
     assert!(text.contains("TLS/plain"), "{text}");
 }
+
+#[test]
+#[ignore = "measures for seconds: CI runs it"]
+fn clients_and_readers_are_measured() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let bench = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(["api", "--seconds", "1", "--commands", "3", "--folder"])
+        .arg(scratch.path())
+        .output()
+        .expect("it can be started");
+    let text = String::from_utf8(bench.stdout).expect("it prints text");
+    assert!(bench.status.success(), "{}", String::from_utf8_lossy(&bench.stderr));
+    for begins in ["requests/s", "1000 idle streams", "/metrics", "a viewer", "queens submit"] {
+        let line = text.lines().find(|line| line.starts_with(begins));
+        let line = line.unwrap_or_else(|| panic!("{begins}: {text}"));
+        assert!(line.contains(|sign: char| ('1'..='9').contains(&sign)), "{line}");
+    }
+}

@@ -52,7 +52,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
 
 /// The sections that a farm and its ledgers print.
 const OF_A_FARM: &str =
-    "A job, workers, token, trust, jobs --health, export, verify, merge, backup";
+    "Jobs, workers, tokens; trust; jobs --health; export; verify; merge; backup";
 
 /// The fields that each section of the page names.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
@@ -105,6 +105,28 @@ fn assert_names(title: &str, lines: &[String]) {
     assert!(stale.is_empty(), "docs/JSON.md, `{title}`, names {stale:?}, which nothing prints");
 }
 
+/// Asserts that lines are objects of this name in the description of the API, with some `more`
+/// fields.
+fn assert_are(name: &str, more: &[&str], lines: &[String]) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let described = fs::read_to_string(path).expect("it is text");
+    let described: Value = serde_json::from_str(&described).expect("it is JSON");
+    let mut fields: BTreeSet<String> = more.iter().map(|field| (*field).into()).collect();
+    let mut parts = vec![&described["components"]["schemas"][name]];
+    while let Some(part) = parts.pop() {
+        fields.extend(part["properties"].as_object().into_iter().flat_map(|it| it.keys().cloned()));
+        parts.extend(part["allOf"].as_array().into_iter().flatten());
+        let of = part["$ref"].as_str().and_then(|name| name.strip_prefix('#'));
+        parts.extend(of.map(|of| described.pointer(of).expect("it is described")));
+    }
+    assert!(!lines.is_empty());
+    for line in lines {
+        let object: Value = serde_json::from_str(line).expect("an object");
+        let object = object.as_object().expect("an object");
+        assert_eq!(object.keys().cloned().collect::<BTreeSet<_>>(), fields, "{name}: {line}");
+    }
+}
+
 fn lines(text: &str) -> Vec<String> {
     text.lines().map(String::from).collect()
 }
@@ -138,13 +160,7 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     client("audit 1 --withdraw");
     jobs.extend(client("watch 1"));
     jobs.extend(submitted);
-    let names = |line: &String| -> Vec<String> {
-        let object: Value = serde_json::from_str(line).expect("an object");
-        object.as_object().expect("an object").keys().cloned().collect()
-    };
-    let first = names(&jobs[0]);
-    assert!(jobs.iter().all(|job| names(job) == first), "{jobs:#?}");
-    assert_names("A job", &jobs);
+    assert_are("Job", &[], &jobs);
 
     let bundle = path("bundle");
     assert_names("export", &client(&format!("export 1 {bundle}")));
@@ -162,18 +178,20 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     assert_names("merge", &of_ledgers(&["merge", &other, "--into", &into, "--json"]));
 
     let created = client("token create --role viewer --owner lab");
-    assert_names("token", &[client("token list"), created].concat());
+    assert_are("Token", &[], &client("token list"));
+    assert_are("Token", &["secret", "join"], &created);
     assert_names("jobs --health", &client("jobs --health"));
     let listed = client("workers");
     drop(worker);
     assert_names("trust", &client("trust local/elsewhere --revoke --reason test"));
-    assert_names("workers", &[client("workers"), listed].concat());
+    assert_are("Worker", &[], &listed);
+    assert_names("Jobs, workers, tokens", &client("workers"));
 }
 
 #[test]
 fn every_section_of_the_page_is_tested() {
     let titles: BTreeSet<String> = page().into_keys().collect();
-    let of_a_farm = OF_A_FARM.split(", ");
+    let of_a_farm = OF_A_FARM.split("; ");
     let run = LOCAL.iter().map(|(title, _)| *title).chain(of_a_farm).map(String::from).collect();
     assert_eq!(titles, run);
 }
