@@ -34,9 +34,9 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::Web;
 use super::fields::Fields;
 use super::pages::job_id;
+use super::{Web, no_such_page};
 use crate::api::{
     Code, Distrusted, Jobs, LAST_EVENT, MOST_LISTED, MadeToken, NewToken, OneOrMore, Patch,
     ProblemDetails, ROOT, Submit, Tokens, Trust, Workers,
@@ -79,9 +79,7 @@ fn of_json() -> OpenApiRouter<Web> {
     let routes = OpenApiRouter::new()
         .routes(routes!(list, submit))
         .routes(routes!(show, patch, remove))
-        .routes(routes!(pause))
-        .routes(routes!(resume))
-        .routes(routes!(cancel))
+        .routes(routes!(change))
         .routes(routes!(events))
         .routes(routes!(workers))
         .routes(routes!(trust))
@@ -210,7 +208,13 @@ fn is_object_without_arrays(value: &Value) -> bool {
 }
 
 /// The job of an address.
-struct Job(JobId);
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+struct Job {
+    /// Its number.
+    #[param(value_type = u64)]
+    job: JobId,
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for Job {
     type Rejection = Refused;
@@ -218,7 +222,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Job {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Job, Refused> {
         let path = Path::<String>::from_request_parts(parts, state).await;
         let Path(job) = path.map_err(|error| Refused::new(Code::NotFound, error.body_text()))?;
-        Ok(Job(job_id(&job)?))
+        Ok(Job { job: job_id(&job)? })
     }
 }
 
@@ -357,21 +361,21 @@ async fn submit(
 }
 
 /// One job.
-#[utoipa::path(get, path = "/jobs/{job}", params(("job" = u64, Path, description = "Its number")),
+#[utoipa::path(get, path = "/jobs/{job}", params(Job),
     responses((status = OK, description = "The job", body = JobView)))]
-async fn show(State(web): State<Web>, Job(job): Job) -> Result<Response, Refused> {
+async fn show(State(web): State<Web>, Job { job }: Job) -> Result<Response, Refused> {
     web.read(Asked::Job(job), async { bytes(&web.jobs.view(job).await?) }).await
 }
 
 /// Changes the priority of a job, or has accepted ranges of it counted again, by other machines or
 /// owners and other kernels. For its owner, and for admins. A job that is done stays done while it
 /// is audited, unless a second count contradicts the first; one that is suspended runs again.
-#[utoipa::path(patch, path = "/jobs/{job}", params(("job" = u64, Path, description = "Its number")),
+#[utoipa::path(patch, path = "/jobs/{job}", params(Job),
     request_body = Patch, responses((status = OK, description = "The job", body = JobView)))]
 async fn patch(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    Job(job): Job,
+    Job { job }: Job,
     Json(patch): Json<Patch>,
 ) -> Result<Response, Refused> {
     Ok(json(bytes(&web.jobs.patch(&identity, job, patch).await?)?))
@@ -379,52 +383,29 @@ async fn patch(
 
 /// Removes a job that is over, with all of its counts and evidence. No other job gets its number.
 /// For its owner, and for admins. The answer is the job as it was.
-#[utoipa::path(delete, path = "/jobs/{job}", params(("job" = u64, Path, description = "Its number")),
+#[utoipa::path(delete, path = "/jobs/{job}", params(Job),
     responses((status = OK, description = "The job as it was", body = JobView)))]
 async fn remove(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    Job(job): Job,
+    Job { job }: Job,
 ) -> Result<Response, Refused> {
     Ok(json(bytes(&web.jobs.remove(&identity, job).await?)?))
 }
 
-async fn change(web: &Web, by: &Identity, job: JobId, change: Change) -> Result<Response, Refused> {
-    Ok(json(bytes(&web.jobs.change(by, job, change).await?)?))
-}
-
-/// Stops leasing ranges of a job until it is resumed. For its owner, and for admins.
-#[utoipa::path(post, path = "/jobs/{job}/pause", params(("job" = u64, Path, description = "Its number")),
+/// Says a word to a job. `pause` stops leasing ranges of it until it is resumed. `resume` leases
+/// ranges of it again, also its failed tasks. `cancel` ends it without a total; it stays in the
+/// list, and repeating the word does no harm. For its owner, and for admins.
+#[utoipa::path(post, path = "/jobs/{job}/{word}",
+    params(Job, ("word" = String, Path, description = "What is said", pattern = "^(pause|resume|cancel)$")),
     responses((status = OK, description = "The job", body = JobView)))]
-async fn pause(
+async fn change(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    Job(job): Job,
+    Path((job, word)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
-    change(&web, &identity, job, Change::Pause).await
-}
-
-/// Leases ranges of a job again, also its failed tasks. For its owner, and for admins.
-#[utoipa::path(post, path = "/jobs/{job}/resume", params(("job" = u64, Path, description = "Its number")),
-    responses((status = OK, description = "The job", body = JobView)))]
-async fn resume(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-    Job(job): Job,
-) -> Result<Response, Refused> {
-    change(&web, &identity, job, Change::Resume).await
-}
-
-/// Ends a job without a total. It stays in the list, and repeating the request does no harm. For
-/// its owner, and for admins.
-#[utoipa::path(post, path = "/jobs/{job}/cancel", params(("job" = u64, Path, description = "Its number")),
-    responses((status = OK, description = "The job", body = JobView)))]
-async fn cancel(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-    Job(job): Job,
-) -> Result<Response, Refused> {
-    change(&web, &identity, job, Change::Cancel).await
+    let change = Change::named(&word).ok_or_else(no_such_page)?;
+    Ok(json(bytes(&web.jobs.change(&identity, job_id(&job)?, change).await?)?))
 }
 
 /// Follows a job: an event has it as it is now, and further ones come when it has changed, at most
@@ -432,14 +413,14 @@ async fn cancel(
 /// job that is over has the id `end`, and whoever comes back with that id is told that nothing
 /// follows.
 #[utoipa::path(get, path = "/jobs/{job}/events",
-    params(("job" = u64, Path, description = "Its number"),
+    params(Job,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received")),
     responses((status = OK, description = "Server-sent events, each with the job as its data", body = JobView, content_type = "text/event-stream"),
         (status = NO_CONTENT, description = "Nothing follows")))]
 async fn events(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    Job(job): Job,
+    Job { job }: Job,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let followed = web.jobs.farm.follow(job).await?.ok_or(Refusal::NoSuchJob(job))?;
@@ -479,12 +460,12 @@ fn events_of(
 }
 
 /// The evidence of a job as it is now, in the format of docs/BUNDLE.md, compressed by gzip.
-#[utoipa::path(get, path = "/jobs/{job}/bundle", params(("job" = u64, Path, description = "Its number")),
+#[utoipa::path(get, path = "/jobs/{job}/bundle", params(Job),
     responses((status = OK, description = "The bundle; `Content-Length` tells its end from a cut", body = Vec<u8>, content_type = "application/gzip")))]
 async fn bundle(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    Job(job): Job,
+    Job { job }: Job,
 ) -> Result<Response, Refused> {
     let file = web.jobs.downloads.bundle(job).await?;
     Ok(sent(file, "application/gzip", &format!("job-{job}.bundle.gz"), identity, &web))
