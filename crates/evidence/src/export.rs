@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use blake3::Hash;
-use farm::{AuditPolicy, CountedRange, EvidenceRecord, RestoredJob, Row};
+use farm::{AuditPolicy, CountedRange, EvidenceRecord, Row, StoredJob};
 
 use super::canonical::{Decimal, encode};
 use super::format::{Line, Lines, RowText, StatedAuthor, StatedPolicy, VERSION};
@@ -30,7 +30,7 @@ pub struct Exported {
 ///
 /// Any error of `records`, and [`io::Error`] if the bundle exists already or cannot be written.
 pub fn export<E: From<io::Error>>(
-    job: &RestoredJob,
+    job: &StoredJob,
     exported_at: i64,
     bundle: &Path,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
@@ -46,14 +46,14 @@ pub fn export<E: From<io::Error>>(
     Ok(Exported { header, name: name.finalize() })
 }
 
-/// The header of the bundle of `job`. All records are read, because the header has the numbers of
-/// lines.
+/// The header of the bundle of `job`. All records are read, because the header has their sum and the
+/// numbers of lines.
 pub fn summary<E>(
-    job: &RestoredJob,
+    job: &StoredJob,
     exported_at: i64,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Header, E> {
-    let plan = &job.stored.spec.plan;
+    let plan = &job.spec.plan;
     let mut header = Header {
         queens_bundle: VERSION,
         program: format!("queens {}", env!("CARGO_PKG_VERSION")),
@@ -64,17 +64,18 @@ pub fn summary<E>(
         parameter: plan.method.parameter().map(|(_, value)| value),
         tasks: plan.tasks,
         fingerprint: plan.fingerprint().to_string(),
-        shard: job.stored.spec.shard.index(),
-        shards: job.stored.spec.shard.of(),
-        state: job.stored.state,
+        shard: job.spec.shard.index(),
+        shards: job.spec.shard.of(),
+        state: job.state,
         covered: 0,
-        counted: job.counted,
+        counted: 0,
         lines: Lines::default(),
     };
     let mut writer = Writer::default();
     records(&mut |record| {
         if let EvidenceRecord::Range { counted, .. } = &record {
             header.covered += counted.row.range.len();
+            header.counted += u128::from(counted.row.checked_count.count);
         }
         for line in writer.lines(record) {
             header.lines.note(&line);

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use farm::{
-    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Range, RestoredJob, TaskCounts,
+    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Range, RestoredJob, StoredJob,
+    TaskCounts,
 };
 use rusqlite::{Connection, Row};
 
@@ -68,6 +69,43 @@ impl Evidence {
     }
 }
 
+/// What one job has in a ledger, as it is at one moment, which the ledger's coordinator may go on
+/// writing. The coordinator has checked the ledger when it opened it. So no other jobs are read, and
+/// only the job and its records are checked again.
+#[derive(Debug)]
+pub struct JobEvidence {
+    db: Connection,
+    job: StoredJob,
+}
+
+impl JobEvidence {
+    /// Reads the ledger in `path`. Returns `None` if it has no such job.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if the ledger cannot be read, or if it is of another format.
+    pub fn open(path: &Path, job: JobId) -> Result<Option<JobEvidence>> {
+        let db = format::reader(path)?;
+        db.execute_batch("BEGIN")?;
+        format::check(&db)?;
+        let job = Store::of(&db).jobs(Some(job))?.pop();
+        Ok(job.map(|job| JobEvidence { db, job }))
+    }
+
+    /// The job.
+    pub fn job(&self) -> &StoredJob {
+        &self.job
+    }
+
+    /// Calls `see` for every record about the job, in the order of a bundle.
+    pub fn for_each<E: From<LedgerFault>>(
+        &self,
+        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for_each_record(&self.db, self.job.id, &self.job.spec.plan, see)
+    }
+}
+
 impl Ledger {
     /// Calls `see` for every record about a job of this plan, in the order of a bundle: policies,
     /// all changes of trust, each accepted range with its second count behind it, and disputes.
@@ -75,32 +113,40 @@ impl Ledger {
         &self,
         job: JobId,
         plan: &Plan,
-        mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
-        let db = &self.db;
-        let policies = "SELECT * FROM audit_policies WHERE job = ? ORDER BY rowid";
-        let policy = |row: &Row<'_>| {
-            let (policy, at_ms) = (read_policy(row)?, row.get("asked_at")?);
-            Ok(EvidenceRecord::Policy { policy, at_ms })
-        };
-        each(db, policies, job, policy, &mut see)?;
-        let changes = Store::of(db).trust_changes()?;
-        changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let mut confirmed = None;
-        let accepted = |columns: &Row<'_>| read_accepted(job, plan, columns, &mut confirmed);
-        each(db, queries::ACCEPTED_AND_SECOND, job, accepted, &mut see)?;
-        is_over(job, confirmed)?;
-        let evidence = |columns: &Row<'_>| {
-            let row = read_row(job, columns)?;
-            match Standing::read(columns, WIDTH)? {
-                Standing::Evidence(state) => {
-                    Ok(EvidenceRecord::Dispute { row, state, at_ms: columns.get(NOTED_AT)? })
-                }
-                other => Err(other.misplaced(job, row.range)),
-            }
-        };
-        each(db, queries::EVIDENCE, job, evidence, see)
+        for_each_record(&self.db, job, plan, see)
     }
+}
+
+fn for_each_record<E: From<LedgerFault>>(
+    db: &Connection,
+    job: JobId,
+    plan: &Plan,
+    mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+) -> Result<(), E> {
+    let policies = "SELECT * FROM audit_policies WHERE job = ? ORDER BY rowid";
+    let policy = |row: &Row<'_>| {
+        let (policy, at_ms) = (read_policy(row)?, row.get("asked_at")?);
+        Ok(EvidenceRecord::Policy { policy, at_ms })
+    };
+    each(db, policies, job, policy, &mut see)?;
+    let changes = Store::of(db).trust_changes()?;
+    changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
+    let mut confirmed = None;
+    let accepted = |columns: &Row<'_>| read_accepted(job, plan, columns, &mut confirmed);
+    each(db, queries::ACCEPTED_AND_SECOND, job, accepted, &mut see)?;
+    is_over(job, confirmed)?;
+    let evidence = |columns: &Row<'_>| {
+        let row = read_row(job, columns)?;
+        match Standing::read(columns, WIDTH)? {
+            Standing::Evidence(state) => {
+                Ok(EvidenceRecord::Dispute { row, state, at_ms: columns.get(NOTED_AT)? })
+            }
+            other => Err(other.misplaced(job, row.range)),
+        }
+    };
+    each(db, queries::EVIDENCE, job, evidence, see)
 }
 
 /// Calls `see` with what `read` makes of each row of a query about a job.

@@ -33,7 +33,7 @@ mod writer;
 pub use backup::Draft;
 pub use check_file::{Contents, check_file};
 pub use credentials::{Credential, Role};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, JobEvidence};
 pub(crate) use fault::Result;
 pub use fault::{LedgerError, LedgerFault};
 pub use join::{Joined, join_ledgers};

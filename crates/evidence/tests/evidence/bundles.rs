@@ -12,9 +12,9 @@ use count::{Backend, Variant};
 use evidence::{Checked, RecountEffort, Recounted, Sample, Seed, check, export, recount};
 use executor::NamedKernel;
 use farm::{
-    Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
-    KernelName, Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
-    RestoredJob, Row, Shard, Spent, StoredJob, TaskCounts, TrustChange,
+    Check, CheckedCount, CountedRange, EvidenceRecord, JobId, JobSpec, JobState, KernelName, Known,
+    LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range, Row, Shard,
+    StoredJob, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -100,11 +100,7 @@ impl Forger {
         if path.exists() {
             fs::remove_file(&path).expect("it can be written anew");
         }
-        let total = self.records.iter().map(|record| match record {
-            EvidenceRecord::Range { counted, .. } => u128::from(counted.row.checked_count.count),
-            _ => 0,
-        });
-        let stored = StoredJob {
+        let job = StoredJob {
             id: JobId(1),
             spec: JobSpec {
                 origin: Origin::default(),
@@ -117,16 +113,6 @@ impl Forger {
             times: Default::default(),
             total: None,
             policy: None,
-        };
-        let job = RestoredJob {
-            stored,
-            hours: farm::Hours::default(),
-            accepted: IntervalSet::new(),
-            counted: total.sum(),
-            spent: Spent::default(),
-            disputes: Default::default(),
-            audits_wanted: 0,
-            audits_agreed: 0,
         };
         let records = |see: &mut dyn FnMut(EvidenceRecord) -> io::Result<()>| {
             self.records.iter().cloned().try_for_each(see)

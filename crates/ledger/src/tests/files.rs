@@ -214,3 +214,36 @@ fn a_ledger_with_pages_of_another_size_is_served() {
     ledger.close().expect("it can be closed");
     assert_eq!(page_bytes(&path), 4096);
 }
+
+#[test]
+fn the_evidence_of_a_job_is_that_of_the_whole_ledger_and_each_of_its_rows_is_checked() {
+    let (_folder, path) = scratch();
+    let ledger = ledger_in(&path);
+    ledger.apply(&[range(30, 40, 1), audit(JOB, everything(1, false), OWNER)]).expect("it is new");
+    let of_all = Evidence::open(&path).expect("it is sound");
+    let of_job = || JobEvidence::open(&path, JOB).expect("it can be read").expect("it is there");
+    assert_eq!(of_job().job(), &of_all.jobs()[0].stored);
+    let mut all = Vec::new();
+    let noted = of_all.for_each(JOB, |record| {
+        all.push(format!("{record:?}"));
+        Ok::<(), LedgerFault>(())
+    });
+    noted.expect("it is sound");
+    assert_eq!(all.len(), 3);
+    let records = || {
+        let mut records = Vec::new();
+        of_job().for_each(|record| {
+            records.push(format!("{record:?}"));
+            Ok::<(), LedgerFault>(())
+        })?;
+        Ok::<_, LedgerFault>(records)
+    };
+    assert_eq!(records().expect("it is sound"), all);
+    assert!(JobEvidence::open(&path, JobId(2)).expect("it can be read").is_none());
+
+    ledger.db.execute_batch("UPDATE counts SET count = '9' WHERE first = 30").expect("it is SQL");
+    let fault = records().expect_err("it was altered").to_string();
+    assert!(fault.contains("a row at ordinal 30 that was altered"), "{fault}");
+    ledger.db.execute_batch("PRAGMA user_version = 99").expect("it is SQL");
+    assert!(matches!(JobEvidence::open(&path, JOB), Err(LedgerFault::Version(_))));
+}

@@ -63,7 +63,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
         return Err(Failure::total_suspended(found.stored.spec.plan, &reason, Some(ledger)));
     }
     let exported =
-        evidence::export(found, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
+        evidence::export(&found.stored, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
         // The ledger is open already, so the file that fails is the bundle.
         LedgerFault::File(error) => Failure::output(args.bundle.display(), error),

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use farm::{JobId, Refusal};
-use ledger::{Draft, Evidence, LedgerFault, folder_of, unix_ms, with_suffix};
+use ledger::{Draft, JobEvidence, LedgerFault, folder_of, unix_ms, with_suffix};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::AsyncReadExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -186,16 +186,14 @@ fn write(
     reserve: u64,
     is_unwanted: &dyn Fn() -> bool,
 ) -> anyhow::Result<File> {
-    let evidence = Evidence::open(ledger)?;
-    let job = evidence.jobs().iter().find(|job| job.stored.id == id);
-    let job = job.ok_or(Refusal::NoSuchJob(id))?;
+    let evidence = JobEvidence::open(ledger, id)?.ok_or(Refusal::NoSuchJob(id))?;
     let records = |see: &mut dyn FnMut(_) -> anyhow::Result<()>| {
-        evidence.for_each(id, |record| {
+        evidence.for_each(|record| {
             anyhow::ensure!(!is_unwanted(), "nobody wants it any more");
             see(record)
         })
     };
-    let header = evidence::summary(job, unix_ms(), records)?;
+    let header = evidence::summary(evidence.job(), unix_ms(), records)?;
     let folder = folder_of(ledger);
     let mut out = evidence::gzip(tempfile::tempfile_in(folder)?);
     let mut unchecked = BLOCK;

@@ -2,7 +2,7 @@
 
 use blake3::{Hash, Hasher};
 use evidence::Header;
-use farm::RestoredJob;
+use farm::StoredJob;
 use ledger::{Evidence, LedgerFault};
 
 use crate::ledger::Ledger;
@@ -12,7 +12,7 @@ use crate::rows::Rows;
 pub fn hash(evidence: &Evidence) -> Hash {
     let mut all = Hasher::new();
     for job in evidence.jobs() {
-        write(evidence, job, |bytes| _ = all.update(bytes));
+        write(evidence, &job.stored, |bytes| _ = all.update(bytes));
     }
     all.finalize()
 }
@@ -21,7 +21,7 @@ pub fn hash(evidence: &Evidence) -> Hash {
 pub fn check(evidence: &Evidence, ledger: &Ledger) {
     for job in evidence.jobs() {
         let (mut lines, stored) = (0, ledger.stored(job.stored.id));
-        let header = write(evidence, job, |line| lines += u64::from(line.ends_with(b"\n")));
+        let header = write(evidence, &job.stored, |line| lines += u64::from(line.ends_with(b"\n")));
         let rows = Rows::of(&stored.rows);
         assert_eq!((header.state, header.counted), (stored.job.state, rows.total));
         assert_eq!(header.covered, rows.tasks);
@@ -40,8 +40,8 @@ pub fn check(evidence: &Evidence, ledger: &Ledger) {
     }
 }
 
-fn write(evidence: &Evidence, job: &RestoredJob, mut write: impl FnMut(&[u8])) -> Header {
-    let records = |see: &mut dyn FnMut(_) -> _| evidence.for_each(job.stored.id, see);
+fn write(evidence: &Evidence, job: &StoredJob, mut write: impl FnMut(&[u8])) -> Header {
+    let records = |see: &mut dyn FnMut(_) -> _| evidence.for_each(job.id, see);
     let header = evidence::summary::<LedgerFault>(job, 0, records).expect("it can be read");
     let mut pass = |bytes: &[u8]| {
         write(bytes);
