@@ -113,7 +113,7 @@ impl JobApi {
         let request = farm::Request::Trust { party: Party { owner, machine }, trusted, reason };
         match self.ask(identity, request).await? {
             Answer::Distrusted(parties) => Ok(parties),
-            Answer::Job(_) | Answer::Jobs(_) => Ok(Vec::new()),
+            answer => unreachable!("a decision about trust is not answered with {answer:?}"),
         }
     }
 
