@@ -67,7 +67,7 @@ pub(super) fn routes(web: &Web) -> Router<Web> {
 
 /// Files, which may take long before their first byte.
 pub(super) fn downloads(web: &Web) -> Router<Web> {
-    guarded(OpenApiRouter::from(of_files()).split_for_parts().0, web)
+    guarded(of_files().split_for_parts().0, web)
 }
 
 fn guarded(routes: Router<Web>, web: &Web) -> Router<Web> {

@@ -445,7 +445,8 @@ async fn the_description_has_every_call() {
         })
         .collect();
     tested.push(format!("DELETE {ROOT}/tokens/{{token}}"));
-    (found.sort(), tested.sort());
+    found.sort();
+    tested.sort();
     tested.dedup();
     assert_eq!(found, tested);
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
