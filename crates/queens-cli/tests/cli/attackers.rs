@@ -114,7 +114,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
     for args in changes.map(|args| args.split(' ').collect::<Vec<_>>()) {
         guarded.client(&viewer, &args).refusal(6, &["a viewer's", "needs that of a submitter"]);
         for (token, whose) in [(&worker, "a worker's"), (&judge, "a trusted worker's")] {
-            guarded.client(token, &args).refusal(6, &[whose, "needs that of", "a submitter"]);
+            guarded.client(token, &args).refusal(6, &[whose, "needs that of a submitter"]);
         }
     }
     guarded.client(&submitter, &["priority", "1", "11"]).refusal(6, &["is for admins only"]);
@@ -135,7 +135,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
             guarded.client(token, args).refusal(6, &["needs that of an admin"]);
         }
         for token in [&worker, &judge] {
-            guarded.client(token, args).refusal(6, &["worker's", "needs that of"]);
+            guarded.client(token, args).refusal(6, &["worker's", "needs that of an admin"]);
         }
     }
     assert!(!copy.exists(), "a refusal leaves nothing behind");

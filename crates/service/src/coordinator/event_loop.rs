@@ -85,7 +85,8 @@ pub struct EventLoop {
     waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
     /// The jobs that are followed, as their followers have them.
     followed: HashMap<JobId, watch::Sender<JobView>>,
-    /// How often a client has changed something, or a job has come to its end.
+    /// How often a client has changed something, a job has come to its end, or a worker has come or
+    /// gone.
     changes: Arc<AtomicU64>,
     next_session: u64,
     next_request: u64,
@@ -196,11 +197,13 @@ impl EventLoop {
                 let _ = outbox.try_send(Ok(CoordinatorMessage::Pace(self.pace)));
                 joined.send((session, orders)).ok()?;
                 self.outboxes.insert(session, outbox);
+                self.note_change();
                 return Some(Event::Joined { session, owner, is_trusted, hello });
             }
             Input::Said(session, message) => return Some(Event::Said(session, message)),
             Input::Left(session) => {
                 self.outboxes.remove(&session);
+                self.note_change();
                 return Some(Event::Left(session));
             }
             Input::Ask { by, ask, answer } => {
@@ -302,7 +305,7 @@ impl EventLoop {
                 }
             }
             Effect::Reply(request, answer) => {
-                self.changes.fetch_add(1, Ordering::Relaxed);
+                self.note_change();
                 if let Ok(Answer::Job(job)) = &answer {
                     self.show(job.id);
                 }
@@ -337,6 +340,11 @@ impl EventLoop {
         None
     }
 
+    /// Notes that what readers were shown before is old.
+    fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Follows a job: what its followers have is renewed from time to time, and at once when a
     /// client has changed the job, and at its end.
     fn follow(&mut self, job: JobId) -> Option<watch::Receiver<JobView>> {
@@ -364,7 +372,7 @@ impl EventLoop {
 
     /// Shows the end of a job to those who follow it, and logs it.
     fn note_end(&mut self, job: JobId) {
-        self.changes.fetch_add(1, Ordering::Relaxed);
+        self.note_change();
         self.show(job);
         let view = self.farm.job(job).expect("a job with something pending is not removed");
         let plan = view.spec.plan;
@@ -460,8 +468,8 @@ impl FarmHandle {
         self.ask_for(|follows| Input::Follow(job, follows)).await
     }
 
-    /// A number that rises whenever a client has changed something or a job has come to its end. A
-    /// picture of the farm with the same number shows what was answered to clients before it was
+    /// A number that rises whenever a client has changed something, a job has come to its end, or a
+    /// worker has come or gone. A picture of the farm with the same number shows what was answered to clients before it was
     /// made.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)

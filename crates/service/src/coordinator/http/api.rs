@@ -129,9 +129,9 @@ fn described() -> (Router<Web>, OpenApi) {
     (routes, described)
 }
 
-/// Lets those in who show a secret that may see the farm. No cookie is read, so that no other site
-/// can make a browser ask for anything. A handler finds the [`Identity`] in the request's
-/// extensions.
+/// Lets those in who show a secret; the handlers ask whether it suffices. No cookie is read, so that
+/// no other site can make a browser ask for anything. A handler finds the [`Identity`] in the
+/// request's extensions.
 async fn admit(State(web): State<Web>, request: Request, next: Next) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
     let query = Fields::read(parts.uri.query().unwrap_or_default());
@@ -143,7 +143,6 @@ async fn admit(State(web): State<Web>, request: Request, next: Next) -> Result<R
         ));
     }
     let identity = web.bearer(&parts)?;
-    identity.require(Right::See)?;
     web.gate.admit(identity, &parts.method, &mut parts.extensions).await;
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
@@ -247,9 +246,11 @@ impl Web {
     /// The answer to a reader.
     async fn read(
         &self,
+        by: &Identity,
         asked: Asked,
         make: impl Future<Output = Result<Bytes, Refused>>,
     ) -> Result<Response, Refused> {
+        by.require(Right::See)?;
         Ok(json(self.answers.get(asked, self.jobs.farm.changes(), make).await?))
     }
 }
@@ -330,11 +331,12 @@ impl Filter {
     responses((status = OK, description = "A page of jobs", body = Jobs)))]
 async fn list(
     State(web): State<Web>,
+    Extension(identity): Extension<Identity>,
     filter: Result<Query<Filter>, QueryRejection>,
 ) -> Result<Response, Refused> {
     let Query(filter) = filter.map_err(|error| Refused::new(Code::Malformed, error.body_text()))?;
     let page = async { bytes(&filter.page(&web).await?) };
-    web.read(Asked::Jobs(filter.clone()), page).await
+    web.read(&identity, Asked::Jobs(filter.clone()), page).await
 }
 
 /// Adds a job, or 1 to 100 jobs: all of them or, if one is refused, none. They are durable when
@@ -363,8 +365,12 @@ async fn submit(
 /// One job.
 #[utoipa::path(get, path = "/jobs/{job}", params(Job),
     responses((status = OK, description = "The job", body = JobView)))]
-async fn show(State(web): State<Web>, Job { job }: Job) -> Result<Response, Refused> {
-    web.read(Asked::Job(job), async { bytes(&web.jobs.view(job).await?) }).await
+async fn show(
+    State(web): State<Web>,
+    Extension(identity): Extension<Identity>,
+    Job { job }: Job,
+) -> Result<Response, Refused> {
+    web.read(&identity, Asked::Job(job), async { bytes(&web.jobs.view(job).await?) }).await
 }
 
 /// Changes the priority of a job, or has accepted ranges of it counted again, by other machines or
@@ -423,6 +429,7 @@ async fn events(
     Job { job }: Job,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
+    identity.require(Right::See)?;
     let followed = web.jobs.farm.follow(job).await?.ok_or(Refusal::NoSuchJob(job))?;
     let had_the_last = headers.get("last-event-id").is_some_and(|id| id == LAST_EVENT);
     if had_the_last && followed.borrow().state.is_over() {
@@ -467,6 +474,7 @@ async fn bundle(
     Extension(identity): Extension<Identity>,
     Job { job }: Job,
 ) -> Result<Response, Refused> {
+    identity.require(Right::See)?;
     let file = web.jobs.downloads.bundle(job).await?;
     Ok(sent(file, "application/gzip", &format!("job-{job}.bundle.gz"), identity, &web))
 }
@@ -504,7 +512,10 @@ fn sent(file: Download, kind: &str, name: &str, identity: Identity, web: &Web) -
 
 /// Who counts, and who is distrusted.
 #[utoipa::path(get, path = "/workers", responses((status = OK, description = "All of them", body = Workers)))]
-async fn workers(State(web): State<Web>) -> Result<Response, Refused> {
+async fn workers(
+    State(web): State<Web>,
+    Extension(identity): Extension<Identity>,
+) -> Result<Response, Refused> {
     let seen = async {
         let seen = web.jobs.farm.look(|farm| Workers {
             workers: farm.worker_views().collect(),
@@ -513,7 +524,7 @@ async fn workers(State(web): State<Web>) -> Result<Response, Refused> {
         });
         bytes(&seen.await?)
     };
-    web.read(Asked::Workers, seen).await
+    web.read(&identity, Asked::Workers, seen).await
 }
 
 /// Distrusts a machine or an owner, or trusts it again. For admins.
