@@ -46,8 +46,8 @@ pub fn export<E: From<io::Error>>(
     Ok(Exported { header, name: name.finalize() })
 }
 
-/// The header of the bundle of `job`. All records are read, because the header has their sum and the
-/// numbers of lines.
+/// The header of the bundle of `job`. All records are read, because the header has their sum and
+/// the numbers of lines.
 pub fn summary<E>(
     job: &StoredJob,
     exported_at: i64,

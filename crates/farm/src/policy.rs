@@ -9,8 +9,8 @@ use crate::{AuditScope, Fingerprint, Range};
 /// Which accepted ranges of a job are counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditPolicy {
-    /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most. JSON has a share, from
-    /// 0 to 1.
+    /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most. JSON has a share,
+    /// from 0 to 1.
     #[serde(rename = "share", with = "share")]
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
     pub share_ppm: u32,

@@ -70,8 +70,8 @@ impl Evidence {
 }
 
 /// What one job has in a ledger, as it is at one moment, which the ledger's coordinator may go on
-/// writing. The coordinator has checked the ledger when it opened it. So no other jobs are read, and
-/// only the job and its records are checked again.
+/// writing. The coordinator has checked the ledger when it opened it. So no other jobs are read,
+/// and only the job and its records are checked again.
 #[derive(Debug)]
 pub struct JobEvidence {
     db: Connection,

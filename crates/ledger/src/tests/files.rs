@@ -167,7 +167,8 @@ fn nothing_but_the_number_of_a_removed_job_is_left() {
     assert_eq!(ledger.restored.last_job, JOB.0);
 }
 
-/// A row is smaller than a page, so that a report changes one page if it is joined to its neighbour.
+/// A row is smaller than a page, so that a report changes one page if it is joined to its
+/// neighbour.
 #[test]
 fn a_report_that_continues_a_row_writes_one_small_page_to_the_log() {
     const FRAME_HEADER: u64 = 24;

@@ -278,8 +278,8 @@ impl Gate {
         known
     }
 
-    /// Admits a request and its connection. A request that changes something waits until the rate of
-    /// its owner's requests allows it; what is only read costs the coordinator the same for one
+    /// Admits a request and its connection. A request that changes something waits until the rate
+    /// of its owner's requests allows it; what is only read costs the coordinator the same for one
     /// reader and for many. The handler finds the identity in the request's extensions.
     pub(super) async fn admit(
         &self,

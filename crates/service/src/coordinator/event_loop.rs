@@ -469,8 +469,8 @@ impl FarmHandle {
     }
 
     /// A number that rises whenever a client has changed something, a job has come to its end, or a
-    /// worker has come or gone. A picture of the farm with the same number shows what was answered to clients before it was
-    /// made.
+    /// worker has come or gone. A picture of the farm with the same number shows what was answered
+    /// to clients before it was made.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }

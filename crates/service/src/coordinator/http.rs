@@ -1,5 +1,5 @@
-//! The page of a coordinator and the API of clients, on the port of its gRPC services, over HTTP/1.1
-//! or HTTP/2.
+//! The page of a coordinator and the API of clients, on the port of its gRPC services, over
+//! HTTP/1.1 or HTTP/2.
 //!
 //! ```text
 //!   request ──► another site's form? ──► login: who is it, and may they see? ──► handler

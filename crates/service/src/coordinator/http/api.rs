@@ -129,8 +129,8 @@ fn described() -> (Router<Web>, OpenApi) {
     (routes, described)
 }
 
-/// Lets those in who show a secret; the handlers ask whether it suffices. No cookie is read, so that
-/// no other site can make a browser ask for anything. A handler finds the [`Identity`] in the
+/// Lets those in who show a secret; the handlers ask whether it suffices. No cookie is read, so
+/// that no other site can make a browser ask for anything. A handler finds the [`Identity`] in the
 /// request's extensions.
 async fn admit(State(web): State<Web>, request: Request, next: Next) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
