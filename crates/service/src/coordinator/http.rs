@@ -78,9 +78,9 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
     let timely = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, ANSWER_TIMEOUT);
     readers
         .merge(anybody)
+        .merge(api::routes(&web))
         // Streams of events are left as they are, because an event must not wait in a buffer.
         .layer(CompressionLayer::new())
-        .merge(api::routes(&web))
         .layer(timely)
         .merge(api::downloads(&web))
         .layer(DefaultBodyLimit::max(MAX_FORM))

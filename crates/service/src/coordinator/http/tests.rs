@@ -587,7 +587,7 @@ async fn pages_and_metrics_are_compressed_for_those_who_take_it() {
     submit(&farm.farm, 1_000).await;
     let viewer = bearing(&secret(Role::Viewer));
     let gzip = format!("{viewer}Accept-Encoding: gzip, deflate, br\r\n");
-    for path in ["/", "/jobs/1", "/metrics", "/style.css"] {
+    for path in ["/", "/jobs/1", "/metrics", "/style.css", "/api/v1/jobs"] {
         let plain = farm.get(path, &viewer).await;
         assert_eq!(plain.header("content-encoding"), None, "{path}");
         let (head, body) = farm.bytes("GET", path, &gzip, "").await;
