@@ -10,12 +10,15 @@ mod browser;
 #[path = "../../../../crates/queens-cli/tests/support/mod.rs"]
 mod support;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::PathBuf;
 
 use browser::{Browser, Looks};
 use fantoccini::Locator;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::guarded::Guarded;
+use testkit::vectors;
 
 /// A board that takes minutes to count, and the number of placed rows of its tasks.
 const LONG: (&str, &str) = ("19", "6");
@@ -121,6 +124,104 @@ async fn an_admin_submits_pauses_resumes_and_cancels() {
     page.press("header form button").await;
     page.wait_for("the login", async || page.count("input[name=token]").await == 1).await;
     page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn a_script_of_the_farms_own_pages_uses_the_api_with_its_credential() {
+    let guarded = Guarded::new();
+    let (worker, _) = guarded.create("worker", "rack7");
+    let _worker = guarded.start_worker(&worker);
+    let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
+    let page = Browser::start(&guarded.farm.url(), Looks::default()).await;
+    page.log_in(admin.trim()).await;
+    let status = r#"return fetch("api/v1/jobs").then((answer) => answer.status)"#;
+    assert_eq!(page.run(status).await, json!(401), "the API takes no cookie");
+    let follow = r#"
+        const headers = { Authorization: "Bearer SECRET", "Content-Type": "application/json" };
+        const body = JSON.stringify({ n: 12 });
+        const added = await (await fetch("/api/v1/jobs", { method: "POST", headers, body })).json();
+        const events = await fetch(`/api/v1/jobs/${added.job}/events`, { headers });
+        const last = (await events.text()).trim().split("\ndata: ").at(-1);
+        const { jobs } = await (await fetch("/api/v1/jobs", { headers })).json();
+        return [JSON.parse(last.split("\n")[0]).total, jobs.length];
+    "#;
+    let seen = page.run(&awaiting(&follow.replace("SECRET", admin.trim()))).await;
+    assert_eq!(seen, json!([vectors::total(12).to_string(), 1]));
+
+    // The login's cookie goes along, because ports share cookies.
+    page.client.goto(&another_site()).await.expect("it answers");
+    assert_eq!(page.run(&awaiting(&meddling(&guarded.farm.url()))).await, json!([]));
+    assert_eq!(guarded.client("admin", &["jobs", "--json"]).success().lines().count(), 1);
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn a_script_follows_a_job_of_an_open_farm_and_another_site_gets_nothing() {
+    let farm = support::Farm::new("", "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let page = Browser::start(&farm.url(), Looks::default()).await;
+    let _worker = farm.start_worker();
+    let follow = r#"
+        const headers = { "Content-Type": "application/json" };
+        const body = JSON.stringify({ n: 13 });
+        const added = await (await fetch("/api/v1/jobs", { method: "POST", headers, body })).json();
+        const events = new EventSource(`/api/v1/jobs/${added.job}/events`);
+        let total = null;
+        events.onmessage = (event) => { total = JSON.parse(event.data).total; };
+        // The browser comes back after the last event, is told that there are no more, and rests.
+        while (events.readyState !== EventSource.CLOSED) await new Promise((met) => setTimeout(met, 50));
+        return total;
+    "#;
+    assert_eq!(page.run(&awaiting(follow)).await, json!(vectors::total(13).to_string()));
+
+    page.client.goto(&another_site()).await.expect("it answers");
+    assert_eq!(page.run(&awaiting(&meddling(&farm.url()))).await, json!([]));
+    assert_eq!(farm.client(&["jobs", "--json"]).success().lines().count(), 1);
+    page.end().await;
+}
+
+/// A script that returns what the function with this text does, in the end.
+fn awaiting(text: &str) -> String {
+    format!("return (async () => {{ {text} }})()")
+}
+
+/// The text of a function that tries to read and to change the farm at `url`. It returns the
+/// addresses that it could read.
+fn meddling(url: &str) -> String {
+    let text = r#"
+        const read = [];
+        const attempt = (path, options) => fetch("FARM" + path, options)
+            .then((answer) => { if (answer.type !== "opaque") read.push(path); }, () => {});
+        const form = { method: "POST", mode: "no-cors", credentials: "include" };
+        const json = { "Content-Type": "application/json" };
+        await attempt("/api/v1/jobs", {});
+        await attempt("/api/v1/jobs", { credentials: "include", mode: "no-cors" });
+        await attempt("/api/v1/jobs", { method: "POST", headers: json, body: '{"n": 8}' });
+        await attempt("/api/v1/jobs", { ...form, body: '{"n": 8}' });
+        const fields = { problem: "total", n: 8, method: "", priority: 0, audit: 0, key: "" };
+        await attempt("/jobs", { ...form, body: new URLSearchParams(fields) });
+        await attempt("/jobs/1/cancel", { ...form, body: new URLSearchParams() });
+        const events = new EventSource("FARM/api/v1/jobs/1/events");
+        await new Promise((met) => { events.onerror = met; events.onmessage = () => met(read.push("events")); });
+        return read;
+    "#;
+    text.replace("FARM", url)
+}
+
+/// The address of a page of another origin on this machine, which may ask anybody for anything.
+fn another_site() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has one");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 4_096]);
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0";
+            let _ = write!(stream, "{head}\r\nConnection: close\r\n\r\n");
+        }
+    });
+    format!("http://{address}/")
 }
 
 #[tokio::test(flavor = "multi_thread")]
