@@ -33,7 +33,7 @@ function connect() {
     live.className = "live off";
     live.textContent = "not live: trying again";
     // Whatever is refused, as by a coordinator that was started again, is not tried again by itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
+    if (source.readyState === EventSource.CLOSED) setTimeout(reload, 5000);
   };
   source.onmessage = (event) => {
     const [id, ...steps] = JSON.parse(event.data);
@@ -45,6 +45,13 @@ function connect() {
     const here = document.getElementById(id);
     if (here) update(here, part);
   };
+}
+
+// Loads the page anew, but not while a coordinator reads its ledger or a proxy finds none: they
+// answer with a page that does not have this script, and that would stay.
+async function reload() {
+  const answer = await fetch(location.href).catch(() => null);
+  if (answer && answer.status < 500) location.reload(); else setTimeout(reload, 5000);
 }
 
 // A page that nobody sees asks for nothing.

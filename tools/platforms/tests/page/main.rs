@@ -11,8 +11,9 @@ mod browser;
 mod support;
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use browser::{Browser, Looks};
 use fantoccini::Locator;
@@ -217,11 +218,38 @@ fn another_site() -> String {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let _ = stream.read(&mut [0; 4_096]);
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0";
-            let _ = write!(stream, "{head}\r\nConnection: close\r\n\r\n");
+            answer(&mut stream, "200 OK");
         }
     });
     format!("http://{address}/")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn a_page_comes_back_to_life_when_its_coordinator_was_away_for_long() {
+    let farm = support::Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let page = Browser::start(&farm.url(), Looks::default()).await;
+    let is_live = async || page.text("#live").await == "live";
+    page.wait_for("the page to be live", is_live).await;
+    coordinator.stop();
+
+    // A proxy without a coordinator, or a coordinator that reads its ledger, refuses two requests.
+    let listener = TcpListener::bind(farm.address()).expect("the port is free");
+    let mut refused = 0;
+    while refused < 2 {
+        let (mut stream, _) = listener.accept().expect("somebody comes");
+        // A browser also opens connections that it may never use.
+        stream.set_read_timeout(Some(Duration::from_secs(1))).expect("it is not zero");
+        if stream.read(&mut [0; 4_096]).is_ok_and(|bytes| bytes > 0) {
+            answer(&mut stream, "503 Service Unavailable");
+            refused += 1;
+        }
+    }
+    drop(listener);
+    let _coordinator = farm.start_coordinator();
+    page.wait_for("the page to be live again", is_live).await;
+    page.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,6 +349,12 @@ async fn pages_are_accessible_in_light_and_dark_and_at_any_width() {
     }
 }
 
+/// Answers a request by an empty page.
+fn answer(stream: &mut TcpStream, status: &str) {
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 0");
+    let _ = write!(stream, "{head}\r\nConnection: close\r\n\r\n");
+}
+
 /// The faults for people who do not see well, use no mouse or have a small screen.
 async fn faults(page: &Browser) -> Value {
     page.run(include_str!("faults.js")).await
@@ -351,7 +385,7 @@ async fn screenshots() {
         page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
         if folder.is_some() {
             // The chart and the map need some seconds to show something.
-            tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+            tokio::time::sleep(Duration::from_secs(6)).await;
         }
         let png = page.client.screenshot().await.expect("it can be seen");
         assert!(png.starts_with(b"\x89PNG"), "{name}");
