@@ -132,11 +132,11 @@ fn numbers(snapshot: &Snapshot) -> Markup {
             ),
         ),
         match next {
-            None => ("Next end", "–".into(), "not known".into()),
+            None => ("Next end in", "–".into(), "not known".into()),
             Some((left, job)) => {
                 let at = end(snapshot.unix_ms, left);
                 let left = time(Duration::from_secs_f64(left));
-                ("Next end", format!("in {left}"), format!("job {job}, at {at}"))
+                ("Next end in", left, format!("job {job}, at {at}"))
             }
         },
         (
