@@ -226,7 +226,7 @@ fn thread_time(sums: &Credit) -> (&'static str, String, String) {
 
 fn twice(sums: &Credit) -> (&'static str, String, String) {
     let contradicted = format!("{} contradicted", sums.contradicted);
-    ("Contribution twice alike", grouped(sums.agreed), contradicted)
+    ("Counted twice alike", grouped(sums.agreed), contradicted)
 }
 
 /// A table of what was counted. `head` gives the head of a row.

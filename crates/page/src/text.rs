@@ -45,6 +45,7 @@ pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     match (days, hours, minutes) {
+        _ if duration.as_millis() < 100 => format!("{}\u{a0}ms", duration.as_millis()),
         (0, 0, 0) if seconds < 10 => format!("{:.1}\u{a0}s", duration.as_secs_f64()),
         (0, 0, 0) => format!("{seconds}\u{a0}s"),
         (0, 0, _) => format!("{minutes}\u{a0}min {}\u{a0}s", seconds % 60),
@@ -146,8 +147,11 @@ mod tests {
 
     #[test]
     fn times_have_their_two_largest_units_and_dates_are_those_of_the_calendar() {
-        let text = |seconds| time(Duration::from_secs(seconds)).replace('\u{a0}', " ");
-        let texts = [2, 59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(text);
+        let text = |seconds| time(Duration::from_secs_f64(seconds)).replace('\u{a0}', " ");
+        let texts = [0.042, 0.1, 0.96].map(text);
+        assert_eq!(texts, ["42 ms", "0.1 s", "1.0 s"]);
+        let texts =
+            [2, 59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(|seconds| text(f64::from(seconds)));
         assert_eq!(texts, ["2.0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h", "30.0 years"]);
 
         let text = |seconds: i64| ago(seconds * 1_000, 0).replace('\u{a0}', " ");
