@@ -254,6 +254,36 @@ async fn a_page_comes_back_to_life_when_its_coordinator_was_away_for_long() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn a_page_that_was_changed_often_shows_what_loading_it_anew_shows() {
+    let farm = support::Farm::new("", "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let page = Browser::start(&farm.url(), Looks::default()).await;
+    page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
+    let submit = r#"
+        window.loadedOnce = true;
+        const headers = { "Content-Type": "application/json" };
+        const body = JSON.stringify(Array.from({ length: 90 }, () => ({ n: 18 })));
+        return (await fetch("/api/v1/jobs", { method: "POST", headers, body })).status;
+    "#;
+    assert_eq!(page.run(&awaiting(submit)).await, json!(201));
+    let rows = async || page.count("#jobs tbody th").await;
+    page.wait_for("the jobs", async || rows().await == 90).await;
+    for (cancelled, job) in [(1, 1), (2, 45), (3, 90)] {
+        let url = format!("/api/v1/jobs/{job}/cancel");
+        page.run(&format!("return fetch({url:?}, {{ method: 'POST' }}).then(() => 0)")).await;
+        page.wait_for("its row to move", async || rows().await == 90 - cancelled).await;
+    }
+    let same = r#"
+        const text = await (await fetch(location.href)).text();
+        const anew = new DOMParser().parseFromString(text, "text/html").getElementById("main");
+        return window.loadedOnce && document.getElementById("main").isEqualNode(anew);
+    "#;
+    page.wait_for("the same page", async || page.run(&awaiting(same)).await == json!(true)).await;
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
 async fn the_map_shows_leases_and_drops_those_of_a_killed_worker() {
     let mut farm = busy();
     let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
