@@ -75,6 +75,16 @@ impl Client {
         Ok(())
     }
 
+    /// Whether everything is served: a coordinator that reads its ledger refuses all requests.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Broken`].
+    pub async fn is_serving(&mut self) -> Result<bool, ApiError> {
+        let answer = self.exchange(Method::HEAD, "/openapi.json", None::<&()>).await?;
+        Ok(answer.status() != StatusCode::SERVICE_UNAVAILABLE)
+    }
+
     /// Reads what is at `path`, which begins behind [`ROOT`].
     ///
     /// # Errors
@@ -111,7 +121,26 @@ impl Client {
         Ok(Download { left: length.ok_or_else(missing)?, body: answer.into_body() })
     }
 
+    /// Sends a request, and returns the answer if it is no refusal.
     async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<Response<Body>, ApiError> {
+        let answer = self.exchange(method, path, body).await?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let status = answer.status();
+        let text = collected(answer).await?;
+        Err(match serde_json::from_slice::<ProblemDetails>(&text) {
+            Ok(problem) => ApiError::Refused(problem),
+            Err(_) => ApiError::Incompatible(format!("the status {status}")),
+        })
+    }
+
+    async fn exchange(
         &mut self,
         method: Method,
         path: &str,
@@ -129,16 +158,7 @@ impl Client {
         let request = request.map_err(|error| ApiError::Incompatible(error.to_string()))?;
         let ready = self.channel.ready().await.map_err(|error| ApiError::broken(&error))?;
         let answer = ready.call(request).await.map_err(|error| ApiError::broken(&error))?;
-        let answer = answer.map(Body::new);
-        if answer.status().is_success() {
-            return Ok(answer);
-        }
-        let status = answer.status();
-        let text = collected(answer).await?;
-        Err(match serde_json::from_slice::<ProblemDetails>(&text) {
-            Ok(problem) => ApiError::Refused(problem),
-            Err(_) => ApiError::Incompatible(format!("the status {status}")),
-        })
+        Ok(answer.map(Body::new))
     }
 }
 

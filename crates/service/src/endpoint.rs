@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -114,6 +114,21 @@ impl Endpoint {
                     reason: "the file does not exist; a coordinator that serves writes it".into(),
                 }),
             },
+        }
+    }
+
+    /// Whether a coordinator that does not answer may be one that is just being started here: its
+    /// address is on loopback, or the file with its join string is not written yet.
+    pub fn may_be_starting(&self) -> bool {
+        let is_loopback = |url: &str| {
+            let host = url.parse::<Uri>().ok().and_then(|uri| uri.host().map(String::from));
+            let host = host.unwrap_or_default();
+            let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+            address.map_or(host == "localhost", |address| address.is_loopback())
+        };
+        match self.target() {
+            Ok(target) => is_loopback(&target.url),
+            Err(error) => matches!(error, ServiceError::Unreachable { .. }),
         }
     }
 
@@ -264,6 +279,19 @@ pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_coordinator_that_is_silent_may_be_starting_on_this_machine_alone() {
+        let may_be = |endpoint: Endpoint| endpoint.may_be_starting();
+        for here in ["127.0.0.1", "127.1.2.3:80", "localhost", "::1", "http://[::1]:7410"] {
+            assert!(may_be(Endpoint::new(here, None)), "{here}");
+        }
+        for elsewhere in ["10.0.0.1", "farm.example", "http://[fe80::1]:7410", "localhost.example"]
+        {
+            assert!(!may_be(Endpoint::new(elsewhere, None)), "{elsewhere}");
+        }
+        assert!(may_be(Endpoint::join_file("there is no such file".into())));
+    }
 
     #[test]
     fn an_address_without_a_port_has_that_of_coordinators() {

@@ -1,7 +1,7 @@
 //! The connection of a command to a coordinator.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,9 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use service::api::{Code, Jobs, MOST_LISTED, ProblemDetails};
 use service::{ApiError, Endpoint, JoinString, Method, ServiceError, Token};
+use tokio::time::Instant;
 
 use super::arguments::CONNECTION;
 use crate::failure::Failure;
+use crate::stderr;
 
 /// The address of the coordinator, and the secrets for both sides.
 #[derive(Debug, Args)]
@@ -88,12 +90,65 @@ pub(super) struct ClientArgs {
     pub(super) coordinator: CoordinatorArgs,
 }
 
+/// How long a command waits for a coordinator that may be being started, and one that then waits for
+/// a job.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const LONG_PATIENCE: Duration = Duration::from_secs(30);
+/// After this time of waiting it says so.
+const SILENCE: Duration = Duration::from_millis(500);
+/// The time between two attempts.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A connection to a coordinator whose failures are those of a command.
 pub(super) struct Client(service::Client);
 
 impl Client {
+    /// Connects. A coordinator that is just being started gets some seconds.
     pub(super) async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
-        Ok(Client(service::Client::connect(args.endpoint()?).await?))
+        Client::connect_within(args, PATIENCE).await
+    }
+
+    /// Connects to a coordinator that serves within a time, if it may be one that is being started:
+    /// it reads its ledger, or it is on this machine and does not answer. Says that it waits.
+    pub(super) async fn connect_within(
+        args: &CoordinatorArgs,
+        patience: Duration,
+    ) -> Result<Client, Failure> {
+        let endpoint = args.endpoint()?;
+        let url = endpoint.url();
+        let (begun, mut is_said) = (Instant::now(), false);
+        loop {
+            let failure = match service::Client::connect(endpoint.clone()).await {
+                Ok(mut client) => match client.is_serving().await {
+                    Ok(true) => return Ok(Client(client)),
+                    Ok(false) => Client::not_yet(url, "it reads its ledger"),
+                    // It was connected: what is there takes no HTTP, or was just ended.
+                    Err(error) => {
+                        let reason = format!("what is there does not speak plain HTTP: {error}");
+                        return Err(Failure::unreachable(url, &reason));
+                    }
+                },
+                Err(error @ ServiceError::Unreachable { .. }) if endpoint.may_be_starting() => {
+                    error.into()
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if begun.elapsed() >= patience {
+                return Err(failure);
+            }
+            // A script that does not wait for a job reads one line: why it fails.
+            let is_heard = patience > PATIENCE || std::io::stderr().is_terminal();
+            if !is_said && is_heard && begun.elapsed() >= SILENCE {
+                is_said = true;
+                stderr::print(format_args!("waiting for the coordinator at {url}\n"));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The coordinator is there and does not serve.
+    fn not_yet(url: &str, reason: &str) -> Failure {
+        Failure::Unreachable(format!("the coordinator at {url} does not serve now: {reason}"))
     }
 
     /// The URL of the coordinator, or the file that names it.
@@ -265,7 +320,7 @@ impl Client {
                     403 => Failure::Secret(reason),
                     409 if code == Code::NameTaken.name() => Failure::Plan(reason),
                     404 | 409 => Failure::NoSuchJob(reason),
-                    503 => Failure::unreachable(url, &reason),
+                    503 => Client::not_yet(url, &reason),
                     400..500 => Failure::Plan(reason),
                     _ => Failure::Internal(format!("the coordinator at {url} failed: {reason}")),
                 }

@@ -17,7 +17,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use super::audits::{self, AuditArgs};
-use super::client::{Client, ClientArgs};
+use super::client::{Client, ClientArgs, LONG_PATIENCE, PATIENCE};
 use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
 use super::show;
@@ -159,7 +159,8 @@ pub(super) struct WatchArgs {
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are checked before the coordinator is asked.
     let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
-    let mut client = Client::connect(&args.client.coordinator).await?;
+    let patience = if args.wait { LONG_PATIENCE } else { PATIENCE };
+    let mut client = Client::connect_within(&args.client.coordinator, patience).await?;
     let answer: Result<Vec<JobView>, _> = {
         let mut answer = pin!(client.ask(Method::POST, "/jobs", &requests));
         match timeout(SILENCE, &mut answer).await {
@@ -318,7 +319,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     if args.jobs.is_empty() {
         return top::run(&args.client.coordinator).await;
     }
-    let mut client = Client::connect(&args.client.coordinator).await?;
+    let mut client = Client::connect_within(&args.client.coordinator, LONG_PATIENCE).await?;
     // A job that does not exist is refused before another is followed.
     let mut jobs = Vec::new();
     for job in args.jobs {

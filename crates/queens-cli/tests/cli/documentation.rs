@@ -285,6 +285,20 @@ fn follow(name: &str) {
     }
 }
 
+/// Who pastes the lines of a farm gives the coordinator no time to start.
+#[test]
+fn the_farm_of_the_readme_works_if_its_lines_are_pasted() {
+    const TURNS: usize = 20;
+    let lines = blocks("README.md").into_iter().find(|lines| lines[0].contains("coordinator"));
+    let lines = lines.expect("it starts a farm").join("\n").replace("submit 17", "submit 12");
+    let paste = format!("trap 'kill $(jobs -p); wait' EXIT\n{lines}\n");
+    for turn in 0..TURNS {
+        let reader = Reader::new();
+        let outcome = reader.run(&paste);
+        assert!(outcome.stdout.ends_with("14200\n"), "turn {turn}: {outcome:?}");
+    }
+}
+
 #[test]
 fn results_are_checked_as_the_page_says() {
     follow("docs/CHECKING.md");

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::time::Duration;
 
 use board::PlanIndex;
 use farm::{LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem, TasksBlock};
@@ -14,6 +15,38 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::support::Farm;
 use crate::support::fake_farm::{Answers, serve};
 use crate::support::process::{Outcome, queens, run};
+
+#[test]
+fn clients_wait_for_a_coordinator_that_is_just_being_started() {
+    const LATE: Duration = Duration::from_millis(700);
+    for command in ["jobs", "workers", "token list", "submit 8", "submit 8 --wait", "jobs --all"] {
+        let farm = Farm::new("", "");
+        let args: Vec<&str> = command.split(' ').collect();
+        std::thread::scope(|scope| {
+            let client = scope.spawn(|| farm.client(&args));
+            std::thread::sleep(LATE);
+            let _coordinator = farm.start_coordinator();
+            let _worker = farm.start_worker();
+            let outcome = client.join().expect("it does not panic");
+            let says_so = outcome.stderr.contains("waiting for the coordinator at");
+            assert_eq!(says_so, command.ends_with("--wait"), "{outcome:?}");
+            outcome.success();
+        });
+    }
+}
+
+#[test]
+fn a_client_waits_for_a_coordinator_that_reads_its_ledger_and_says_what_it_does() {
+    // An answer as a coordinator gives it before its ledger is read.
+    let early = tokio::runtime::Runtime::new().expect("a runtime");
+    let listener = early.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let routes =
+        axum::Router::new().fallback(|| async { axum::http::StatusCode::SERVICE_UNAVAILABLE });
+    early.spawn(axum::serve(listener, routes).into_future());
+    let refused = run(&mut queens(&["jobs", "--coordinator", &url]));
+    refused.refusal(5, &["does not serve now: it reads its ledger"]);
+}
 
 #[test]
 fn workers_wait_for_a_coordinator() {
