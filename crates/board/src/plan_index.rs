@@ -6,8 +6,7 @@ use thiserror::Error;
 
 use crate::colours::{self, ColoursPlan, CompletionsPlan};
 use crate::first_rows;
-use crate::method::suggested_rows;
-use crate::rows::{Images, MAX_TASKS, RowsPlan};
+use crate::rows::{Images, MAX_TASKS, RowsPlan, TooManyPrefixes};
 use crate::{MAX_N, Method, Problem, Task, TaskKind};
 
 /// The tasks of a problem that is cut by a method, in their order. An index makes any range of
@@ -59,14 +58,15 @@ pub enum PlanError {
     /// The first rows can be filled in more than [`rows::MAX_TASKS`](MAX_TASKS) or
     /// [`first_rows::MAX_TASKS`] ways.
     #[error(
-        "{problem}: the first {rows} rows can be filled in too many ways: place {} rows",
-        suggested_rows(*problem)
+        "{problem}: the first {rows} rows can be filled in too many ways: place at most {most} rows"
     )]
     TooManyTasks {
         /// What is to be counted.
         problem: Problem,
         /// The rows to be placed.
         rows: u32,
+        /// The most rows that can be placed.
+        most: u32,
     },
 }
 
@@ -131,15 +131,25 @@ impl PlanIndex {
                 let prefixes = Method::Prefixes { rows };
                 let images = if method == prefixes { Images::Both } else { Images::Left };
                 let plan = RowsPlan::new_unless(n, rows, images, MAX_TASKS, stop);
-                plan.map_err(|_| PlanError::TooManyTasks { problem, rows })?.map(Plan::Rows)
+                let too_many = |error: TooManyPrefixes| PlanError::TooManyTasks {
+                    problem,
+                    rows,
+                    most: error.most_rows,
+                };
+                plan.map_err(too_many)?.map(Plan::Rows)
             }
             TaskKind::Colours => Some(match problem.given() {
                 Some(given) => Plan::Completions(CompletionsPlan::new(given)),
                 None => Plan::Colours(ColoursPlan::new(n)),
             }),
             TaskKind::FirstRows { rows } => {
-                let tasks = first_rows::tasks(problem, rows);
-                Some(Plan::FirstRows(tasks.ok_or(PlanError::TooManyTasks { problem, rows })?))
+                let fits = |rows: &u32| first_rows::tasks(problem, *rows).is_some();
+                let too_many = || {
+                    let most = (0..rows).rev().find(fits).unwrap_or(0);
+                    PlanError::TooManyTasks { problem, rows, most }
+                };
+                let tasks = first_rows::tasks(problem, rows).ok_or_else(too_many)?;
+                Some(Plan::FirstRows(tasks))
             }
         };
         Ok(plan.map(|plan| PlanIndex { plan }))

@@ -33,7 +33,7 @@
 
 mod index;
 
-pub(crate) use self::index::{Images, RowsPlan};
+pub(crate) use self::index::{Images, RowsPlan, TooManyPrefixes};
 
 /// The most prefixes that a plan may have: those after 0, 1, 2, ... and M rows, added up.
 ///

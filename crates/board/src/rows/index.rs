@@ -31,7 +31,10 @@ struct Entry {
 
 /// The error of rows that hold more prefixes than the limit.
 #[derive(Debug)]
-pub(crate) struct TooManyPrefixes;
+pub(crate) struct TooManyPrefixes {
+    /// The most rows that do not.
+    pub(crate) most_rows: u32,
+}
 
 /// The tasks of one board and one number of placed rows, by ordinal.
 ///
@@ -79,7 +82,13 @@ impl RowsPlan {
                 entry.start = tally.tasks;
                 tally.add(n, entry.prefix, deep);
                 if prefixes_above + tally.parents + tally.tasks > limit {
-                    return Err(TooManyPrefixes);
+                    // The round before has counted the rows above the last two.
+                    let too_many = match deep {
+                        0 => 1,
+                        _ if fits(n, &entries, deep - 1, limit.saturating_sub(prefixes_above)) => 1,
+                        _ => 2,
+                    };
+                    return Err(TooManyPrefixes { most_rows: depth + deep - too_many });
                 }
                 if stop() {
                     return Ok(None);
@@ -173,6 +182,15 @@ impl Walk<'_> {
     }
 }
 
+/// Whether there are at most `limit` prefixes `rows` rows below `entries`.
+fn fits(n: u32, entries: &[Entry], rows: u32, limit: u64) -> bool {
+    let mut tally = Tally::default();
+    entries.iter().all(|entry| {
+        tally.add(n, entry.prefix, rows);
+        tally.tasks <= limit
+    })
+}
+
 /// The number of prefixes one row below `entries`, which are two rows deep or more.
 fn children(n: u32, entries: &[Entry]) -> u64 {
     entries.iter().map(|entry| u64::from(entry.prefix.free(n).count_ones())).sum()
@@ -260,6 +278,24 @@ mod tests {
             let all_rows = (0..=rows).map(tasks).sum();
             assert!(within(rows, all_rows).is_ok(), "M = {rows}");
             assert!(within(rows, all_rows - 1).is_err(), "M = {rows}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_most_rows_within_the_limit() {
+        for (n, images) in [(12, Images::Left), (12, Images::Both), (13, Images::Left)] {
+            let within = |rows, limit| RowsPlan::new_unless(n, rows, images, limit, &|| false);
+            let tasks = |rows| within(rows, u64::MAX).expect("no limit").expect("no stop").tasks;
+            let mut limit = tasks(0);
+            for most in 1..n {
+                limit += tasks(most);
+                // An index is made whole, so a limit below its size says nothing.
+                let deeper = if limit < 2 * MAX_ENTRIES { n..n } else { most + 1..n + 1 };
+                for rows in deeper {
+                    let refused = within(rows, limit).expect_err("too many").most_rows;
+                    assert_eq!(refused, most, "N = {n}, {images:?}, M = {rows}, limit {limit}");
+                }
+            }
         }
     }
 }

@@ -87,8 +87,9 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
         (
             total(32),
             rows(32),
-            "total N=32: the first 32 rows can be filled in too many ways: place 6 rows",
+            "total N=32: the first 32 rows can be filled in too many ways: place at most 6 rows",
         ),
+        (total(20), Method::Prefixes { rows: 9 }, "too many ways: place at most 8 rows"),
         (total(3), Method::Colours, "it takes sizes from 4 to 32"),
         (total(33), Method::Colours, "a board of size 33: give a size of at most 32"),
         (
@@ -109,7 +110,7 @@ fn refusals_name_the_thing_the_limit_and_the_way_out() {
             "completions N=4 (2 given) cannot be cut by rows M=3: it is counted by the method rows, \
              M up to 2",
         ),
-        (completions(64, ""), rows(5), "rows can be filled in too many ways: place 2 rows"),
+        (completions(64, ""), rows(5), "rows can be filled in too many ways: place at most 2 rows"),
     ] {
         let refused = PlanIndex::new(problem, method).expect_err("it is refused").to_string();
         assert!(refused.ends_with(end), "{problem} by {method}: {refused}");

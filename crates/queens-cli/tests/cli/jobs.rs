@@ -20,7 +20,7 @@ fn sizes_that_cannot_all_be_counted_are_not_submitted() {
     let refusals: [(&[&str], &[&str]); 6] = [
         (&["33"], &["33", "at most 32"]),
         (&["5", "--rows", "6"], &["place at most 5"]),
-        (&["32", "--rows", "20"], &["place 6 rows"]),
+        (&["32", "--rows", "20"], &["place at most 6 rows"]),
         (&["3..9", "--method", "colours"], &["from 4 to 32", "no other size"]),
         (&["9..20", "--rows", "3"], &["limit of jobs that have not ended is 5", "no other size"]),
         (&["30..33", "--rows", "2"], &["size 33", "no other size"]),
