@@ -138,9 +138,9 @@ impl Verified<'_> {
                     machine and its counting loops"
                 .into();
         }
-        if draws == 0 {
-            return "nothing was counted again here: the total is as reliable as those who counted for the bundle; \
-                    give it a larger --sample, or more --seconds"
+        if self.nothing_is_checked() {
+            return "nothing was checked: not one range was counted again here, so the total is as reliable as those who \
+                    counted for the bundle; give it more --seconds, a larger --sample, or --all"
                 .into();
         }
         format!(
@@ -151,6 +151,12 @@ impl Verified<'_> {
             100.0 * wrong_of_tasks,
             100.0 * missed
         )
+    }
+
+    /// Whether there are counts and none of them was counted again here.
+    pub(super) fn nothing_is_checked(&self) -> bool {
+        let Verdict { is_exact, draws, .. } = self.recounted.verdict;
+        self.checked.header.lines.ranges > 0 && !is_exact && draws == 0
     }
 
     /// One line for programs, in ASCII.

@@ -112,6 +112,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.header.state {
+        farm::JobState::Done if verified.nothing_is_checked() => Err(Failure::Undecided(format!(
+            "nothing was checked: the bundle {} agrees with itself, but not one of its ranges was counted again, so whether \
+             its counts hold is undecided; give it more --seconds, a larger --sample, or --all",
+            args.bundle.display()
+        ))),
         farm::JobState::Done => Ok(()),
         farm::JobState::Cancelled => Err(Failure::Incomplete(format!(
             "the bundle {} holds as far as it goes, but its job was cancelled and has no total; submit the job again to \

@@ -258,8 +258,21 @@ fn the_evidence_of_a_farm_has_task_counts() {
     let sampled = object(&run(&mut queens(&["verify", far, "--json", "--seed", "1"])).success());
     let single = sampled["recounted_single_tasks"].as_u64();
     assert!(single > Some(0) && sampled["recounted_tasks"].as_u64() <= Some(tasks), "{sampled}");
-    let nothing = run(&mut queens(&["verify", far, "--sample", "0"])).success();
-    assert!(nothing.contains("give it a larger --sample"), "{nothing}");
+    // A recount of nothing is no verdict, whatever the reason. What is wrong without it is still
+    // told: the tests of damaged bundles ask for no recount.
+    for none in [&["--sample", "0"][..], &["--seconds", "0"], &["--seconds", "0", "--json"]] {
+        let nothing = run(queens(&["verify", far]).args(none));
+        assert!(nothing.stdout.contains("nothing was checked: not one range"), "{nothing:?}");
+        assert!(nothing.stdout.contains(&testkit::vectors::total(11).to_string()), "{nothing:?}");
+        assert_eq!(nothing.code, Some(15), "{nothing:?}");
+        assert!(nothing.stderr.contains("is undecided; give it more --seconds"), "{nothing:?}");
+    }
+    // A board without tasks has nothing to count.
+    let scratch_ledger = scratch.path("three.db").display().to_string();
+    let three = scratch.path("three").display().to_string();
+    run(&mut queens(&["count", "3", "--rows", "3", "--ledger", &scratch_ledger])).success();
+    run(&mut queens(&["export", "1", &three, "--ledger", &scratch_ledger])).success();
+    run(&mut queens(&["verify", &three, "--seconds", "0"])).success();
 
     // The lines are the same as from the ledger itself. Only the time in the header differs.
     run(queens(&["export", "1", near, "--ledger"]).arg(farm.ledger())).success();
