@@ -143,12 +143,21 @@ impl Outputs {
     /// A figure with its value here. It fails if the command fails or prints no such value.
     pub fn line(&mut self, figure: &'static Figure) -> anyhow::Result<Line> {
         let command = figure.run.as_str();
+        let over_command = figure.over_run.as_deref().unwrap_or(command);
+        let output = self.output(command)?.to_owned();
+        let over = figure.over.as_deref();
+        let over =
+            over.map(|pointer| Ok::<_, anyhow::Error>((self.output(over_command)?, pointer)));
+        let ours = take(&output, &figure.take, over.transpose()?)
+            .with_context(|| format!("the figure {} from `queens {command}`", figure.name))?;
+        Ok(Line { figure, verdict: Verdict::of(figure, &ours), ours })
+    }
+
+    fn output(&mut self, command: &'static str) -> anyhow::Result<&str> {
         if !self.by_command.contains_key(command) {
             self.by_command.insert(command, run(command)?);
         }
-        let ours = take(&self.by_command[command], &figure.take, figure.over.as_deref())
-            .with_context(|| format!("the figure {} from `queens {command}`", figure.name))?;
-        Ok(Line { figure, verdict: Verdict::of(figure, &ours), ours })
+        Ok(&self.by_command[command])
     }
 }
 
@@ -166,22 +175,36 @@ fn run(words: &str) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The value at `taken`, divided by the value at `over` if there is one.
-fn take(output: &str, taken: &str, over: Option<&str>) -> anyhow::Result<String> {
+/// The value at `taken`, divided by the value at a pointer into another output if there is one.
+fn take(output: &str, taken: &str, over: Option<(&str, &str)>) -> anyhow::Result<String> {
     match (taken, over) {
-        ("text", None) => Ok(output.trim().to_owned()),
-        ("lines", None) => Ok(output.lines().count().to_string()),
-        (taken, over) => {
-            let lines = output.lines().map(serde_json::from_str);
-            let lines = Value::Array(lines.collect::<Result<_, _>>()?);
-            let at = |pointer: &str| {
-                lines.pointer(pointer).ok_or_else(|| anyhow!("nothing is at {pointer}"))
-            };
-            let Some(over) = over else { return text(at(taken)?) };
-            let number = |pointer| at(pointer)?.as_f64().context("it is no number");
-            Ok(format!("{:.2}", number(taken)? / number(over)?))
-        }
+        ("text", None) => return Ok(output.trim().to_owned()),
+        ("lines", None) => return Ok(output.lines().count().to_string()),
+        _ => {}
     }
+    if let Some(over) = over {
+        let number = |(output, pointer)| -> anyhow::Result<f64> {
+            Ok(text(&at(output, pointer)?)?.parse()?)
+        };
+        return Ok(format!("{:.2}", number((output, taken))? / number(over)?));
+    }
+    let mut pieces = taken.split(['{', '}']);
+    let mut value = pieces.next().unwrap_or_default().to_owned();
+    if value == taken {
+        return text(&at(output, taken)?);
+    }
+    while let (Some(pointer), Some(after)) = (pieces.next(), pieces.next()) {
+        value += &text(&at(output, pointer)?)?;
+        value += after;
+    }
+    Ok(value)
+}
+
+/// The value at a JSON pointer into the list of lines.
+fn at(output: &str, pointer: &str) -> anyhow::Result<Value> {
+    let lines = output.lines().map(serde_json::from_str);
+    let lines = Value::Array(lines.collect::<Result<_, _>>()?);
+    lines.pointer(pointer).cloned().ok_or_else(|| anyhow!("nothing is at {pointer}"))
 }
 
 fn text(value: &Value) -> anyhow::Result<String> {
@@ -202,16 +225,23 @@ mod tests {
     #[test]
     fn values_are_taken_from_lines_of_json() {
         let output = "{\"nodes\":3,\"columns\":[2,4,1,3]}\n{\"nodes\":4,\"total\":\"92\"}\n";
-        let value = |taken, over| take(output, taken, over).expect("it is there");
+        let value = |taken, over: Option<_>| {
+            take(output, taken, over.map(|over| (output, over))).expect("it is there")
+        };
         assert_eq!(value("lines", None), "2");
         assert_eq!(value("/0/columns", None), "2 4 1 3");
         assert_eq!(value("/1/total", None), "92");
         assert_eq!(value("/0/nodes", Some("/1/nodes")), "0.75");
+        // Some totals are strings, and another command may print the second value.
+        assert_eq!(value("/1/total", Some("/1/nodes")), "23.00");
+        let other = Some(("{\"tries\":2}", "/0/tries"));
+        assert_eq!(take(output, "/0/nodes", other).expect("it is there"), "1.50");
+        assert_eq!(value("(8^{/0/nodes})*{/1/total}", None), "(8^3)*92");
         assert_eq!(take(" a b \n", "text", None).expect("any text"), "a b");
         for (taken, over) in
-            [("/2/nodes", None), ("/1", None), ("/1/total", Some("/1/nodes")), ("text", Some("/0"))]
+            [("/2/nodes", None), ("/1", None), ("/1/total", Some("/0/columns")), ("{/2}", None)]
         {
-            assert!(take(output, taken, over).is_err(), "{taken}");
+            assert!(take(output, taken, over.map(|over| (output, over))).is_err(), "{taken}");
         }
     }
 
@@ -225,6 +255,7 @@ mod tests {
             run: "count 8".into(),
             take: "text".into(),
             over: None,
+            over_run: None,
             within,
             at_most,
             ours: ours.map(String::from),

@@ -33,12 +33,14 @@ pub struct Figure {
     pub says: String,
     /// The arguments of `queens` that reproduce it, separated by spaces.
     pub run: String,
-    /// Selects the value in the output. `text` is all of it, `lines` is the number of its lines,
-    /// and anything else is a JSON pointer into the list of its lines, each of which is a JSON
-    /// value.
+    /// Selects the value in the output. `text` is all of it, and `lines` is the number of its
+    /// lines. Anything else is a JSON pointer into the list of its lines, each of which is a JSON
+    /// value, or a text with such pointers in braces.
     pub take: String,
     /// A second JSON pointer. The value is then the quotient of the first by the second.
     pub over: Option<String>,
+    /// The arguments of `queens` for the second value, if another command prints it.
+    pub over_run: Option<String>,
     /// The factor by which a measured value may differ from the source's and still agree. A figure
     /// without a factor is exact, and so is one with `at_most`.
     pub within: Option<f64>,
