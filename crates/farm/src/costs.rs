@@ -45,6 +45,11 @@ impl Spent {
         self.thread_us = self.thread_us.saturating_add(other.thread_us);
     }
 
+    fn take_away(&mut self, other: Spent) {
+        self.tasks = self.tasks.saturating_sub(other.tasks);
+        self.thread_us = self.thread_us.saturating_sub(other.thread_us);
+    }
+
     /// Halves the sums once they are large, so that what a worker of `threads` threads counted long
     /// ago weighs less.
     fn fade(&mut self, threads: u32) {
@@ -153,6 +158,8 @@ impl Speed {
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     sessions: BTreeMap<SessionId, Speed>,
+    /// The sum of the sessions' samples.
+    present: Spent,
     /// What sessions that are gone have spent, and what the ledger knew before.
     earlier: Spent,
     /// Tasks per 1,000 seconds of all sessions.
@@ -180,13 +187,16 @@ impl Costs {
     ) {
         let speed = self.sessions.entry(lease.session).or_default();
         self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
+        self.present.take_away(speed.sample);
         speed.measured(now, lease, threads, tasks, placements);
         self.rate = self.rate.saturating_add(speed.tasks_per_kilosecond().unwrap_or(0));
+        self.present.add_all(speed.sample);
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
         if let Some(speed) = self.sessions.remove(&session) {
             self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
+            self.present.take_away(speed.sample);
             self.earlier.add_all(speed.sample);
         }
     }
@@ -199,7 +209,7 @@ impl Costs {
 
     pub(crate) fn all(&self) -> Spent {
         let mut all = self.earlier;
-        self.sessions.values().for_each(|speed| all.add_all(speed.sample));
+        all.add_all(self.present);
         all
     }
 

@@ -424,6 +424,19 @@ impl Job {
         self.costs.us_left(left, workers).filter(|_| 2 * seen >= all.div_ceil(tasks))
     }
 
+    /// How much work is left of the job, to a factor of two: the binary digits of the thread time, in
+    /// microseconds, that the tasks which are not accepted take by what the others took. Before any
+    /// was counted, it is what the plan says.
+    ///
+    /// No estimate is much better, and workers do not change between jobs of about the same size
+    /// with each report.
+    pub(crate) fn work_left(&self) -> u32 {
+        let plan = &self.spec.plan;
+        let us = self.costs.us_per_task().unwrap_or_else(|| plan.usual_us() / plan.tasks as f64);
+        let us = (self.tasks - self.accepted.len()) as f64 * us;
+        u64::BITS - (us as u64).leading_zeros()
+    }
+
     /// Forgets what is needed only for counting, but keeps the ranges that wait to be counted
     /// again. Of a job that is over, the farm keeps what lists show of it and where its accepted
     /// ordinals begin and end, but no row. This takes about 2 KiB for a job that is done. A

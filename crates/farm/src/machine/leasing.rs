@@ -317,6 +317,9 @@ impl Farm {
             self.begin(job);
         }
         self.assign(session, lease, job, range, recount.is_some(), term);
+        let spec = &self.jobs[&job].spec;
+        let ns = u128::from(range.len()) * u128::from(self.task_ns(session, job));
+        self.queue.note_lease(spec.priority, &spec.origin.owner, job, self.next_lease, ns);
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
         let token = LeaseToken { range, kind, mac: [0; 16] };

@@ -334,7 +334,7 @@ impl Farm {
         let job = &self.jobs[&id];
         let (priority, owner) = (job.spec.priority, &job.spec.origin.owner);
         if job.is_served() {
-            self.queue.insert(priority, owner, id);
+            self.queue.insert(priority, owner, id, job.work_left(), self.next_lease);
             self.idle.append(&mut self.refused);
         } else {
             self.queue.remove(priority, owner, id);

@@ -1,10 +1,15 @@
-//! From which job a worker is served: jobs of higher priority first, and of one priority those of
-//! the owner that has the least of what is leased and was counted lately.
+//! From which job a worker is served: jobs of higher priority first, of one priority those of the
+//! owner that has the least of what is leased and was counted lately, and of one owner the job with
+//! the least work left.
 //!
 //! ```text
-//!   priority 5   ada ─ 7, 9                  of one owner in the order of their numbers
+//!   priority 5   ada ─ 9, 7                  of one owner the job with the least work left first
 //!   priority 0   ada ─ 1, 4    bob ─ 2       the owner with the lowest turn first
 //! ```
+//!
+//! One lease in [`SHARE`], by the thread time that is expected of them, goes to the owner's job that
+//! has been leased nothing for the longest time. Therefore no job starves behind shorter ones, and a
+//! job of which the work was taken to be more than it is shows it.
 //!
 //! Thus owners take turns and get equal shares of the workers, however many jobs they have. What
 //! one owner cannot use, the others get. A worker stays with an owner until this owner is ahead by
@@ -21,21 +26,119 @@ use crate::{Hours, JobId, OwnerView, Report, SessionId};
 /// changes.
 const STAY_LEASES: u64 = 4;
 
-/// Jobs of which something may be leased: by priority, owner and number.
+/// One lease in this many goes to the job that has waited for the longest time. The first leases of
+/// a job are short, so that what counts is their thread time.
+const SHARE: u128 = 16;
+
+/// Jobs of which something may be leased, by priority and owner.
 #[derive(Debug, Default)]
-pub(super) struct Turns(BTreeMap<Reverse<i32>, BTreeMap<String, BTreeSet<JobId>>>);
+pub(super) struct Turns(BTreeMap<Reverse<i32>, BTreeMap<String, Line>>);
+
+/// The jobs of one priority and owner. All fields but the last hold the same jobs.
+#[derive(Debug, Default)]
+struct Line {
+    places: BTreeMap<JobId, Place>,
+    by_work: BTreeSet<(u32, JobId)>,
+    by_lease: BTreeSet<(u64, JobId)>,
+    /// Thread time of the leases that are to come before the next one for the job that has waited
+    /// for the longest time.
+    until_share_ns: u128,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// See [`Job::work_left`](crate::job::Job::work_left).
+    work: u32,
+    /// The number of its latest lease. If it was leased nothing since it came, it is the number of
+    /// the lease before it came.
+    latest: u64,
+}
+
+impl Line {
+    fn put(&mut self, id: JobId, place: Place) {
+        self.take(id);
+        self.places.insert(id, place);
+        self.by_work.insert((place.work, id));
+        self.by_lease.insert((place.latest, id));
+    }
+
+    fn take(&mut self, id: JobId) -> Option<Place> {
+        let place = self.places.remove(&id)?;
+        self.by_work.remove(&(place.work, id));
+        self.by_lease.remove(&(place.latest, id));
+        Some(place)
+    }
+
+    /// The jobs in the order in which the next lease is to be of them.
+    fn in_order(&self) -> impl Iterator<Item = JobId> + '_ {
+        let shares = self.until_share_ns == 0;
+        let by_lease = self.by_lease.iter().filter(move |_| shares).map(|&(_, id)| id);
+        by_lease.chain(self.by_work.iter().filter(move |_| !shares).map(|&(_, id)| id))
+    }
+}
 
 impl Turns {
-    pub(super) fn insert(&mut self, priority: i32, owner: &str, id: JobId) {
-        self.0.entry(Reverse(priority)).or_default().entry(owner.into()).or_default().insert(id);
+    /// Puts a job into its line with this work left, if it is not there. `latest` is the number of
+    /// the farm's latest lease.
+    pub(super) fn insert(&mut self, priority: i32, owner: &str, id: JobId, work: u32, latest: u64) {
+        let line = self.0.entry(Reverse(priority)).or_default().entry(owner.into()).or_default();
+        let latest = line.places.get(&id).map_or(latest, |place| place.latest);
+        line.put(id, Place { work, latest });
+    }
+
+    /// Notes how much work is left of a job, if the job is in a line.
+    pub(super) fn note_work(&mut self, priority: i32, owner: &str, id: JobId, work: u32) {
+        let Some(line) = self.line_of(priority, owner) else { return };
+        if let Some(&place) = line.places.get(&id).filter(|place| place.work != work) {
+            line.put(id, Place { work, ..place });
+        }
+    }
+
+    /// Notes that the lease of this number is of a job and is expected to take this long.
+    pub(super) fn note_lease(
+        &mut self,
+        priority: i32,
+        owner: &str,
+        id: JobId,
+        latest: u64,
+        ns: u128,
+    ) {
+        let Some(line) = self.line_of(priority, owner) else { return };
+        line.until_share_ns = match line.until_share_ns {
+            0 => ns.saturating_mul(SHARE - 1),
+            until => until.saturating_sub(ns),
+        };
+        if let Some(&place) = line.places.get(&id) {
+            line.put(id, Place { latest, ..place });
+        }
+    }
+
+    fn line_of(&mut self, priority: i32, owner: &str) -> Option<&mut Line> {
+        self.0.get_mut(&Reverse(priority))?.get_mut(owner)
+    }
+
+    /// The jobs that are served before this one, apart from the turns of other owners. `None` if
+    /// owners take turns at its priority, and if it is in no line.
+    pub(super) fn before(
+        &self,
+        priority: i32,
+        owner: &str,
+        id: JobId,
+    ) -> Option<impl Iterator<Item = JobId> + '_> {
+        let level = self.0.get(&Reverse(priority)).filter(|level| level.len() == 1)?;
+        let line = level.get(owner)?;
+        let work = line.places.get(&id)?.work;
+        let higher = self.0.range(..Reverse(priority)).flat_map(|(_, level)| level.values());
+        let higher = higher.flat_map(|line| line.places.keys().copied());
+        Some(higher.chain(line.by_work.range(..(work, id)).map(|&(_, id)| id)))
     }
 
     /// Whether it was there.
     pub(super) fn remove(&mut self, priority: i32, owner: &str, id: JobId) -> bool {
         let Some(level) = self.0.get_mut(&Reverse(priority)) else { return false };
-        let Some(jobs) = level.get_mut(owner) else { return false };
-        let was_there = jobs.remove(&id);
-        if jobs.is_empty() {
+        let Some(line) = level.get_mut(owner) else { return false };
+        let was_there = line.take(id).is_some();
+        if line.places.is_empty() {
             level.remove(owner);
         }
         if level.is_empty() {
@@ -75,10 +178,11 @@ impl Farm {
         };
         self.queue.0.values().flat_map(move |level| {
             // There may be a thousand of them, and mostly something of the first can be leased.
-            let of = |(owner, jobs): (&String, _)| Reverse((turn(owner), first(jobs), jobs));
-            let mut owners: BinaryHeap<_> = level.iter().map(of).collect();
+            let owners = level.iter();
+            let owners = owners.map(|(owner, line)| Reverse((turn(owner), first(line), owner)));
+            let mut owners: BinaryHeap<_> = owners.collect();
             std::iter::from_fn(move || owners.pop())
-                .flat_map(|Reverse((_, _, jobs))| jobs.iter().copied())
+                .flat_map(|Reverse((_, _, owner))| level[owner].in_order())
         })
     }
 
@@ -88,7 +192,8 @@ impl Farm {
 
     /// Jobs of which something may be leased to anybody, in no particular order.
     pub(super) fn leasable(&self) -> impl Iterator<Item = JobId> + '_ {
-        self.queue.0.values().flat_map(BTreeMap::values).flatten().copied()
+        let lines = self.queue.0.values().flat_map(BTreeMap::values);
+        lines.flat_map(|line| line.places.keys().copied())
     }
 
     /// Notes that `tasks` tasks that were leased to a session are no longer with it: they have come
@@ -125,6 +230,6 @@ impl Farm {
 }
 
 /// The lowest number: equal owners are served in the order in which they have submitted.
-fn first(jobs: &BTreeSet<JobId>) -> JobId {
-    *jobs.first().expect("no owner stands in a queue without a job")
+fn first(line: &Line) -> JobId {
+    *line.places.keys().next().expect("no owner stands in a queue without a job")
 }

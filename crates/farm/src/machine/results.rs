@@ -69,7 +69,11 @@ impl Farm {
             return self.ack(session, &report, Verdict::Invalid);
         }
         self.note_progress(session, &report);
+        let id = report.job;
         self.judge(session, provenance, report);
+        let job = &self.jobs[&id];
+        let (priority, owner) = (job.spec.priority, &job.spec.origin.owner);
+        self.queue.note_work(priority, owner, id, job.work_left());
         self.serve(session);
     }
 

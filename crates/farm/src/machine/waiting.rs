@@ -35,23 +35,57 @@ impl Farm {
         }
     }
 
-    /// The first of the jobs that workers count and that are served before this one.
+    /// The first of the jobs that workers count and that are served before this one, why, and when
+    /// this one is expected to start.
     pub(super) fn served_before(&self, view: &JobView) -> Option<String> {
-        let spec = &view.spec;
+        let (id, spec, own) = (view.id, &view.spec, self.jobs.get(&view.id)?);
+        let rank = |id: JobId, job: &Job| (job.work_left(), id);
         let is_of_owner = |job: &Job| job.spec.origin.owner == spec.origin.owner;
-        let is_before = |(id, job): &(JobId, &Job)| {
-            let is_equal =
-                job.spec.priority == spec.priority && (*id < view.id || !is_of_owner(job));
+        let is_before = |(other, job): &(JobId, &Job)| {
+            let is_less = rank(*other, job) < rank(id, own);
+            let is_equal = job.spec.priority == spec.priority && (is_less || !is_of_owner(job));
             job.stage.state() == JobState::Running
                 && (job.spec.priority > spec.priority || is_equal)
         };
         let leased = self.leases.jobs().map(|id| (id, &self.jobs[&id]));
         let place = |(id, job): &(JobId, &Job)| (Reverse(job.spec.priority), *id);
         let (first, job) = leased.filter(is_before).min_by_key(place)?;
-        Some(match job.spec.priority == spec.priority && !is_of_owner(job) {
-            true => format!("its owner's turn: workers count job {first} of another"),
-            false => format!("job {first}, which is served first"),
-        })
+        let why = match job.spec.priority > spec.priority {
+            true => "its priority is higher",
+            false if !is_of_owner(job) => {
+                return Some(format!("its owner's turn: workers count job {first} of another"));
+            }
+            false if job.work_left() < own.work_left() => "less of it is left",
+            false => "it was submitted earlier",
+        };
+        let starts = self.us_until(id, own).map(|us| format!(" (starts in about {})", about(us)));
+        Some(format!("job {first}, which is served first as {why}{}", starts.unwrap_or_default()))
+    }
+
+    /// How long all workers need for the jobs that are served before this one, microseconds. `None`
+    /// if owners take turns, if there are many such jobs, and if the time of one is not known.
+    fn us_until(&self, id: JobId, job: &Job) -> Option<u64> {
+        const MOST: usize = 8;
+        let before = self.queue.before(job.spec.priority, &job.spec.origin.owner, id)?;
+        let before = before.map(|id| &self.jobs[&id]).filter(|job| job.stage.is_running());
+        let before: Vec<&Job> = before.take(MOST + 1).collect();
+        if before.len() > MOST {
+            return None;
+        }
+        let able = self.sessions.iter().filter(|(_, session)| !session.seen.draining);
+        let able: Vec<_> = able.map(|(&id, session)| (id, session.seen.threads)).collect();
+        before.into_iter().map(|job| job.us_left(&able)).sum()
+    }
+}
+
+/// A time for people, in its largest unit.
+fn about(us: u64) -> String {
+    let seconds = us.div_ceil(1_000_000);
+    match seconds {
+        0..90 => format!("{} s", seconds.max(1)),
+        90..5_400 => format!("{} min", seconds.div_ceil(60)),
+        5_400..172_800 => format!("{} h", seconds.div_ceil(3_600)),
+        _ => format!("{} days", seconds.div_ceil(86_400)),
     }
 }
 

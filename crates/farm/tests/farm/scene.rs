@@ -250,7 +250,12 @@ impl Scene {
 }
 
 pub fn plan(tasks: u64) -> Plan {
-    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks }
+    total(8, tasks)
+}
+
+/// A plan for all placements of `n` queens, with any number of tasks.
+pub fn total(n: u32, tasks: u64) -> Plan {
+    Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 2 }, tasks }
 }
 
 pub fn range(start: u64, end: u64) -> Range {

@@ -4,7 +4,7 @@ use farm::{Change, Hours, JobId, JobState, Report, Request, RequestId};
 use testkit::Random;
 
 use crate::fair::{Model, STEP_MS, step};
-use crate::scene::{Scene, asked, change, kernel, plan, report_of, submission_by, work};
+use crate::scene::{Scene, asked, change, kernel, plan, report_of, submission_by, total, work};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -106,6 +106,65 @@ fn a_job_of_higher_priority_comes_before_any_turn() {
     let mut models = crew(&mut scene, &mut Random::new(3), 3);
     count(&mut scene, &mut models, 3 * MINUTE_MS);
     assert_eq!(taken_us(&scene, "bob"), 0);
+}
+
+/// Counts until a job is done. Returns after how many seconds it is.
+fn seconds_until_done(scene: &mut Scene, models: &mut [Model], job: JobId) -> u64 {
+    let begin = scene.now;
+    while scene.state(job).0 != JobState::Done {
+        step(scene, models);
+        assert!(scene.now < begin + 60 * MINUTE_MS, "job {job} does not end");
+    }
+    (scene.now - begin) / 1_000
+}
+
+#[test]
+fn a_short_job_is_served_before_a_long_one_of_its_owner() {
+    for workers in [1, 4] {
+        let mut scene = Scene::new();
+        let long = scene.submitted(submission_by("ada", None, total(21, 200_000), None));
+        let mut models = crew(&mut scene, &mut Random::new(workers), workers);
+        count(&mut scene, &mut models, 3 * MINUTE_MS);
+        let short = scene.submitted(submission_by("ada", None, total(14, 100), None));
+        let seconds = seconds_until_done(&mut scene, &mut models, short);
+        assert!(seconds < 25, "{seconds} s with {workers} workers");
+
+        // By its plan it takes as long as the other. What is leased of it shows that it does not.
+        let short = scene.submitted(submission_by("ada", None, total(21, 100), None));
+        let seconds = seconds_until_done(&mut scene, &mut models, short);
+        assert!(seconds < 180, "{seconds} s with {workers} workers");
+        assert_eq!(scene.state(long).0, JobState::Running);
+    }
+}
+
+#[test]
+fn no_job_starves_behind_shorter_ones() {
+    let mut scene = Scene::new();
+    let submit = |scene: &mut Scene, n, tasks| {
+        scene.submitted(submission_by("ada", None, total(n, tasks), None))
+    };
+    let long = [18, 20, 24].map(|n| submit(&mut scene, n, 1 << 40));
+    let mut models = crew(&mut scene, &mut Random::new(5), 2);
+    // There are always shorter ones.
+    let mut short = [10_000; 3].map(|tasks| submit(&mut scene, 12, tasks));
+    let (mut ended, end) = (0, 120 * MINUTE_MS);
+    while scene.now < end {
+        step(&mut scene, &mut models);
+        for job in &mut short {
+            if scene.state(*job).0 == JobState::Done {
+                *job = submit(&mut scene, 12, 10_000);
+                ended += 1;
+            }
+        }
+    }
+    let us = |job: &JobId| scene.farm.job(*job).expect("it exists").hours.sum_us() as f64;
+    let all = taken_us(&scene, "ada") as f64;
+    let shares = long.each_ref().map(|job| us(job) / all);
+    assert!(shares.iter().all(|&share| share > 0.008), "{shares:?}");
+    let sum: f64 = shares.iter().sum();
+    assert!((0.03..0.13).contains(&sum), "{sum} of a sixteenth: {shares:?}");
+    println!("{shares:?} and {ended} short jobs");
+    assert!(ended > 10, "{ended} short jobs");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Tests of what a job waits for.
 
-use farm::{AuditPolicy, AuditScope, Change, Event, JobId, JobState, RequestId, WorkerMessage};
+use farm::{
+    AuditPolicy, AuditScope, Change, Event, JobId, JobState, Known, RequestId, WorkerMessage,
+};
 
-use crate::scene::{AUDIT_ALL, Scene, audit, change, plan, submission_by};
+use crate::fair::{Model, step};
+use crate::scene::{AUDIT_ALL, Scene, audit, change, plan, spec, submission_by, total};
 
 fn waits_for(scene: &Scene, job: JobId) -> Option<String> {
     scene.farm.job(job).expect("it exists").waits_for
@@ -33,15 +36,37 @@ fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
     let (low, first) = (scene.submit(100, 0), scene.submit(100, 1));
     scene.join("w1", 4);
     let [equal, urgent] = [1, 2].map(|priority| scene.submit(100, priority));
-    let behind = Some(format!("job {first}, which is served first"));
-    assert_eq!(waits_for(&scene, low), behind, "it has the lower priority");
-    assert_eq!(waits_for(&scene, equal), behind, "it was submitted later");
+    let behind = |job, why| Some(format!("job {job}, which is served first as {why}"));
+    let higher = "its priority is higher";
+    assert_eq!(waits_for(&scene, low), behind(first, higher));
+    assert_eq!(waits_for(&scene, equal), behind(first, "it was submitted earlier"));
     assert_eq!(waits_for(&scene, urgent), None, "it is served before all others");
     let awaits_turn = |job| scene.farm.job(job).expect("it exists").awaits_turn;
     assert_eq!([low, urgent].map(awaits_turn), [true, false]);
     scene.join("w2", 4);
-    let behind = Some(format!("job {urgent}, which is served first"));
-    assert_eq!(waits_for(&scene, equal), behind, "it has the highest priority of both");
+    assert_eq!(waits_for(&scene, equal), behind(urgent, higher), "the highest priority of both");
+}
+
+#[test]
+fn a_job_behind_a_shorter_one_says_when_it_is_expected_to_start() {
+    let mut scene = Scene::new();
+    let first = scene.submit(6_000, 0);
+    let session = scene.join("w1", 1 << 40);
+    // It counts ten tasks a second.
+    let mut models = [Model::new(session, 0.01)];
+    let behind = scene.submit_spec(spec(total(20, 1 << 40)), None, Known::nothing());
+    let why = format!("job {first}, which is served first as less of it is left");
+    assert_eq!(waits_for(&scene, behind), Some(why.clone()), "nobody knows how long it takes");
+    while scene.farm.job(first).expect("it exists").tasks_done < 3_000 {
+        step(&mut scene, &mut models);
+    }
+    let says = |scene: &Scene| waits_for(scene, behind).filter(|says| says.contains("starts in"));
+    while says(&scene).is_none() {
+        step(&mut scene, &mut models);
+        assert!(scene.now < 500_000, "it is known once half of the job is counted");
+    }
+    // That is 300 seconds, and a sixteenth more for the job behind it.
+    assert_eq!(says(&scene), Some(format!("{why} (starts in about 6 min)")));
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn a_job_without_workers_names_what_it_waits_for() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let status = |job: u64| farm.client(&["jobs", &job.to_string()]).success();
-    let long = farm.submit(18, 5, 0);
+    let long = farm.submit(18, 5, 1);
     let behind = farm.submit(8, 2, 0);
     for job in [long, behind] {
         assert!(status(job).contains("it waits for a worker: none is connected"));
@@ -22,7 +22,7 @@ fn a_job_without_workers_names_what_it_waits_for() {
     let _worker = farm.start_worker();
     wait_until("the worker to count", || status(long).contains("workers   1"));
     assert!(!status(long).contains("waits"), "{}", status(long));
-    let reason = format!("for job {long}, which is served first");
+    let reason = format!("for job {long}, which is served first as its priority is higher");
     assert!(status(behind).contains(&reason), "{}", status(behind));
     let table = farm.client(&["jobs"]).success();
     assert!(table.contains(&format!("job {behind} waits {reason}")), "{table}");
