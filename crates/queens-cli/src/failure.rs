@@ -6,6 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
 use crate::stderr::{self, visible};
+use crate::terminal::Style;
 
 /// Defines [`Failure`] from a list that has the meaning, the name and the exit code of each
 /// variant. docs/EXIT-CODES.md explains the codes to users.
@@ -160,7 +161,8 @@ impl Failure {
     /// any more.
     pub(crate) fn report(&self) {
         if !matches!(self, Failure::Unread) {
-            stderr::print(format_args!("queens: {}\n", visible(&self.to_string())));
+            let name = stderr::painted(Style::Red, "queens:");
+            stderr::print(format_args!("{name} {}\n", visible(&self.to_string())));
         }
     }
 

@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod stderr;
 mod table;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -8,12 +8,13 @@ pub(crate) use windows::*;
 #[cfg(unix)]
 mod unix {
     use std::ffi::OsString;
-    use std::io::{self, IsTerminal};
+    use std::io;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::Path;
     use std::thread;
     use std::time::Duration;
 
+    use console::Term;
     use futures_util::stream::{pending, select_all};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -54,9 +55,9 @@ mod unix {
         }
     }
 
-    /// Whether standard error shows colours.
-    pub(crate) fn shows_colours() -> bool {
-        io::stderr().is_terminal()
+    /// Whether a stream shows colours.
+    pub(crate) fn shows_colours(stream: &Term) -> bool {
+        stream.is_term()
     }
 
     /// Notifies systemd of the state of a service, as sd_notify(3) specifies. It does nothing
@@ -74,6 +75,25 @@ mod unix {
         if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
+    }
+
+    /// Calls `start` so that the threads that it starts give way to other programs: `nice` is added
+    /// to their nice value. On Linux a thread has its own, which those that it starts inherit, and
+    /// this thread keeps its own.
+    pub(crate) fn with_low_priority<T: Send>(nice: u8, start: impl FnOnce() -> T + Send) -> T {
+        if nice == 0 {
+            return start();
+        }
+        let started = thread::scope(|scope| {
+            let starter = scope.spawn(move || {
+                if let Err(error) = rustix::process::nice(nice.into()) {
+                    tracing::warn!(%error, "this worker counts with the usual priority");
+                }
+                start()
+            });
+            starter.join()
+        });
+        started.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// The parts of a path before, between and after `place`. The path need not be UTF-8.
@@ -95,6 +115,7 @@ mod windows {
     use std::path::Path;
     use std::task::Poll;
 
+    use console::Term;
     use futures_util::stream::poll_fn;
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
     use tokio_stream::Stream;
@@ -126,9 +147,9 @@ mod windows {
         }
     }
 
-    /// Whether standard error shows colours. A console has to be asked.
-    pub(crate) fn shows_colours() -> bool {
-        console::Term::stderr().features().colors_supported()
+    /// Whether a stream shows colours. A console has to be asked.
+    pub(crate) fn shows_colours(stream: &Term) -> bool {
+        stream.features().colors_supported()
     }
 
     /// There is no systemd here.
@@ -136,6 +157,11 @@ mod windows {
 
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
+
+    /// Windows has no nice value.
+    pub(crate) fn with_low_priority<T: Send>(_: u8, start: impl FnOnce() -> T + Send) -> T {
+        start()
+    }
 
     /// The parts of a path before, between and after `place`. A path that is not Unicode is one
     /// part.

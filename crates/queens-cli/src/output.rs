@@ -3,16 +3,25 @@
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::time::{Duration, Instant};
 
+use console::Term;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::terminal::{Style, Wrapping, is_coloured, width};
 use crate::{os, progress};
 
-/// Prints one line, without holding its text in memory, because a placement may be long.
+/// Prints lines, without holding their text in memory, because a placement may be long. On a
+/// terminal they break at words.
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Wrapping::new(out, width(&Term::stdout()));
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// The text in this style, if standard output takes colours.
+pub(crate) fn painted(style: Style, text: &str) -> String {
+    if is_coloured(&Term::stdout()) { style.paint(text) } else { text.into() }
 }
 
 /// Something as JSON. Counts in it are decimal strings, because they may exceed 2^53.
@@ -53,7 +62,7 @@ pub(crate) fn end_with_reader() {
 /// Prints lines to standard output. There may be many lines, and there may be a long time between
 /// two of them.
 pub(crate) struct Lines {
-    out: BufWriter<StdoutLock<'static>>,
+    out: Wrapping<BufWriter<StdoutLock<'static>>>,
     printed: u64,
     flushed: Instant,
 }
@@ -66,6 +75,7 @@ impl Lines {
 
     pub(crate) fn new() -> Lines {
         let out = BufWriter::new(std::io::stdout().lock());
+        let out = Wrapping::new(out, width(&Term::stdout()));
         Lines { out, printed: 0, flushed: Instant::now() }
     }
 

@@ -148,6 +148,9 @@ pub(crate) struct Took {
 }
 
 impl Took {
+    /// The least number of seconds from which a speed follows.
+    const MEASURABLE: f64 = 0.01;
+
     pub(crate) fn by_one_thread(begun: Instant, counted: u128, method: &str) -> Took {
         let seconds = begun.elapsed().as_secs_f64();
         Took { seconds, counted: Some(counted), how: format!("{method}, 1 thread") }
@@ -168,7 +171,8 @@ impl Display for Took {
             some if some < 60.0 => write!(f, "done in {some:.1}s")?,
             many => write!(f, "done in {}", clock(many))?,
         }
-        if let Some(counted) = self.counted.filter(|_| self.seconds > 0.0) {
+        // The start takes most of a shorter time, which would yield no speed.
+        if let Some(counted) = self.counted.filter(|_| self.seconds >= Took::MEASURABLE) {
             write!(f, ", {} placements/s", si(counted as f64 / self.seconds))?;
         }
         write!(f, "; {}", self.how)
@@ -242,6 +246,16 @@ pub(crate) fn si(value: f64) -> String {
     }
 }
 
+/// A number with a comma before each group of three digits.
+pub(crate) fn grouped(number: u128) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let groups = digits.as_bytes()[first..].chunks(3);
+    let groups = groups.map(|group| String::from_utf8_lossy(group).into_owned());
+    let first = (first > 0).then(|| digits[..first].to_owned());
+    first.into_iter().chain(groups).collect::<Vec<_>>().join(",")
+}
+
 /// A time in its two largest units: `3d 04h`, `4h 05m`, `5m 06s`, `6s`.
 pub(crate) fn clock(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
@@ -266,8 +280,21 @@ mod tests {
     }
 
     #[test]
+    fn digits_are_grouped_from_the_right() {
+        let texts = [0, 92, 724, 2_680, 14_772_512].map(grouped);
+        assert_eq!(texts, ["0", "92", "724", "2,680", "14,772,512"]);
+    }
+
+    #[test]
     fn a_bar_is_filled_by_eighths() {
         assert_eq!([-1.0, 0.55, 2.0].map(|share| bar(share, 3)), ["   ", "█▋ ", "███"]);
+    }
+
+    #[test]
+    fn a_speed_is_shown_only_of_what_took_some_time() {
+        let line = |seconds| Took { seconds, counted: Some(1_000), how: "rows".into() }.to_string();
+        assert_eq!(line(0.009), "done in 0.01s; rows");
+        assert_eq!(line(0.02), "done in 0.02s, 50.0 k placements/s; rows");
     }
 
     #[test]

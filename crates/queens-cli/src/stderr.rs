@@ -3,10 +3,20 @@
 use std::fmt::Display;
 use std::io::Write;
 
-/// Writes a text to standard error. A text that cannot be written is dropped, because it is never
-/// the result.
+use console::Term;
+
+use crate::terminal::{Style, Wrapping, is_coloured, width};
+
+/// Writes a text to standard error, on a terminal in lines that break at words. A text that cannot
+/// be written is dropped, because it is never the result.
 pub(crate) fn print(text: impl Display) {
-    let _ = write!(std::io::stderr(), "{text}");
+    let mut out = Wrapping::new(std::io::stderr(), width(&Term::stderr()));
+    let _ = write!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// The text in this style, if standard error takes colours.
+pub(crate) fn painted(style: Style, text: &str) -> String {
+    if is_coloured(&Term::stderr()) { style.paint(text) } else { text.into() }
 }
 
 /// Replaces characters that a terminal would obey, or that would change the direction of the text

@@ -1,9 +1,11 @@
 //! Tables whose columns are as wide as their longest entry.
 
+use std::borrow::Cow;
+
 use console::Term;
 
 use crate::failure::Failure;
-use crate::{output, stderr};
+use crate::{output, stderr, terminal};
 
 /// The space between two columns.
 const BETWEEN: &str = "  ";
@@ -46,16 +48,15 @@ impl Table {
             stderr::print(format_args!("{nothing}\n"));
             return Ok(());
         }
-        let terminal = Term::stdout();
-        let size = terminal.size_checked().filter(|_| terminal.is_term());
-        let width = size.map_or(usize::MAX, |(_, columns)| columns.into());
+        let width = terminal::width(&Term::stdout()).unwrap_or(usize::MAX);
         let (lines, left_out) = self.lines_within(width, &self.idle_and(spared), &mut Vec::new());
         lines.into_iter().try_for_each(output::print)?;
         if left_out.is_empty() {
             return Ok(());
         }
+        let s = if left_out.len() == 1 { "" } else { "s" };
         output::print(format_args!(
-            "without {} columns, for which the terminal is too narrow: --json prints all",
+            "without {} column{s}, for want of room: --json prints all",
             left_out.len()
         ))
     }
@@ -70,7 +71,7 @@ impl Table {
 
     /// The table as lines of at most `width` characters, and the names of the columns that were
     /// left out. Columns are left out in the order of `spared`, until the lines fit. If they do not
-    /// fit without all of these, they are longer than `width`. `widths` has the least width of each
+    /// fit without all of these, the widest texts are cut, down to some letters. `widths` has the least width of each
     /// column, and gets the width that it has now, so that the columns of an updated screen do not
     /// become narrower and wider all the time.
     pub(crate) fn lines_within(
@@ -96,27 +97,56 @@ impl Table {
                 left_out.push(self.columns[column].0);
             }
         }
+        let widths = self.cut(width, &shown, widths);
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
         let rows = self.rows.iter().map(|row| row.iter().map(String::as_str).collect::<Vec<_>>());
         let lines =
-            [names].into_iter().chain(rows).map(|entries| self.line(&shown, widths, &entries));
+            [names].into_iter().chain(rows).map(|entries| self.line(&shown, &widths, &entries));
         (lines.collect(), left_out)
+    }
+
+    /// The widths of the columns `shown` where the lines fit `width`, if cutting texts suffices.
+    fn cut(&self, width: usize, shown: &[usize], widths: &[usize]) -> Vec<usize> {
+        const LEAST: usize = 8;
+        let mut widths = widths.to_vec();
+        let taken = shown.iter().map(|&column| widths[column] + BETWEEN.len()).sum::<usize>();
+        let mut excess = taken.saturating_sub(BETWEEN.len()).saturating_sub(width);
+        while excess > 0 {
+            let texts = shown.iter().filter(|&&column| !self.columns[column].1);
+            let Some(&widest) = texts.max_by_key(|&&column| widths[column]) else { break };
+            if widths[widest] <= LEAST {
+                break;
+            }
+            widths[widest] -= 1;
+            excess -= 1;
+        }
+        widths
     }
 
     /// The entries of these columns as a line, without spaces at its end.
     fn line(&self, columns: &[usize], widths: &[usize], entries: &[&str]) -> String {
         let padded = columns.iter().map(|&column| {
             let (entry, (_, is_number)) = (entries[column], self.columns[column]);
-            let space = " ".repeat(widths[column].saturating_sub(entry.chars().count()));
+            let entry = cut(entry, widths[column]);
+            let space = " ".repeat(widths[column].saturating_sub(terminal::columns(&entry)));
             if is_number { format!("{space}{entry}") } else { format!("{entry}{space}") }
         });
         padded.collect::<Vec<_>>().join(BETWEEN).trim_end().to_string()
     }
 
     fn width(&self, column: usize) -> usize {
-        let entries = self.rows.iter().map(|row| row[column].chars().count());
+        let entries = self.rows.iter().map(|row| terminal::columns(&row[column]));
         entries.chain([self.columns[column].0.len()]).max().unwrap_or(0)
     }
+}
+
+/// The entry, or as much of it as a column of this width has room for.
+fn cut(entry: &str, width: usize) -> Cow<'_, str> {
+    // A state, which has a colour, is short.
+    if terminal::columns(entry) <= width || entry.contains('\u{1b}') {
+        return entry.into();
+    }
+    entry.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -15,30 +15,36 @@ use clap::builder::{BoolishValueParser, StyledStr, TypedValueParser as _};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
+use console::Term;
 
+use super::help;
 use crate::failure::Failure;
-use crate::output;
+use crate::terminal::Style;
+use crate::{output, stderr};
 
 /// The headings of two groups of options. Each group has a page of `queens help`, and no other help
 /// shows its options.
 pub(super) const CONNECTION: &str = "Connection";
 pub(super) const LOGS: &str = "Logs";
 
+/// The heading of options that matter to farms with thousands of workers or jobs. Only the long
+/// help shows them.
+pub(super) const LARGE_FARMS: &str = "For farms of thousands";
+
 /// The groups of commands in the order of the help. The first commands of a group have a line each,
 /// and the others are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
-    ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
+    ("Count", &["count", "plan", "compare", "explain"], &["bench", "merge", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["check"]),
-    ("Run a farm", &["coordinator", "worker", "workers", "token"], &["autoscale", "trust"]),
+    ("Run a farm", &["coordinator", "worker", "workers"], &["token", "trust", "autoscale"]),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
-    ("Prove and keep", &["export", "verify", "audit"], &["backup"]),
+    ("Prove and keep", &["export", "verify"], &["audit", "backup"]),
 ];
 
 /// The text below the groups.
 const TOOLS: &str = "\
-`queens COMMAND -h` is one screen, --help has all. `queens help all` has a line
-for each command, and what they share: connection, logs, exit codes. The rest:
-help, completions, -V.";
+`queens COMMAND -h` is one screen, --help has all. `queens help all` has every
+command, and what they share. The rest: help, completions, -V.";
 
 /// What was typed, as far as it can be understood.
 #[derive(Default)]
@@ -87,19 +93,18 @@ pub(super) fn prepared(command: Command, typed: &Typed) -> Command {
     let command = with_variables_that_apply(command, typed);
     let mut text = String::new();
     for (group, names, others) in GROUPS {
-        let _ = writeln!(text, "{group} (also {}):", others.join(", "));
+        let heading = Style::Bold.paint(&format!("{group}:"));
+        let _ = writeln!(text, "{heading} also {}", others.join(", "));
         text.extend(names.iter().map(|name| line(&command, name)));
     }
-    command.help_template(format!(
-        "{{about-with-newline}}\nUsage: queens COMMAND ...\n\n{text}\n{TOOLS}"
-    ))
+    command.help_template(format!("{{about-with-newline}}\n{text}{TOOLS}"))
 }
 
 /// All commands in their groups, with a line each.
 pub(super) fn groups(command: &Command) -> String {
     let mut text = String::new();
     for (group, names, others) in GROUPS {
-        let _ = writeln!(text, "{group}:");
+        let _ = writeln!(text, "{}", output::painted(Style::Bold, &format!("{group}:")));
         text.extend(names.iter().chain(others).map(|name| line(command, name)));
     }
     text
@@ -173,14 +178,17 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
     *command = prepared(std::mem::take(command), &typed);
     command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            match output::written(error.print()) {
+            match help::print(help::shown(&error.render(), &Term::stdout()).trim_end()) {
                 Ok(()) => exit(error.exit_code()),
                 Err(failure) => failure,
             }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // It goes to standard error, and an error of writing is ignored.
-            let _ = error.print();
+            stderr::print(format_args!(
+                "{}\n",
+                help::shown(&error.render(), &Term::stderr()).trim_end()
+            ));
             exit(error.exit_code())
         }
         _ => {

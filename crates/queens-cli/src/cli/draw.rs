@@ -6,12 +6,14 @@ use std::path::PathBuf;
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
+use console::Term;
 use service::write_file;
 use solve::draw::{self, Diagram};
 
 use super::queens_input::{self, QueensArgs};
 use crate::failure::{Failure, usage};
 use crate::output;
+use crate::terminal::{self, is_coloured};
 
 const EXAMPLES: &str = "\
 The elements of an SVG have classes: queen, dark, attack, …
@@ -63,6 +65,9 @@ enum FormatName {
 pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
     let (format, diagram) = (args.format()?, args.diagram()?);
     let text = match format {
+        FormatName::Text if args.out.is_none() && is_coloured(&Term::stdout()) => {
+            terminal::board(&draw::text(&diagram, args.attacks))
+        }
         FormatName::Text => format!("{}\n", draw::text(&diagram, args.attacks)),
         FormatName::Svg => draw::svg(&diagram, args.attacks),
     };

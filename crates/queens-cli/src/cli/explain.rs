@@ -1,10 +1,12 @@
 //! `queens explain`.
 
 use clap::Args;
+use console::Term;
 use literature::explain;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::terminal::{self, is_coloured};
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
@@ -20,5 +22,10 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         COLOURS => explain::colours_page()?,
         n => explain::page(n.parse().map_err(anyhow::Error::from)?)?,
     };
+    // Elsewhere it stays Markdown, which is how docs/EXPLAINED.md is made.
+    let terminal = Term::stdout();
+    if terminal.is_term() {
+        return output::print(terminal::page(&page, is_coloured(&terminal)));
+    }
     output::print(page.trim_end())
 }

@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
+use clap::builder::StyledStr;
 use clap::{Args, Command};
+use console::Term;
 
 use super::arguments::{self, Typed};
 use super::client::CoordinatorArgs;
 use super::log::LogArgs;
 use crate::failure::{Failure, usage};
 use crate::output;
+use crate::terminal::{self, is_coloured, width, wrapped};
 
 const EXIT_CODES: &str = include_str!("../../../../docs/EXIT-CODES.md");
 
@@ -25,22 +28,23 @@ pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
                      on this machine. They are options of all commands that ask a coordinator.";
         options::<CoordinatorArgs>("connection", about)
     };
+    let exit_codes = || terminal::page(EXIT_CODES, is_coloured(&Term::stdout()));
     let logs = || options::<LogArgs>("logs", "What is logged on standard error, by all commands.");
     let named: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let page = match named.as_slice() {
         ["all"] => {
             let mut text = arguments::groups(&cli);
-            for page in [connection(), logs(), EXIT_CODES.into()] {
+            for page in [connection(), logs(), exit_codes()] {
                 let _ = write!(text, "\n{page}");
             }
             text
         }
         ["connection"] => connection(),
         ["logs"] => logs(),
-        ["exit-codes"] => EXIT_CODES.into(),
+        ["exit-codes"] => exit_codes(),
         named => return of_command(named, cli),
     };
-    output::print(page.trim_end())
+    print(page.trim_end())
 }
 
 fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
@@ -56,10 +60,24 @@ fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
         };
         command = named;
     }
-    output::written(match named {
-        [] => command.print_help(),
-        _ => command.print_long_help(),
-    })
+    let help = match named {
+        [] => command.render_help(),
+        _ => command.render_long_help(),
+    };
+    print(shown(&help, &Term::stdout()).trim_end())
+}
+
+/// A help as it is printed: with its styles where the stream takes them.
+pub(super) fn shown(help: &StyledStr, stream: &Term) -> String {
+    if is_coloured(stream) { help.ansi().to_string() } else { help.to_string() }
+}
+
+/// Prints a page of help, whose lines are usually read in a terminal, also behind a pipe.
+pub(super) fn print(page: &str) -> Result<(), Failure> {
+    const USUAL: usize = 80;
+    let width = width(&Term::stdout()).unwrap_or(USUAL);
+    let lines = page.lines().map(|line| wrapped(line, width));
+    output::print(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn options<A: Args>(name: &'static str, about: &'static str) -> String {

@@ -60,7 +60,7 @@ pub(super) struct SubmitArgs {
     /// also against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_name = "ACROSS", value_parser = scope(), requires = "twice")]
     across: Option<AuditScope>,
-    /// A name; one that is taken adds no job
+    /// Names the job, so that a script adds it only once
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
     /// printed and nothing is added, so that a script can be started again. Of several sizes, each

@@ -1,14 +1,15 @@
 //! Logs: to standard error, for people or for machines.
 
 use clap::Args;
+use console::Term;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
 use super::arguments::LOGS;
-use crate::os;
-use crate::progress::{LOG_TARGET, erase, is_dumb};
+use crate::progress::{LOG_TARGET, erase};
+use crate::terminal::is_coloured;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = LOGS)]
@@ -62,12 +63,10 @@ impl LogArgs {
             std::io::stderr()
         };
         let log = fmt::layer().with_writer(writer).log_internal_errors(false);
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if self.is_json() {
             registry().with(log.json().flatten_event(true).with_filter(filter)).init();
         } else {
-            let coloured = !plain && !is_dumb() && os::shows_colours();
-            let log = log.with_ansi(coloured).with_target(false);
+            let log = log.with_ansi(is_coloured(&Term::stderr())).with_target(false);
             registry().with(log.with_filter(filter)).init();
         }
     }

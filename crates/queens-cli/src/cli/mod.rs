@@ -66,11 +66,11 @@ enum Command {
     Draw(draw::DrawArgs),
     /// Estimate what a count will take: tasks, threads, time
     Plan(plan::PlanArgs),
-    /// Print one placement on a board of any size, also with given queens
+    /// Print one placement of any size, also with given queens
     Solve(solve::SolveArgs),
     /// Say whether given queens are a placement
     Check(check::CheckArgs),
-    /// Compare all algorithms and methods on the same boards, one thread each
+    /// Compare all algorithms and methods on the same boards
     Compare(compare::CompareArgs),
     /// Explain the ways of counting on one small board
     Explain(explain::ExplainArgs),
@@ -259,6 +259,18 @@ mod tests {
             }
         }
         assert!(paths.len() > 30 && long.len() <= 6, "{long:?}");
+    }
+
+    #[test]
+    fn the_first_help_is_a_screen_and_shows_what_newcomers_need() {
+        let prepared = arguments::prepared(Cli::command(), &Typed::default()).term_width(80);
+        let help = prepared.try_get_matches_from(["queens", "-h"]).expect_err("it is help");
+        let text = help.to_string();
+        assert!(text.trim_end().lines().count() <= 24, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for name in ["count", "plan", "compare", "explain", "solve", "worker", "submit", "verify"] {
+            assert!(text.contains(&format!("\n  {name} ")), "{name}: {text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Jobs as text and as JSON.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, stdout};
 use std::time::{Duration, UNIX_EPOCH};
 
 use farm::{AuditPolicy, JobState, JobView};
 
+use crate::output;
 use crate::progress::{bar, clock, si};
 use crate::table::{Column, Table, dash};
+use crate::terminal::Style;
 
 /// A rate for JSON. `None` if it is 0, which means that it is not known.
 pub(super) fn known(rate: f64) -> Option<f64> {
@@ -17,6 +19,18 @@ pub(super) fn known(rate: f64) -> Option<f64> {
 pub(super) fn state(job: &JobView) -> String {
     let audited = if job.audited().is_some() { ", under audit" } else { "" };
     format!("{}{audited}", job.state_name())
+}
+
+/// The state in the colour of what it asks of the reader: nothing, patience, or a look.
+fn coloured_state(job: &JobView) -> String {
+    let style = match job.state {
+        _ if job.suspended.is_some() || job.disputes > 0 => Style::Red,
+        JobState::Cancelled => Style::Red,
+        _ if job.audited().is_some() || job.waits_for.is_some() => Style::Yellow,
+        JobState::Running | JobState::Done => Style::Green,
+        _ => Style::Yellow,
+    };
+    output::painted(style, &state(job))
 }
 
 fn audits(job: &JobView) -> Option<String> {
@@ -71,7 +85,7 @@ fn hours(hours: f64) -> String {
 
 const COLUMNS: [Column<JobView>; 18] = [
     ("JOB", true, |job| job.id.to_string()),
-    ("STATE", false, state),
+    ("STATE", false, coloured_state),
     ("OWNER", false, |job| owner(&job.spec.origin.owner).into()),
     ("NAME", false, |job| job.spec.origin.key.clone().unwrap_or_else(dash)),
     ("PRIORITY", true, |job| job.spec.priority.to_string()),
@@ -93,9 +107,18 @@ const COLUMNS: [Column<JobView>; 18] = [
 /// How much of a job is done, with a bar on a terminal.
 fn done(job: &JobView) -> String {
     let percent = format!("{:.1}%", job.percent());
-    match std::io::stdout().is_terminal() {
+    match stdout().is_terminal() {
         true => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
         false => percent,
+    }
+}
+
+/// The bar before the share in the details of a job; empty if nobody sees it.
+fn details_bar(job: &JobView) -> String {
+    const CELLS: usize = 20;
+    match stdout().is_terminal() {
+        true => format!("{}  ", output::painted(Style::Green, &bar(job.percent() / 100.0, CELLS))),
+        false => String::new(),
     }
 }
 
@@ -156,12 +179,18 @@ pub(super) fn details(job: &JobView) -> String {
     let properties = [
         ("job", Some(id.to_string())),
         ("plan", Some(spec.plan.to_string())),
-        ("state", Some(state(job))),
+        ("state", Some(coloured_state(job))),
         ("owner", Some(owner(&spec.origin.owner).into())),
         ("priority", Some(spec.priority.to_string())),
         (
             "done",
-            Some(format!("{:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks())),
+            Some(format!(
+                "{}{:.2}% ({} of {} tasks)",
+                details_bar(job),
+                job.percent(),
+                job.tasks_done,
+                job.tasks()
+            )),
         ),
         ("workers", Some(job.workers.to_string())),
         ("name", spec.origin.key.clone()),

@@ -1,9 +1,11 @@
 //! `queens solve`: one placement, constructed, random, or searched with given queens.
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, ensure};
 use clap::Args;
+use console::Term;
 use solve::{
     Completion, ConstructError, Construction, Effort, Notation, Opening, Placement, Rules, Start,
     Symmetry, complete_within, is_placement, random_placement,
@@ -14,6 +16,7 @@ use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::{Failure, usage};
+use crate::terminal::{self, is_coloured};
 use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
@@ -193,7 +196,7 @@ fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure
         let placement = construction.placement().image(Symmetry::TRANSPOSITION);
         return print(args, notation, &placement, &[]);
     }
-    output::print(notation.of_rows(n, construction.columns(), &[]))
+    shown(notation, notation.of_rows(n, construction.columns(), &[]))
 }
 
 /// A placement that `start` admits, and what the search for it took.
@@ -244,9 +247,19 @@ fn print(
     let (n, columns) = (placement.n(), placement.columns());
     check(n, columns.iter().copied())?;
     if args.by_file {
-        return output::print(notation.by_file(placement));
+        return shown(notation, notation.by_file(placement));
     }
-    output::print(notation.of_rows(n, columns.iter().copied(), fields))
+    shown(notation, notation.of_rows(n, columns.iter().copied(), fields))
+}
+
+/// Prints a placement, a board with two colours where standard output takes them.
+fn shown(notation: Notation, placement: impl Display) -> Result<(), Failure> {
+    match notation {
+        Notation::Board if is_coloured(&Term::stdout()) => {
+            output::print(terminal::board(&placement.to_string()))
+        }
+        _ => output::print(placement),
+    }
 }
 
 fn check(n: u32, columns: impl Iterator<Item = u32>) -> anyhow::Result<()> {

@@ -16,6 +16,7 @@ use super::trust;
 use crate::failure::{Failure, usage};
 use crate::progress::{is_dumb, si};
 use crate::table::Table;
+use crate::terminal;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -103,7 +104,7 @@ fn screen(
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
     for line in all.iter().take(lines.saturating_sub(1).into()) {
-        let _ = writeln!(text, "{}", line.chars().take(columns).collect::<String>());
+        let _ = writeln!(text, "{}", terminal::cut(line, columns));
     }
     text
 }

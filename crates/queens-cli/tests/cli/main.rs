@@ -47,6 +47,7 @@ mod linux {
     mod secrets;
     mod stranger;
     mod terminals;
+    mod widths;
 }
 
 /// Reads one JSON object.

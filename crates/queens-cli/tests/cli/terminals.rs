@@ -26,7 +26,7 @@ fn on_a_terminal((rows, columns): (u32, u32), term: &str, command: &str) -> Stri
 }
 
 /// The lines that were drawn on a terminal, in order, without the movements of the cursor.
-fn drawn(text: &str) -> Vec<String> {
+pub(super) fn drawn(text: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -39,6 +39,13 @@ fn drawn(text: &str) -> Vec<String> {
     plain.split(['\r', '\n']).map(str::to_string).filter(|line| !line.is_empty()).collect()
 }
 
+/// A total as a terminal shows it.
+fn grouped(total: u128) -> String {
+    let digits: Vec<char> = total.to_string().chars().rev().collect();
+    let groups: Vec<String> = digits.chunks(3).map(|group| group.iter().collect()).collect();
+    groups.join(",").chars().rev().collect()
+}
+
 pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_queens");
 
 #[test]
@@ -49,18 +56,22 @@ fn the_bar_fits_a_narrow_terminal() {
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=15 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
         assert!(bars.iter().all(|bar| bar.chars().count() <= columns as usize), "{bars:?}");
-        let total = testkit::vectors::total(15).to_string();
+        let total = grouped(testkit::vectors::total(15));
         // The line about the cost may need two lines of a narrow terminal.
         let end = lines.iter().position(|line| *line == total).expect("it has a total");
         let is_ours = |line: &String| line.trim().is_empty() || line.starts_with("N=15 ");
         assert!(lines[..end].iter().all(is_ours), "{columns}: {lines:?}");
         assert!(lines[end + 1].starts_with("done in "), "{lines:?}");
+        // Programs read digits alone.
+        let piped = drawn(&on_a_terminal((10, columns), "xterm", &format!("{count} | cat")));
+        let digits = testkit::vectors::total(15).to_string();
+        assert!(piped.iter().any(|line| line.ends_with(&digits)), "{piped:?}");
     }
 }
 
 #[test]
 fn nothing_is_drawn_if_it_is_unwanted_or_impossible() {
-    let total = testkit::vectors::total(16).to_string();
+    let total = grouped(testkit::vectors::total(16));
     let watch = of_a_shell(&format!("{PROGRAM} watch"), "dumb").output().expect("`script` runs");
     let said = String::from_utf8_lossy(&watch.stdout);
     assert!(said.contains("a terminal that can draw again") && !said.contains('\u{1b}'), "{said}");
@@ -70,6 +81,44 @@ fn nothing_is_drawn_if_it_is_unwanted_or_impossible() {
         assert_eq!(text.lines().next(), Some(total.as_str()), "{term} {option}");
         assert_eq!(text.lines().count(), lines, "{term} {option}: {text}");
     }
+}
+
+/// Errors, boards, headings and states have colours on a terminal alone, and not if the user or the
+/// terminal wants none.
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(18, 2, 0);
+    let farm = farm.url();
+    for command in [
+        "count 40",
+        "draw a2 b4 c1 d3",
+        "solve 8 --format board",
+        "-h",
+        "count -h",
+        "help all",
+        "explain 6",
+        &format!("jobs --coordinator {farm}"),
+        &format!("jobs 1 --coordinator {farm}"),
+    ] {
+        let shown = |command: &str, term| {
+            let output =
+                of_a_shell(command, term).output().expect("the package bsdutils has `script`");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let command = format!("{PROGRAM} {command}");
+        assert!(shown(&command, "xterm").contains("\u{1b}["), "{command}");
+        for plain in [
+            shown(&format!("NO_COLOR=1 {command}"), "xterm"),
+            shown(&command, "dumb"),
+            shown(&format!("{command} 2>&1 | cat"), "xterm"),
+        ] {
+            assert!(!plain.contains('\u{1b}') && !plain.contains('♛'), "{command}: {plain:?}");
+        }
+    }
+    let board = on_a_terminal((24, 80), "xterm", &format!("{PROGRAM} draw a2 b4 c1 d3"));
+    assert_eq!(board.matches('♛').count(), 4, "{board}");
 }
 
 /// The client only asks for unfinished jobs, and for no more than fit on the screen.

@@ -1,5 +1,6 @@
 //! `queens count` by a farm in this process.
 
+use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::Path;
 
@@ -102,7 +103,11 @@ fn how(job: &JobView, backend: &str, threads: NonZero<usize>, counts_orbits: boo
                 true => format!("{} before symmetry, ", job.counted),
                 false => String::new(),
             };
-            format!("{how}; {sum}as published ({source})")
+            // A line of a terminal of 80 columns has no room for more.
+            match stderr().is_terminal() {
+                true => format!("{how}; {sum}as published"),
+                false => format!("{how}; {sum}as published ({source})"),
+            }
         }
         _ => how,
     }

@@ -10,6 +10,7 @@ mod methods;
 pub(super) mod search;
 
 use std::fmt::Display;
+use std::io::{IsTerminal, stdout};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ use super::rules::BlockedArgs;
 use super::shard::ShardOption;
 use super::signal::stops;
 use crate::failure::{Failure, usage};
-use crate::progress::{LOG_TARGET, ProgressArgs, Took};
+use crate::progress::{LOG_TARGET, ProgressArgs, Took, grouped};
 use crate::{output, stderr};
 
 #[derive(Clone, Debug, Args)]
@@ -124,9 +125,10 @@ impl Counted {
         if args.stats {
             stderr::print(table);
         }
-        let total = total.to_string();
-        let numbers = json!({"total": total, "seconds": took.seconds, "threads": threads});
-        args.print(n, total, output::with(object, numbers))?;
+        let numbers =
+            json!({"total": total.to_string(), "seconds": took.seconds, "threads": threads});
+        let text = if stdout().is_terminal() { grouped(total) } else { total.to_string() };
+        args.print(n, text, output::with(object, numbers))?;
         Ok(took)
     }
 }
