@@ -9,6 +9,7 @@ use clap::Args;
 use farm::Config;
 
 use super::access::AccessArgs;
+use super::arguments::LARGE_FARMS;
 use super::options::in_units;
 use super::signal::asked_to_stop;
 use crate::failure::{Failure, usage};
@@ -41,10 +42,12 @@ pub(super) struct CoordinatorArgs {
     ledger: PathBuf,
     /// How long a worker is to be busy with one lease; in milliseconds, or with a unit as in 5s
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "10s", env = "QUEENS_LEASE_MS",
+          help_heading = LARGE_FARMS,
           value_parser = in_units(1, 1..=86_400_000))]
     lease_ms: u64,
     /// How long a lease lives without a report; in milliseconds, or with a unit as in 5s
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "60s", env = "QUEENS_LEASE_TTL_MS",
+          help_heading = LARGE_FARMS,
           value_parser = in_units(1, 1..=86_400_000))]
     lease_ttl_ms: u64,
     /// How long workers may take to reconnect
@@ -52,14 +55,17 @@ pub(super) struct CoordinatorArgs {
     /// The time begins when a coordinator starts again. What workers hold that have not come back
     /// by its end is leased to others. In milliseconds, or with a unit as in 5s.
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "5s", env = "QUEENS_GRACE_MS",
+          help_heading = LARGE_FARMS,
           value_parser = in_units(1, 0..=3_600_000))]
     grace_ms: u64,
     /// The most jobs that have not ended; further ones are refused
     #[arg(hide_short_help = true, long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
+          help_heading = LARGE_FARMS,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs: u32,
     /// The most jobs of one owner that have not ended; further ones are refused
     #[arg(hide_short_help = true, long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
+          help_heading = LARGE_FARMS,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs_per_owner: u32,
     #[command(flatten)]

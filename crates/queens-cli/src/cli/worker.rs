@@ -7,11 +7,13 @@ use clap::Args;
 use count::Variant;
 use tokio::sync::watch;
 
+use super::arguments::LARGE_FARMS;
 use super::client::CoordinatorArgs;
 use super::options::{CountingArgs, duration, in_units, name, positive_duration};
 use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;
+use crate::os;
 use executor::provenance;
 use farm::{AgentConfig, Hello};
 use service::ServiceError;
@@ -21,31 +23,42 @@ use service::worker::{LeaveRules, machine, start_executor, work};
 pub(super) struct WorkerArgs {
     #[command(flatten)]
     counting: CountingArgs,
-    /// Its name in the evidence [default: by the host]
+    /// What this process is called [default: by the host]
     ///
-    /// By default it is the host's name and a random part, and in a Slurm job the number of the job
+    /// It stands in lists and in the evidence, and decides nothing. By default it is the host's name and a random part, and in a Slurm job the number of the job
     /// and the name of the node, as in slurm-123-n4.
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
-    /// The machine's name [default: by the system]
+    /// Which machine it runs on [default: by the system]
     ///
-    /// Counts of one machine do not confirm each other. By default it is named by the number that
+    /// Workers of one machine have the same: counts of one machine do not confirm each other. By default it is named by the number that
     /// Linux draws at each start, which the containers of a host share; without one, no machine but
     /// a named one confirms its counts.
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
+    /// Give way to other programs: 0 to 19 [default: 19]
+    ///
+    /// It is added to the nice value of the threads that count. With 19 they take what other
+    /// programs leave, so that a computer on which somebody works stays usable. In a job of a
+    /// batch system, whose processors are its own, and in the container image the default is 0.
+    /// Windows has no such value.
+    #[arg(long, value_name = "N", env = "QUEENS_NICE", value_parser = clap::value_parser!(u8).range(0..=19))]
+    nice: Option<u8>,
     /// The most tasks to hold at a time
     #[arg(hide_short_help = true, long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
+          help_heading = LARGE_FARMS,
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     credit: u64,
     /// How long finished parts of a range are gathered before they are reported; in milliseconds,
     /// or with a unit as in 5s
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "1s", env = "QUEENS_REPORT_MS",
+          help_heading = LARGE_FARMS,
           value_parser = in_units(1, 0..=3_600_000))]
     report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, each further time
     /// twice as long, up to four minutes; in milliseconds, or with a unit as in 5s
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "30s", env = "QUEENS_RESEND_MS",
+          help_heading = LARGE_FARMS,
           value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
     /// Leave after this time without work, such as 5m
@@ -75,6 +88,17 @@ pub(super) struct WorkerArgs {
 /// and shells send a signal both to the process group and to each process.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
+/// The greatest nice value: any other program goes first.
+const MOST_POLITE: u8 = 19;
+
+/// Whether a batch system has started this process: Slurm, PBS, LSF, Grid Engine, HyperQueue or
+/// HTCondor.
+fn is_batch_job() -> bool {
+    let names =
+        ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "SGE_TASK_ID", "HQ_JOB_ID", "_CONDOR_SLOT"];
+    names.iter().any(|name| std::env::var_os(name).is_some())
+}
+
 /// The name of a worker in a Slurm job: by the job and the node.
 fn slurm_name() -> Option<String> {
     let variable = |name| std::env::var(name).ok();
@@ -101,7 +125,9 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     }
     let kind = if devices.is_empty() { backend.name() } else { Variant::DEVICE };
     let build = provenance(PROGRAM, &devices);
-    let (executor, parts) = start_executor(threads, backend, devices);
+    let nice = args.nice.unwrap_or(if is_batch_job() { 0 } else { MOST_POLITE });
+    let start = || start_executor(threads, backend, devices);
+    let (executor, parts) = os::with_low_priority(nice, start);
     let instance: u64 = rand::random();
     let name = args.name.or_else(slurm_name);
     let name = name.unwrap_or_else(|| format!("{}-{:04x}", executor::host_name(), instance >> 48));

@@ -1,5 +1,6 @@
 //! Tests that a process takes no more processors than it may use, and hardly any memory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +9,8 @@ use std::time::Duration;
 use count::Backend;
 use serde_json::Value;
 
-use crate::support::process::{behind, queens, run};
+use crate::support::Farm;
+use crate::support::process::{Process, behind, queens, run};
 
 const MIB: u64 = 1 << 20;
 const PLAN: [&str; 4] = ["plan", "20", "--seconds=0", "--json"];
@@ -100,4 +102,39 @@ impl Drop for Group {
 fn a_large_board_is_counted_in_a_control_group_with_half_a_gibibyte() {
     let group = Group::with_limit(512 * MIB);
     peak_of(&mut group.command(&large()));
+}
+
+/// The nice values of the threads of a process.
+fn nice_values(process: u32) -> BTreeSet<i64> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let stats = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
+    // The fields after the name, which is in parentheses, begin with the third one.
+    let nice = |stat: String| stat.rsplit(')').next()?.split_whitespace().nth(16)?.parse().ok();
+    stats.filter_map(nice).collect()
+}
+
+#[test]
+fn a_worker_gives_way_to_other_programs_unless_it_has_the_processors() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let usual = nice_values(std::process::id()).into_iter().next().expect("it has a thread");
+    for (options, variable, added) in [
+        (&[][..], None, 19),
+        (&["--nice", "5"], None, 5),
+        (&["--nice", "0"], None, 0),
+        (&[], Some(("QUEENS_NICE", "7")), 7),
+        (&[], Some(("SLURM_JOB_ID", "12")), 0),
+        (&[], Some(("PBS_JOBID", "12")), 0),
+        (&["--nice", "3"], Some(("LSB_JOBID", "12")), 3),
+    ] {
+        let url = farm.url();
+        let (mut command, log) = farm.worker(&[&["--coordinator", &url], options].concat());
+        command.envs(variable);
+        let mut worker = Process::start(&mut command, log);
+        worker.wait_for_line("welcomes this worker");
+        // The thread that talks to the coordinator keeps the usual value.
+        let expected = [usual, (usual + added).min(19)].into();
+        assert_eq!(nice_values(worker.id()), expected, "{options:?} {variable:?}");
+        worker.stop();
+    }
 }

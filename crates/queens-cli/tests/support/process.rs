@@ -228,6 +228,10 @@ impl Process {
         fs::read_to_string(&self.log).expect("logs are text")
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn log(&self) -> &Path {
         &self.log
     }
