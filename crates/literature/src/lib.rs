@@ -14,3 +14,4 @@ pub mod forced;
 pub mod reproduce;
 pub mod sources;
 pub mod states;
+pub mod times;

@@ -163,7 +163,7 @@ impl Outputs {
 
 /// Runs this program with these arguments. No option is taken from the environment, because a
 /// figure must not depend on it.
-fn run(words: &str) -> anyhow::Result<String> {
+pub(crate) fn run(words: &str) -> anyhow::Result<String> {
     let mut command = Command::new(std::env::current_exe()?);
     let names = std::env::vars_os().map(|(name, _)| name);
     names.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {

@@ -64,6 +64,23 @@ struct Sources {
     _about: String,
     source: Vec<Source>,
     figure: Vec<Figure>,
+    times: SourceTimes,
+}
+
+/// The running times that a source prints for boards of consecutive sizes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceTimes {
+    /// The name of the source.
+    pub source: String,
+    /// What was run.
+    pub program: String,
+    /// What it ran on.
+    pub processor: String,
+    /// The size of the first board.
+    pub first_n: u32,
+    /// The time for each board.
+    pub milliseconds: Vec<u32>,
 }
 
 static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
@@ -74,6 +91,11 @@ static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
 /// All figures, in the order of the file.
 pub fn figures() -> &'static [Figure] {
     &SOURCES.figure
+}
+
+/// The times by size that a source prints.
+pub fn times() -> &'static SourceTimes {
+    &SOURCES.times
 }
 
 impl Figure {
@@ -94,6 +116,7 @@ mod tests {
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
         let used: Vec<&str> = figures().iter().map(|it| it.source().name.as_str()).collect();
+        assert!(SOURCES.source.iter().any(|source| source.name == times().source));
         for source in &SOURCES.source {
             assert!(used.contains(&source.name.as_str()), "{} has no figure", source.name);
         }

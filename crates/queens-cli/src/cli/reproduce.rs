@@ -1,8 +1,12 @@
 //! `queens reproduce`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use literature::reproduce::{HEAD, Outputs, subject, summary};
 use literature::sources::{Figure, figures};
+use literature::times::Times;
+use service::write_file;
 
 use crate::failure::{Failure, usage};
 use crate::{output, stderr};
@@ -11,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   queens reproduce --quick           the figures that take a moment each
   queens reproduce --only forced     those of one subject
+  queens reproduce --times --svg times.svg
 
 An exact figure that differs without a known reason ends the command with exit code 14. Measured figures, \
 such as ratios of times, depend on the machine and never do.";
@@ -27,9 +32,28 @@ pub(super) struct ReproduceArgs {
     /// Print JSON instead of the table, one object a line [default: the table]
     #[arg(long)]
     json: bool,
+    /// The times that a source prints for N = 4 to 16, beside those here, and a plot
+    ///
+    /// With --quick, for N = 4 to 12.
+    #[arg(long, conflicts_with_all = ["only", "json"])]
+    times: bool,
+    /// Write the plot of --times to this file, as an SVG
+    #[arg(long, value_name = "FILE", requires = "times")]
+    svg: Option<PathBuf>,
 }
 
+/// The largest board of `--times --quick`.
+const QUICK_N: u32 = 12;
+
 pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
+    if args.times {
+        let times = Times::measured(if args.quick { QUICK_N } else { u32::MAX })?;
+        if let Some(file) = &args.svg {
+            let written = write_file(file, times.svg().as_bytes());
+            written.map_err(|error| Failure::output(file.display(), error))?;
+        }
+        return output::print(times.text());
+    }
     let chosen = args.chosen()?;
     let mut outputs = Outputs::default();
     let mut lines = Vec::new();

@@ -98,7 +98,11 @@ pub(super) struct SolveArgs {
 type Rule = fn(u32) -> Result<Construction, ConstructError>;
 const RULES: [(&str, Rule, &str); 2] = [
     ("pauls", Construction::new, "Two staircases of knight's moves, by E. Pauls (1874)"),
-    ("mod12", Construction::mod12, "Even columns, then odd ones, with exceptions by N mod 12"),
+    (
+        "mod12",
+        Construction::mod12,
+        "Even columns, then odd ones, with exceptions by N mod 12; --by-file draws it as its source does",
+    ),
 ];
 
 const OPENINGS: [(&str, Opening, &str); 2] = [

@@ -109,6 +109,7 @@ const PAGES: [Page; 11] = [
             ("compare 8..14", "compare 5..6"),
             ("compare 12", "compare 7"),
             ("compare 4..16", "compare 4..7"),
+            ("--times", "--times --quick"),
         ],
         elsewhere: &[("queens reproduce   ", "cli/literature.rs; all figures take minutes")],
     },

@@ -5,6 +5,7 @@ use literature::compare::Algorithm;
 use literature::sources::figures;
 use serde_json::Value;
 
+use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
 
 fn compare(args: &[&str]) -> Outcome {
@@ -74,7 +75,11 @@ fn every_quick_exact_figure_agrees_or_has_a_reason() {
 #[test]
 fn one_subject_is_written_as_a_table() {
     let outcome = run(&mut queens(&["reproduce", "--only", "forced,list/87"]));
-    assert!(outcome.stderr.contains("7 figures: 7 agree"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("8 figures: 7 agree, 1 differ for a known reason"),
+        "{}",
+        outcome.stderr
+    );
     let table = outcome.success();
     let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     assert!(rows.any(|row| row == ["forced/lines", "592", "592", "agrees"]), "{table}");
@@ -83,6 +88,28 @@ fn one_subject_is_written_as_a_table() {
     let [theirs, ours] = [rows.next(), rows.next()];
     assert!(theirs.is_some() && theirs == ours, "{table}");
     run(&mut queens(&["reproduce", "--only", "force"])).refusal(2, &["force", "forced, iteration"]);
+}
+
+#[test]
+fn times_of_the_source_stand_beside_those_here_and_are_plotted() {
+    let scratch = Scratch::new();
+    let svg = scratch.path("times.svg").display().to_string();
+    let text = run(&mut queens(&["reproduce", "--times", "--quick", "--svg", &svg])).success();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let row = |n: &str| rows.iter().find(|row| row.len() == 6 && row[0] == n);
+    for (n, source) in [("4", "0.001"), ("10", "0.016"), ("12", "0.376")] {
+        let row = row(n).expect("a row of each size");
+        let total = testkit::vectors::total(n.parse().expect("a size")).to_string();
+        assert_eq!(row[1..3], [&total, source], "{text}");
+    }
+    assert!(row("13").is_none(), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(std::fs::read_to_string(&svg).expect("it was written").starts_with("<svg"));
+    run(&mut queens(&["reproduce", "--svg", &svg])).usage("--times");
+    run(&mut queens(&["reproduce", "--times", "--only", "forced"])).usage("--only");
+    let nowhere = scratch.path("no/such/file").display().to_string();
+    run(&mut queens(&["reproduce", "--times", "--quick", "--svg", &nowhere]))
+        .refusal(10, &["cannot write"]);
 }
 
 #[test]
