@@ -4,6 +4,7 @@
 //! with the total.
 
 mod colours;
+mod ladder;
 
 use anyhow::{Context, ensure};
 use board::squares::Square;
@@ -28,8 +29,10 @@ pub fn page(n: u32) -> anyhow::Result<String> {
          There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. Each \
          section counts them in another way.\n\n",
     );
+    page += &ladder::section(n, &searched)?;
     page += &masks_section(n, searched.nodes)?;
     page += &rows_section(n, total)?;
+    page += &ladder::checks_section(n, total)?;
     page += "## Two colours and their product: the method colours\n\n";
     page += &colours::section(n)?;
     Ok(page)
@@ -76,7 +79,32 @@ fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
         row(down),
         row(left),
         row(prefix.free(n)),
-    ))
+    ) + &steps(n, &first.squares().collect::<Vec<_>>()))
+}
+
+/// The three words before each row of a placement, from the first row on.
+fn steps(n: u32, queens: &[Square]) -> String {
+    let word = |mask: u32| -> String {
+        (0..n).map(|column| if mask >> column & 1 == 1 { '1' } else { '.' }).collect()
+    };
+    let width = n.max(5) as usize;
+    let mut text = format!(
+        "These are the words before each row of the whole placement:\n\n\
+         ```text\n\
+         row  {:<width$}  {:<width$}  {:<width$}  {:<width$}  queen\n",
+        "right", "down", "left", "free"
+    );
+    let mut prefix = Prefix::EMPTY;
+    for queen in queens {
+        let [right, down, left, free] =
+            [prefix.right, prefix.down, prefix.left, prefix.free(n)].map(word);
+        let row = queen.row + 1;
+        text += &format!(
+            "{row:>3}  {right:<width$}  {down:<width$}  {left:<width$}  {free:<width$}  {queen}\n"
+        );
+        prefix = prefix.place(n, 1 << queen.column);
+    }
+    text + "```\n\n"
 }
 
 fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {

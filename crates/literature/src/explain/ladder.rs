@@ -1,0 +1,72 @@
+//! The sections about the ways to count that need no words of bits, from all choices of squares on,
+//! and about those that look ahead or keep states: their work, their sources, and where each wins.
+
+use anyhow::ensure;
+
+use crate::classical::Searched;
+use crate::forced::{self, Looking};
+use crate::states;
+
+/// The memory that the dynamic program may take for the largest board of a page.
+const MEMORY: u64 = 1 << 28;
+
+/// The section about what each condition saves. `searched` is the search with masks.
+pub(super) fn section(n: u32, searched: &Searched) -> anyhow::Result<String> {
+    let squares = u128::from(n * n);
+    let choices = (0..u128::from(n)).fold(1, |choices, i| choices * (squares - i) / (i + 1));
+    let rooks = u128::from(n).pow(n);
+    Ok(format!(
+        "## What each condition saves\n\n\
+         A text at Allbest.ru says that C. F. Gauss and F. Nauck showed in 1850 that eight queens can be placed. \
+         These are the candidates that remain if one condition after the other is built in, and when the method is \
+         still the best one:\n\n\
+         | condition | candidates | N = {n} | N = 20 | use |\n|---|---|---|---|---|\n\
+         | N squares of the board | C(N^2, N) | {choices} | 2.8e33 | none: a definition |\n\
+         | one queen in each row | N^N | {rooks} | {:.1e} | none |\n\
+         | and in each column | N! | {} | {:.4e} | none beyond N = 10 |\n\
+         | diagonals, while queens are placed | queens placed | {} | 3.7e12 | N up to 14 |\n\n\
+         The first three are in the article \"Задача о восьми ферзях\" (2010), which prints 20! as 2.433e18. With \
+         symmetry, one placement stands for up to eight: all searches could take nearly an eighth of the time, and \
+         takaken's program (2011) takes about a quarter, as A. P. Sharakhov (2017) reports.\n\n",
+        20f64.powi(20),
+        factorial(n),
+        factorial(20) as f64,
+        searched.nodes,
+    ))
+}
+
+/// The section about the smart check, and the one about the dynamic program.
+pub(super) fn checks_section(n: u32, total: u64) -> anyhow::Result<String> {
+    let columns = forced::count(n, Looking::Columns);
+    let lines = forced::count(n, Looking::ColumnsAndRows);
+    let states = states::count_plain(n, MEMORY)?;
+    ensure!(columns.total == total && lines.total == total, "the smart check miscounts");
+    ensure!(states.total == u128::from(total), "the dynamic program miscounts");
+    let kept: u64 = states.rows.iter().map(|row| row.states).sum();
+    Ok(format!(
+        "## Dead and forced lines: the method forced\n\n\
+         An article at habr.com (\"Задача о 8-ми ферзях. Свежий взгляд\") looks at all lines before it tries a queen, in \
+         this order:\n\n\
+         1. A line without a free square is dead: the branch ends.\n\
+         2. A line with one free square is forced: its queen is placed, and the check begins again.\n\
+         3. Otherwise a queen is tried on each free square of the first column with exactly two of them, or, if there is \
+         none, of the first column without a queen.\n\n\
+         With columns alone (then step 3 takes the first column), it takes {} tries and {} forced queens; with rows, {} \
+         and {}. Each check costs more than it saves in a count, so it wins where few placements or none are left: with \
+         given queens.\n\n\
+         ## States: the method states\n\n\
+         Two prefixes with the same three words have the same completions. The dynamic program of I. Rivin and R. Zabih \
+         (1992) keeps each state once, with the number of its prefixes: {kept} states in all rows of this board. An \
+         article without a date (\"Алгоритм подсчета кол-ва расстановок n ферзей\") bounds its work by n 8^n, here {}. It \
+         needs four to six times the memory for each further row, and is an independent check up to N of about 16.\n\n",
+        columns.tries,
+        columns.forced,
+        lines.tries,
+        lines.forced,
+        u64::from(n) * 8u64.pow(n),
+    ))
+}
+
+fn factorial(n: u32) -> u128 {
+    (1..=u128::from(n)).product()
+}
