@@ -193,7 +193,9 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
         }
         _ => {
             let variable = |option: &str| variable(command, &typed, option);
+            let size = size_alone(&error, &typed);
             let what = sentence(&named_as_here(error), variable);
+            let what = size.unwrap_or(what);
             Failure::Usage(format!("{what}; `{} -h` says more", typed.commands.join(" ")))
         }
     })
@@ -202,6 +204,30 @@ pub(super) fn read(command: &mut Command) -> Result<ArgMatches, Failure> {
 /// Names of commands in other programs, each with the name of the command here.
 const COMMANDS_ELSEWHERE: [(&str, &str); 3] =
     [("status", "jobs"), ("serve", "coordinator"), ("stop", "cancel")];
+
+/// What to say of a size of a board where a command is expected, as in `queens 8`, and of one that
+/// is negative, as in `queens count -5`.
+fn size_alone(error: &clap::Error, typed: &Typed) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let is_size = |text: &&str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    if let Some(n) = text(ContextKind::InvalidSubcommand).filter(is_size) {
+        return Some(format!(
+            "{n} is no command; `queens count {n}` counts the placements on a board of size {n}, `queens solve {n}` prints one"
+        ));
+    }
+    // clap names the first digit alone, like an option of one letter.
+    let refused = text(ContextKind::InvalidArg)?;
+    let mut words = std::env::args().filter(|word| word.starts_with(refused));
+    let negative = words.find(|word| word.strip_prefix('-').is_some_and(|size| is_size(&size)))?;
+    let command = typed.commands.last().filter(|_| typed.commands.len() > 1)?;
+    let size = negative.trim_start_matches('-');
+    Some(format!(
+        "{negative} is no size of a board: give 0 or more, as in `queens {command} {size}`"
+    ))
+}
 
 /// Adds the name of the command here to the error about a command that only other programs have.
 fn named_as_here(mut error: clap::Error) -> clap::Error {

@@ -91,6 +91,12 @@ impl DrawArgs {
 
     fn diagram(&self) -> Result<Diagram, Failure> {
         let (text, source) = self.queens.text()?;
+        if let Ok(n @ 2..) = text.trim().parse::<u32>() {
+            return usage(format!(
+                "{n} alone names no queens; `queens solve {n} --format board` draws a placement, and `queens draw --size {n} a1` \
+                 a board of this size"
+            ));
+        }
         let (said, queens) = queens_input::read(&text, &source, self.by_file)?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size

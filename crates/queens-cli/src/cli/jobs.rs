@@ -193,6 +193,13 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         jobs.push((job.id, job.spec.plan));
     }
     if !args.wait {
+        if stdout().is_terminal() && !args.client.json && !args.progress.quiet {
+            let ids: Vec<String> = jobs.iter().map(|(job, _)| job.to_string()).collect();
+            stderr::print(format_args!(
+                "`queens watch {}` follows it to its total\n",
+                ids.join(" ")
+            ));
+        }
         return Ok(());
     }
     follow(&mut client, jobs, args.client.json, false, args.progress).await
@@ -357,7 +364,7 @@ impl ChangeCommand {
                     |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
                 return each(of, ask, line).await;
             }
-            ChangeCommand::Cancel(args) => (args, "cancel"),
+            ChangeCommand::Cancel(args) => return cancel(args).await,
             ChangeCommand::Pause(args) => (args, "pause"),
             ChangeCommand::Resume(args) => (args, "resume"),
         };
@@ -368,10 +375,36 @@ impl ChangeCommand {
     }
 }
 
+/// Cancels jobs. One that was cancelled before stays so, and the line says it.
+async fn cancel(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.client.coordinator).await?;
+    for_each(args.jobs, async |id| {
+        // A credential that may not see the job is refused by the order.
+        let before = client.job(id).await.map(|job| job.state).ok();
+        let job: JobView = client.order(Method::POST, &format!("/jobs/{id}/cancel")).await?;
+        output::mention(match (args.client.json, before) {
+            (true, _) => output::json(&job).to_string(),
+            (false, Some(JobState::Cancelled)) => format!("job {id} was cancelled before"),
+            (false, _) => format!("job {id} is {}", job.state),
+        })
+    })
+    .await
+}
+
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
     let total = total.map_or(String::new(), |total| format!(", total {total}"));
     format!("job {id} is removed: {plan}, {state}{total}")
+}
+
+/// Says that these jobs go on when nobody follows them any more.
+fn going_on(jobs: &[JobId]) -> String {
+    let names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+    let again = format!("`queens watch {}`", names.join(" "));
+    match jobs {
+        [job] => format!("job {job} goes on; {again} shows it again"),
+        _ => format!("jobs {} go on; {again} shows them again", names.join(", ")),
+    }
 }
 
 /// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the
@@ -386,6 +419,7 @@ async fn follow(
 ) -> Result<(), Failure> {
     output::end_with_reader();
     let is_one = jobs.len() == 1;
+    let mut still: Vec<JobId> = jobs.iter().map(|(job, _)| *job).collect();
     let has_bar = !progress.quiet && !json;
     // After a submission nothing typed is read, so that it is left to the next program of a script.
     let (_mode, quit_typed) = quit_key::typed(each_change && has_bar && stdout().is_terminal());
@@ -415,12 +449,11 @@ async fn follow(
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
             () = async { tokio::select!(() = &mut quit_typed => {}, () = asked_to_stop() => {}) } => {
-                return Err(Failure::Interrupted(format!(
-                    "job {job} goes on; `queens watch {job}` shows it again"
-                )));
+                return Err(Failure::Interrupted(going_on(&still)));
             }
         };
         progress.finish();
+        still.retain(|id| *id != job);
         if let Some(what) = end.audited() {
             tracing::warn!("job {job} is {what}");
         }

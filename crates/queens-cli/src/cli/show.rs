@@ -105,7 +105,12 @@ const COLUMNS: [Column<JobView>; 18] = [
 ];
 
 /// How much of a job is done, with a bar on a terminal.
+///
+/// Of a job that is all counted once, it is how many ranges of its audit are counted twice.
 fn done(job: &JobView) -> String {
+    if job.percent() >= 100.0 && job.audits_wanted > 0 && job.state != JobState::Cancelled {
+        return format!("audit {}/{}", job.audits_agreed, job.audits_agreed + job.audits_wanted);
+    }
     let percent = format!("{:.1}%", job.percent());
     match stdout().is_terminal() {
         true => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),

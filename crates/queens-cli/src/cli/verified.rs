@@ -41,6 +41,7 @@ impl Verified<'_> {
         let (machines, owners) = (self.machines().len(), self.owners().len());
         let kernels: Vec<String> = self.checked.kernels().iter().map(ToString::to_string).collect();
         let mut lines = vec![
+            format!("verdict   {}", self.verdict()),
             what,
             format!("bundle    {name}"),
             format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
@@ -120,6 +121,18 @@ impl Verified<'_> {
             self.checked.drawn.seed,
             if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
         )
+    }
+
+    /// Whether the bundle holds, as far as the recount can tell. One that does not hold is a failure.
+    fn verdict(&self) -> &'static str {
+        let Verdict { is_exact, draws, .. } = self.recounted.verdict;
+        let ranges = self.checked.header.lines.ranges;
+        match (is_exact, draws) {
+            _ if ranges == 0 => "cannot be told: no range is counted yet",
+            (true, _) => "holds",
+            (false, 0) => "cannot be told: nothing was counted again here",
+            (false, _) => "holds, as far as a sample shows",
+        }
     }
 
     /// The conclusion from the recount, in a sentence.

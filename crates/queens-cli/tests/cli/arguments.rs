@@ -192,3 +192,22 @@ fn bash_completes_names_with_spaces() {
         assert_eq!(names, offered, "{words}");
     }
 }
+
+#[test]
+fn a_size_without_its_command_suggests_the_command() {
+    for (args, advice) in [
+        (&["8"][..], "`queens count 8`"),
+        (&["27"], "`queens count 27`"),
+        (&["count", "-5"], "`queens count 5`"),
+        (&["plan", "-15"], "`queens plan 15`"),
+        (&["solve", "-3"], "`queens solve 3`"),
+        (&["draw", "8"], "`queens solve 8 --format board`"),
+        (&["draw", "12", "--format", "svg"], "`queens solve 12 --format board`"),
+    ] {
+        run(&mut queens(args)).refusal(2, &[advice]);
+    }
+    // Other words are refused as before.
+    run(&mut queens(&["count", "-x"])).usage("-x");
+    run(&mut queens(&["serve"])).usage("coordinator");
+    run(&mut queens(&["draw", "1"])).success();
+}

@@ -2,7 +2,7 @@
 
 use crate::object;
 use crate::support::Farm;
-use crate::support::process::{queens, run};
+use crate::support::process::{queens, run, wait_until};
 
 #[test]
 fn several_sizes_are_several_jobs_that_can_be_followed() {
@@ -120,4 +120,27 @@ fn a_removed_job_is_gone_and_its_number_is_not_reused() {
     assert_eq!(farm.submit(8, 2, 0), 3);
     let checked = run(queens(&["backup", "--check"]).arg(farm.ledger())).success();
     assert!(checked.contains("1 job, 0 accepted ranges"), "{checked}");
+}
+
+#[test]
+fn what_was_cancelled_before_says_so() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    for _ in 0..3 {
+        farm.submit(18, 2, 0);
+    }
+    let cancel = |args: &[&str]| farm.client(&[&["cancel"], args].concat()).success();
+    assert_eq!(cancel(&["1"]), "job 1 is cancelled\n");
+    assert_eq!(cancel(&["1", "2"]), "job 1 was cancelled before\njob 2 is cancelled\n");
+    assert!(cancel(&["2", "--json"]).starts_with('{'));
+    farm.client(&["cancel", "9"]).refusal(4, &["9"]);
+}
+
+#[test]
+fn a_job_that_is_only_audited_shows_its_audit() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit_by(12, &["--rows", "2", "--certified"]);
+    let _worker = farm.start_worker();
+    wait_until("the first counts", || farm.client(&["jobs"]).success().contains("audit 0/"));
 }

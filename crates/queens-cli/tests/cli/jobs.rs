@@ -235,7 +235,7 @@ fn a_cancelled_job_has_no_total() {
     farm.submit(10, 3, 0);
 
     assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
-    assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
+    assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 was cancelled before\n");
     coordinator.wait_for_line("state=cancelled");
     assert!(!coordinator.said().contains("total="), "{}", coordinator.said());
 

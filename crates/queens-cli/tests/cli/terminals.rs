@@ -212,3 +212,49 @@ fn progress_is_a_line_of_the_log_in_the_log_s_format() {
         assert!(message.starts_with("N=26  0.0%"), "{lines}");
     }
 }
+
+/// The options of `count` that a ledger would not go with are never advised.
+#[test]
+fn a_long_count_says_how_to_keep_it() {
+    let count = |args: &str| {
+        let command = format!("timeout --preserve-status --signal INT 8 {PROGRAM} count {args}");
+        let output = of_a_shell(&format!("stty columns 200; {command}"), "xterm").output();
+        drawn(&String::from_utf8_lossy(&output.expect("`script` runs").stdout)).join("\n")
+    };
+    let said = count("20 --rows 6 -t 1");
+    assert!(said.contains("this takes about "), "{said}");
+    assert!(said.contains("`queens count 20 --rows 6 -t 1 --ledger q20.db`"), "{said}");
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let ledger = folder.path().join("q.db");
+    for silent in
+        ["20 --rows 6 -t 1 -q", "12", &format!("20 --rows 6 -t 1 --ledger {}", ledger.display())]
+    {
+        assert!(!count(silent).contains("this takes about "), "{silent}");
+    }
+}
+
+#[test]
+fn a_watch_of_several_jobs_names_those_that_go_on() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    for _ in 0..3 {
+        farm.submit(18, 2, 0);
+    }
+    farm.client(&["cancel", "1"]).success();
+    for (jobs, said) in [
+        ("2 3", "jobs 2, 3 go on; `queens watch 2 3` shows them again"),
+        ("2", "job 2 goes on; `queens watch 2` shows it again"),
+        ("1 2 3", "jobs 2, 3 go on;"),
+    ] {
+        let watch = format!("{PROGRAM} watch {jobs} --coordinator {}", farm.url());
+        let watch = format!("stty columns 200; timeout --preserve-status --signal INT 2 {watch}");
+        let output = of_a_shell(&watch, "xterm").output().expect("`script` runs");
+        let text = drawn(&String::from_utf8_lossy(&output.stdout)).join("\n");
+        assert!(text.contains(said), "{jobs}: {text}");
+    }
+    let submit = format!("{PROGRAM} submit 18 --rows 2 --coordinator {}", farm.url());
+    let text = on_a_terminal((24, 80), "xterm", &submit);
+    assert!(text.contains("`queens watch 4` follows it"), "{text}");
+    let text = on_a_terminal((24, 80), "xterm", &format!("{submit} --quiet"));
+    assert!(!text.contains("follows"), "{text}");
+}

@@ -108,7 +108,7 @@ fn an_impossible_audit_leaves_a_job_done_and_is_withdrawn() {
     let bundle = scratch.path("bundle").display().to_string();
     farm.client(&["export", "1", &bundle]).success();
     let verified = run(&mut queens(&["verify", &bundle, "--sample", "1"])).success();
-    assert!(verified.starts_with(&format!("total     {total}")), "{verified}");
+    assert!(verified.contains(&format!("total     {total}")), "{verified}");
 
     // An audit of no ranges withdraws nothing, and names the command that does.
     farm.client(&["audit", "1", "--fraction", "0%"]).refusal(2, &["of nothing", "--withdraw"]);
@@ -246,7 +246,7 @@ fn the_evidence_of_a_farm_has_task_counts() {
         let verified = run(&mut queens(&["verify", bundle, "--all"]));
         assert!(verified.stderr.starts_with("counts every range again"), "{}", verified.stderr);
         let text = verified.success();
-        assert!(text.starts_with(&format!("total     {}", testkit::vectors::total(11))), "{text}");
+        assert!(text.contains(&format!("total     {}", testkit::vectors::total(11))), "{text}");
         assert!(text.contains("\ntasks     "), "{text}");
     }
     let exact = run(&mut queens(&["verify", far, "--all", "--json"])).success();

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use board::{MethodChoice, Problem};
 use count::{Answer, Answering, Variant};
@@ -20,7 +21,7 @@ use crate::cli::show;
 use crate::cli::tools::PROGRAM;
 use crate::failure::{Failure, usage};
 use crate::output;
-use crate::progress::{Progress, Took};
+use crate::progress::{Progress, Took, clock, erase};
 
 /// Counts the tasks of a board, and prints the result.
 pub(super) async fn count(
@@ -41,7 +42,17 @@ pub(super) async fn count(
     let answering = spawn_blocking(move || Ok(Answering::new(problem, counts_orbits)?));
     let mut progress = Progress::new(!args.progress.quiet, false);
     let interval = progress.interval();
-    let result = count.run(interval, |job| progress.show(job), &mut stops).await;
+    let (begun, mut is_advised) = (Instant::now(), has_ledger || args.are_many());
+    let see = |job: &JobView| {
+        let left = job.seconds_left().filter(|_| !is_advised && begun.elapsed() >= UNTIL_ADVICE);
+        is_advised |= left.is_some();
+        if let Some(left) = left.filter(|left| *left > LONG_S) {
+            erase();
+            args.report(advice(n, left));
+        }
+        progress.show(job);
+    };
+    let result = count.run(interval, see, &mut stops).await;
     progress.finish();
     let LocalResult { job, seconds } = result?;
     let plan = job.spec.plan;
@@ -61,6 +72,25 @@ pub(super) async fn count(
     object["backend"] = backend.into();
     let (total, table) = (answer.count(), answer::table(&answer));
     Counted { object, total, table, threads: threads.get(), took }.print(args, n)
+}
+
+/// After this time the estimate of what is left is good enough for advice.
+const UNTIL_ADVICE: Duration = Duration::from_secs(3);
+/// A count of more seconds should be kept in a ledger.
+const LONG_S: f64 = 300.0;
+
+/// How long a count takes that nothing keeps, and the same command with a ledger.
+fn advice(n: u32, left: f64) -> String {
+    let typed =
+        std::env::args().skip(1).map(|word| match word.contains([' ', '\'', '"', '*', '$']) {
+            true => format!("'{word}'"),
+            false => word,
+        });
+    let typed = typed.collect::<Vec<_>>().join(" ");
+    format!(
+        "this takes about {}, and a stop would lose it: `queens {typed} --ledger q{n}.db` keeps what is counted",
+        clock(left)
+    )
 }
 
 /// What the farm is to count, and with which resources.
