@@ -44,7 +44,11 @@ pub(super) async fn count(
     let interval = progress.interval();
     let (begun, mut is_advised) = (Instant::now(), has_ledger || args.are_many());
     let see = |job: &JobView| {
-        let left = job.seconds_left().filter(|_| !is_advised && begun.elapsed() >= UNTIL_ADVICE);
+        let (done, elapsed) = (job.percent() / 100.0, begun.elapsed());
+        // The farm's own estimate comes later.
+        let linear = || (done > 0.0).then(|| elapsed.as_secs_f64() * (1.0 / done - 1.0));
+        let left = job.seconds_left().or_else(linear);
+        let left = left.filter(|_| !is_advised && elapsed >= UNTIL_ADVICE);
         is_advised |= left.is_some();
         if let Some(left) = left.filter(|left| *left > LONG_S) {
             erase();
