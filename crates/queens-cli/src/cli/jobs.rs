@@ -425,12 +425,22 @@ async fn follow(
     let (_mode, quit_typed) = quit_key::typed(each_change && has_bar && stdout().is_terminal());
     let mut quit_typed = pin!(quit_typed);
     for_each(jobs, async |(job, plan)| {
+        // Who watches sees all the time why it waits.
+        let mut tells_turn = !each_change && !progress.quiet;
         let mut progress = Progress::new(has_bar, true);
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
             // A job that only waits for its turn is no reason for a warning, because turns come and
-            // go all the time.
+            // go all the time. Who has submitted it is told once, with the way out.
+            if let Some(what) = job.waits_for.as_ref().filter(|_| job.awaits_turn && tells_turn) {
+                tells_turn = false;
+                let id = job.id;
+                tracing::info!(
+                    "job {id} waits for {what}; a higher priority has it counted before: `queens priority {id} P`, \
+                     or `queens submit --priority P`"
+                );
+            }
             let what = job.waits_for.as_ref().filter(|_| !job.awaits_turn);
             // The number of waiting ranges changes all the time, and is not compared.
             let why = what.map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));

@@ -42,6 +42,14 @@ fn a_job_without_workers_names_what_it_waits_for() {
     watch.wait_for_line("`queens resume 2`: it is paused");
     assert!(!watch.said().contains("job 2 waits for job 1"), "{}", watch.said());
     assert!(status(behind).contains("`queens resume 2`: it is paused"), "{}", status(behind));
+
+    // Who submits another and waits is told why, and what helps.
+    let submit = ["submit", "9", "--wait", "--coordinator", &farm.url()];
+    let mut submit = Process::start(&mut queens(&submit), farm.new_log());
+    let why = format!("job 3 waits {reason}; a higher priority has it counted before");
+    submit.wait_for_line(&why);
+    farm.client(&["priority", "3", "2"]).success();
+    assert_eq!(submit.wait().code(), Some(0));
 }
 
 #[test]
