@@ -64,7 +64,8 @@ pub struct Credit {
     pub placements: f64,
     /// Thread time, audits of others' counts included, microseconds.
     pub busy_us: u64,
-    /// Ranges that another party has counted with the same result.
+    /// Accepted counts of theirs that another party has repeated with the same result. All
+    /// contributors together have as many as their jobs have ranges that were counted twice.
     pub agreed: u64,
     /// Counts that contradict others, or were taken back.
     pub contradicted: u64,

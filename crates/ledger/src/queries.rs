@@ -173,8 +173,8 @@ pub(super) const MAP: &str = "
     ORDER BY first";
 
 /// Who has counted what, the most placements first: owners, or the workers of an owner, or what one
-/// worker has counted of each job. A second count adds its time, but not its placements, which the
-/// accepted count adds already. Evidence is counted as contradicting unless an accepted count of
+/// worker has counted of each job. A second count adds its time, but neither its placements nor its
+/// agreement, which the accepted count adds already. Evidence is counted as contradicting unless an accepted count of
 /// the same range has the same digest.
 pub(super) const CREDITS: &str = "
     SELECT owner, iif(?1 IS NULL, '', machine), iif(?1 IS NULL, '', worker), iif(?2 IS NULL, NULL, job),
@@ -182,7 +182,7 @@ pub(super) const CREDITS: &str = "
            sum(iif(place = 0, past - first, 0)),
            total(iif(place = 0, CAST(count AS REAL), 0)),
            CAST(min(total(busy_us), 9e18) AS INTEGER),
-           sum(standing IN ('agreed', 'second')),
+           sum(standing = 'agreed'),
            sum(place > 1 AND NOT EXISTS (
                SELECT 1 FROM counts a
                WHERE a.job = c.job AND a.first = c.first AND a.place = 0 AND a.past = c.past

@@ -251,7 +251,7 @@ fn table(
                 th scope="col" { (list.first) } th scope="col" { "Kernels" }
                 @if has_rates { th.n scope="col" { "Placements/s" } }
                 th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
-                th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Contribution twice" }
+                th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Counted twice" }
                 th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
             } }
             tbody { @for (credit, now) in all.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE) { tr {
@@ -264,7 +264,7 @@ fn table(
                 td.c2 data-label="Share" { (share(credit.placements, sum)) }
                 td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
                 td.n data-label="Thread time" { (time(Duration::from_micros(credit.busy_us))) }
-                td.n.c3 data-label="Contribution twice" { (grouped(credit.agreed)) }
+                td.n.c3 data-label="Counted twice" { (grouped(credit.agreed)) }
                 td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (grouped(credit.contradicted)) }
                 td.n.c2 data-label="Last" {
                     @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }

@@ -8,6 +8,19 @@ use super::*;
 use crate::LedgerLock;
 
 #[test]
+fn a_range_that_was_counted_twice_is_one_for_jobs_and_for_contributors() {
+    let (_folder, path) = scratch();
+    let ledger = ledger_in(&path);
+    ledger.db.execute_batch(&confirm_all()).expect("it is SQL");
+    let view = LedgerView::open(&path).expect("it can be read beside its writer");
+    let credits = view.credits(&CreditOf::Owners).expect("it can be read");
+    assert_eq!(credits.iter().map(|credit| credit.agreed).sum::<u64>(), 1);
+    drop((view, ledger));
+    let ledger = open(&path).expect("it opens");
+    assert_eq!(read(&ledger)[0].audits_agreed, 1);
+}
+
+#[test]
 fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let (_folder, path) = scratch();
     let ledger = open(&path).expect("it opens");
