@@ -436,7 +436,7 @@ async fn follow(
             if let Some(what) = job.waits_for.as_ref().filter(|_| job.awaits_turn && tells_turn) {
                 tells_turn = false;
                 let id = job.id;
-                tracing::info!(
+                tracing::warn!(
                     "job {id} waits for {what}; a higher priority has it counted before: `queens priority {id} P`, \
                      or `queens submit --priority P`"
                 );
