@@ -174,8 +174,8 @@ pub(super) const MAP: &str = "
 
 /// Who has counted what, the most placements first: owners, or the workers of an owner, or what one
 /// worker has counted of each job. A second count adds its time, but neither its placements nor its
-/// agreement, which the accepted count adds already. Evidence is counted as contradicting unless an accepted count of
-/// the same range has the same digest.
+/// agreement, which the accepted count adds already. Evidence is counted as contradicting unless an
+/// accepted count of the same range has the same digest.
 pub(super) const CREDITS: &str = "
     SELECT owner, iif(?1 IS NULL, '', machine), iif(?1 IS NULL, '', worker), iif(?2 IS NULL, NULL, job),
            group_concat(DISTINCT kernel),
