@@ -1,8 +1,6 @@
 //! Tables whose columns are as wide as their longest entry.
 
-use std::borrow::Cow;
-
-use console::Term;
+use console::{Term, measure_text_width, truncate_str};
 
 use crate::failure::Failure;
 use crate::{output, stderr, terminal};
@@ -127,26 +125,17 @@ impl Table {
     fn line(&self, columns: &[usize], widths: &[usize], entries: &[&str]) -> String {
         let padded = columns.iter().map(|&column| {
             let (entry, (_, is_number)) = (entries[column], self.columns[column]);
-            let entry = cut(entry, widths[column]);
-            let space = " ".repeat(widths[column].saturating_sub(terminal::columns(&entry)));
+            let entry = truncate_str(entry, widths[column], "…");
+            let space = " ".repeat(widths[column].saturating_sub(measure_text_width(&entry)));
             if is_number { format!("{space}{entry}") } else { format!("{entry}{space}") }
         });
         padded.collect::<Vec<_>>().join(BETWEEN).trim_end().to_string()
     }
 
     fn width(&self, column: usize) -> usize {
-        let entries = self.rows.iter().map(|row| terminal::columns(&row[column]));
+        let entries = self.rows.iter().map(|row| measure_text_width(&row[column]));
         entries.chain([self.columns[column].0.len()]).max().unwrap_or(0)
     }
-}
-
-/// The entry, or as much of it as a column of this width has room for.
-fn cut(entry: &str, width: usize) -> Cow<'_, str> {
-    // A state, which has a colour, is short.
-    if terminal::columns(entry) <= width || entry.contains('\u{1b}') {
-        return entry.into();
-    }
-    entry.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

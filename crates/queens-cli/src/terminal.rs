@@ -5,7 +5,8 @@
 
 use std::io::{self, Write};
 
-use console::Term;
+use console::{Term, measure_text_width};
+use textwrap::{WordSeparator, WordSplitter};
 
 use crate::os;
 use crate::progress::is_dumb;
@@ -38,60 +39,20 @@ impl Style {
     }
 }
 
-/// The number of columns that a text takes, without its escape sequences.
-pub(crate) fn columns(text: &str) -> usize {
-    let (mut columns, mut chars) = (0, text.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            // An escape sequence is ESC [ … letter.
-            '\u{1b}' => while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {},
-            _ => columns += 1,
-        }
-    }
-    columns
-}
-
-/// The first columns of a text. Its escape sequences are all kept.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    let (mut kept, mut at, mut is_escape) = (String::new(), 0, false);
-    for c in text.chars() {
-        is_escape = is_escape || c == '\u{1b}';
-        let is_shown = is_escape || at < width;
-        kept.extend(is_shown.then_some(c));
-        at += usize::from(!is_escape);
-        is_escape = is_escape && !c.is_ascii_alphabetic();
-    }
-    kept
-}
-
 /// The line as lines of at most `width` columns, which are broken at spaces only. The lines after
 /// the first one begin below the text that follows a name and some spaces, as in `name    text`, or
 /// below the first word. A line of JSON stays whole, so that it can be copied.
 pub(crate) fn wrapped(line: &str, width: usize) -> String {
-    if columns(line) <= width || line.starts_with('{') {
+    if line.starts_with('{') {
         return line.into();
     }
-    let indent = hanging(line, width);
-    let (mut lines, mut spaces, mut at) = (String::with_capacity(line.len() + 16), 0, 0);
-    let mut is_first = true;
-    for word in line.split(' ') {
-        if word.is_empty() {
-            spaces += 1;
-            continue;
-        }
-        let taken = columns(word);
-        let has_room = at + spaces + taken <= width;
-        if !is_first && !has_room && (at > indent || indent + taken > width) {
-            lines.push('\n');
-            // A word that is too long even so begins at the left.
-            (at, spaces) = (0, if indent + taken <= width { indent } else { 0 });
-        }
-        lines.extend(std::iter::repeat_n(' ', spaces));
-        lines.push_str(word);
-        at += spaces + taken;
-        (spaces, is_first) = (1, false);
-    }
-    lines
+    let indent = " ".repeat(hanging(line, width));
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(line, options).join("\n")
 }
 
 /// Where the text of a line begins, after its leading spaces and a name with spaces behind it.
@@ -100,7 +61,7 @@ fn hanging(line: &str, width: usize) -> usize {
     let text = line.trim_start_matches(' ');
     let name = text.find("  ").map(|end| {
         let rest = &text[end..];
-        leading + columns(&text[..end]) + rest.len() - rest.trim_start_matches(' ').len()
+        leading + measure_text_width(&text[..end]) + rest.len() - rest.trim_start_matches(' ').len()
     });
     name.filter(|at| 3 * at <= 2 * width).unwrap_or(leading.min(width / 2))
 }
@@ -226,7 +187,11 @@ fn cells(row: &str) -> Option<Vec<String>> {
 /// The rows with two spaces between their columns.
 fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max().unwrap_or(0)
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| measure_text_width(cell))
+            .max()
+            .unwrap_or(0)
     };
     let line = |row: &Vec<String>| {
         let cells = row.iter().enumerate().map(|(at, cell)| format!("{cell:<0$}", width(at)));
@@ -277,7 +242,6 @@ mod tests {
         assert_eq!(wrapped(r#"{"a": "b c d e f"}"#, 9), r#"{"a": "b c d e f"}"#);
         let red = Style::Red.paint("no");
         assert_eq!(wrapped(&format!("{red} wait ye"), 7), format!("{red} wait\nye"));
-        assert_eq!((cut(&format!("{red} wait"), 4), columns(&red)), (format!("{red} w"), 2));
         let mut out = Wrapping::new(Vec::new(), Some(5));
         write!(out, "ab cd").and_then(|()| write!(out, " ef\ngh")).expect("it has room");
         out.flush().expect("it has room");
@@ -292,7 +256,7 @@ mod tests {
         assert_eq!(lines[0], "2\u{1b}[30;47m ♛\u{1b}[30;42m  \u{1b}[0m");
         assert_eq!(lines[1], "1\u{1b}[30;42m ·\u{1b}[31;47m ♛\u{1b}[0m");
         assert_eq!(lines[2], "  a b");
-        assert_eq!(columns(lines[0]), 5);
+        assert_eq!(measure_text_width(lines[0]), 5);
         assert_eq!(board(". Q").matches('♛').count(), 1, "a board may have no numbers");
     }
 

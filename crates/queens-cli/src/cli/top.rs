@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use console::Term;
+use console::{Term, truncate_str};
 use farm::{JobView, WorkerView};
 use service::api::Workers;
 
@@ -16,7 +16,6 @@ use super::trust;
 use crate::failure::{Failure, usage};
 use crate::progress::{is_dumb, si};
 use crate::table::Table;
-use crate::terminal;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -104,7 +103,7 @@ fn screen(
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
     for line in all.iter().take(lines.saturating_sub(1).into()) {
-        let _ = writeln!(text, "{}", terminal::cut(line, columns));
+        let _ = writeln!(text, "{}", truncate_str(line, columns, ""));
     }
     text
 }
