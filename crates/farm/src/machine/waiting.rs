@@ -21,7 +21,7 @@ impl Farm {
         }
         let is_idle = view.workers == 0;
         match view.able_workers {
-            0 if is_idle => Some("a worker: none is connected".into()),
+            0 if is_idle => Some("a worker: none is connected; `queens worker` starts one".into()),
             _ if view.audits_stranded > Some(0) => Some(second_counts(view)),
             _ if !is_running || !is_idle => None,
             _ if view.tasks_done == view.tasks() && view.disputes > 0 => {

@@ -21,7 +21,10 @@ fn a_job_that_is_worked_on_waits_for_nobody() {
     let leaving = scene.join("w2", 10);
     scene.act(Event::Said(leaving, WorkerMessage::Draining));
     let job = scene.submit(100, 0);
-    assert_eq!(waits_for(&scene, job), Some("a worker: none is connected".into()));
+    assert_eq!(
+        waits_for(&scene, job),
+        Some("a worker: none is connected; `queens worker` starts one".into())
+    );
     assert!(scene.farm.job(job).expect("it exists").is_waiting());
     scene.join("w1", 10);
     assert_eq!(waits_for(&scene, job), None, "a worker holds ranges of it");

@@ -1,5 +1,6 @@
 //! The commands that talk to a coordinator about jobs.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
 use std::ops::RangeInclusive;
@@ -12,7 +13,7 @@ use serde_json::json;
 use service::Method;
 use service::api::{AuditWish, Patch, Submit};
 use service::wire::{LIVENESS, READINESS};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
@@ -25,9 +26,9 @@ use super::signal::asked_to_stop;
 use super::{quit_key, top};
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
-use crate::{output, stderr};
+use crate::{output, progress, stderr};
 
-/// For how long a submission may take before something is said.
+/// For how long a command waits before it says what for.
 const SILENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -397,6 +398,20 @@ fn removed(job: &JobView) -> String {
     format!("job {id} is removed: {plan}, {state}{total}")
 }
 
+/// Tells a remark when its time has come, unless it is taken back before. Most reasons to wait are
+/// gone in a moment.
+async fn tell(remark: &RefCell<Option<(Instant, String)>>) {
+    const LOOK: Duration = Duration::from_millis(100);
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let due = remark.borrow_mut().take_if(|(at, _)| *at <= Instant::now());
+        if let Some((_, text)) = due {
+            progress::erase();
+            stderr::print(text);
+        }
+    }
+}
+
 /// Says that these jobs go on when nobody follows them any more.
 fn going_on(jobs: &[JobId]) -> String {
     let names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
@@ -429,25 +444,31 @@ async fn follow(
         let mut tells_turn = !each_change && !progress.quiet;
         let mut progress = Progress::new(has_bar, true);
         let (mut disputed, mut waits) = (None, None);
+        let remark = RefCell::new(None);
         let see = |job: &JobView| {
             progress.show(job);
-            // A job that only waits for its turn is no reason for a warning, because turns come and
-            // go all the time. Who has submitted it is told once, with the way out.
-            if let Some(what) = job.waits_for.as_ref().filter(|_| job.awaits_turn && tells_turn) {
-                tells_turn = false;
-                let id = job.id;
-                tracing::warn!(
-                    "job {id} waits for {what}; a higher priority has it counted before: `queens priority {id} P`, \
-                     or `queens submit --priority P`"
-                );
+            // Turns come and go all the time. Who has submitted the job is told of its turn once,
+            // with the way out. The number of waiting ranges changes all the time, and is not
+            // compared.
+            let is_told = |_: &&String| !job.awaits_turn || tells_turn;
+            let what = job.waits_for.as_ref().filter(is_told);
+            let why = what.map(|_| {
+                (job.awaits_turn, job.able_workers == 0, job.audits_stranded > Some(0))
+            });
+            if why != waits {
+                tells_turn &= !job.awaits_turn;
+                waits = why;
+                let way_out = match job.awaits_turn {
+                    true => format!(
+                        "; a higher priority has it counted before: `queens priority {} P`, or `queens submit \
+                         --priority P`",
+                        job.id
+                    ),
+                    false => String::new(),
+                };
+                let text = what.map(|what| format!("job {} waits for {what}{way_out}\n", job.id));
+                *remark.borrow_mut() = text.map(|text| (Instant::now() + SILENCE, text));
             }
-            let what = job.waits_for.as_ref().filter(|_| !job.awaits_turn);
-            // The number of waiting ranges changes all the time, and is not compared.
-            let why = what.map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
-            if let Some(what) = what.filter(|_| why != waits) {
-                tracing::warn!("job {} waits for {what}", job.id);
-            }
-            waits = why;
             if job.disputed != disputed {
                 disputed.clone_from(&job.disputed);
                 if let Some(what) = job.dispute() {
@@ -461,6 +482,7 @@ async fn follow(
             () = async { tokio::select!(() = &mut quit_typed => {}, () = asked_to_stop() => {}) } => {
                 return Err(Failure::Interrupted(going_on(&still)));
             }
+            () = tell(&remark) => unreachable!("it tells for ever"),
         };
         progress.finish();
         still.retain(|id| *id != job);

@@ -17,7 +17,11 @@ fn a_job_without_workers_names_what_it_waits_for() {
         let mut watch = queens(args);
         Process::start(watch.args(["--coordinator", &farm.url()]), farm.new_log())
     };
-    watch(&["watch", "1"]).wait_for_line("job 1 waits for a worker: none is connected");
+    let mut watched = watch(&["watch", "1"]);
+    watched
+        .wait_for_line("job 1 waits for a worker: none is connected; `queens worker` starts one");
+    assert!(!watched.said().contains("WARN"), "it is no line of a log: {}", watched.said());
+    drop(watched);
 
     let _worker = farm.start_worker();
     wait_until("the worker to count", || status(long).contains("workers   1"));
