@@ -424,9 +424,9 @@ impl Job {
         self.costs.us_left(left, workers).filter(|_| 2 * seen >= all.div_ceil(tasks))
     }
 
-    /// How much work is left of the job, to a factor of two: the binary digits of the thread time, in
-    /// microseconds, that the tasks which are not accepted take by what the others took. Before any
-    /// was counted, it is what the plan says.
+    /// How much work is left of the job, to a factor of two: the binary digits of the thread time,
+    /// in microseconds, that the tasks which are not accepted take by what the others took. Before
+    /// any was counted, it is what the plan says.
     ///
     /// No estimate is much better, and workers do not change between jobs of about the same size
     /// with each report.

@@ -69,9 +69,9 @@ impl Table {
 
     /// The table as lines of at most `width` characters, and the names of the columns that were
     /// left out. Columns are left out in the order of `spared`, until the lines fit. If they do not
-    /// fit without all of these, the widest texts are cut, down to some letters. `widths` has the least width of each
-    /// column, and gets the width that it has now, so that the columns of an updated screen do not
-    /// become narrower and wider all the time.
+    /// fit without all of these, the widest texts are cut, down to some letters. `widths` has the
+    /// least width of each column, and gets the width that it has now, so that the columns of an
+    /// updated screen do not become narrower and wider all the time.
     pub(crate) fn lines_within(
         &self,
         width: usize,

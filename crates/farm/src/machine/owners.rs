@@ -7,9 +7,9 @@
 //!   priority 0   ada ─ 1, 4    bob ─ 2       the owner with the lowest turn first
 //! ```
 //!
-//! One lease in [`SHARE`], by the thread time that is expected of them, goes to the owner's job that
-//! has been leased nothing for the longest time. Therefore no job starves behind shorter ones, and a
-//! job of which the work was taken to be more than it is shows it.
+//! One lease in [`SHARE`], by the thread time that is expected of them, goes to the owner's job
+//! that has been leased nothing for the longest time. Therefore no job starves behind shorter ones,
+//! and a job of which the work was taken to be more than it is shows it.
 //!
 //! Thus owners take turns and get equal shares of the workers, however many jobs they have. What
 //! one owner cannot use, the others get. A worker stays with an owner until this owner is ahead by

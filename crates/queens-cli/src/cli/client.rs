@@ -90,8 +90,8 @@ pub(super) struct ClientArgs {
     pub(super) coordinator: CoordinatorArgs,
 }
 
-/// How long a command waits for a coordinator that may be being started, and one that then waits for
-/// a job.
+/// How long a command waits for a coordinator that may be being started, and one that then waits
+/// for a job.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) const LONG_PATIENCE: Duration = Duration::from_secs(30);
 /// After this time of waiting it says so.

@@ -123,7 +123,8 @@ impl Verified<'_> {
         )
     }
 
-    /// Whether the bundle holds, as far as the recount can tell. One that does not hold is a failure.
+    /// Whether the bundle holds, as far as the recount can tell. One that does not hold is a
+    /// failure.
     fn verdict(&self) -> &'static str {
         let Verdict { is_exact, draws, .. } = self.recounted.verdict;
         let ranges = self.checked.header.lines.ranges;

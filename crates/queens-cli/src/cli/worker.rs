@@ -25,15 +25,16 @@ pub(super) struct WorkerArgs {
     counting: CountingArgs,
     /// What this process is called [default: by the host]
     ///
-    /// It stands in lists and in the evidence, and decides nothing. By default it is the host's name and a random part, and in a Slurm job the number of the job
-    /// and the name of the node, as in slurm-123-n4.
+    /// It stands in lists and in the evidence, and decides nothing. By default it is the host's
+    /// name and a random part, and in a Slurm job the number of the job and the name of the node,
+    /// as in slurm-123-n4.
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
     /// Which machine it runs on [default: by the system]
     ///
-    /// Workers of one machine have the same: counts of one machine do not confirm each other. By default it is named by the number that
-    /// Linux draws at each start, which the containers of a host share; without one, no machine but
-    /// a named one confirms its counts.
+    /// Workers of one machine have the same: counts of one machine do not confirm each other. By
+    /// default it is named by the number that Linux draws at each start, which the containers of a
+    /// host share; without one, no machine but a named one confirms its counts.
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
     /// Give way to other programs: 0 to 19 [default: 19]
