@@ -210,6 +210,11 @@ impl Target {
         };
         let builder = Channel::from_shared(self.url.clone())
             .map_err(|error| refuse(format!("not a URL: {error}")))?;
+        let authority = builder.uri().authority().map_or("", |authority| authority.as_str());
+        let port = authority.rsplit_once(':').map(|(_, port)| port).filter(|it| !it.contains(']'));
+        if let Some(port) = port.filter(|port| port.parse::<u16>().is_err()) {
+            return Err(refuse(format!("{port:?} is no port: it is a number up to 65535")));
+        }
         if self.pin.is_none() && builder.uri().scheme_str() != Some("http") {
             return Err(refuse(
                 "it must begin with http://; what serves TLS is named by its join string".into(),
@@ -279,6 +284,17 @@ pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_that_cannot_be_is_refused_at_once() {
+        for wrong in ["foo:bar", "127.0.0.1:99999", "[::1]:x", "http://a:-1", "http://a:65536/"] {
+            let refused = Endpoint::new(wrong, None).check().expect_err(wrong);
+            assert!(matches!(refused, ServiceError::Url(_)), "{wrong}: {refused}");
+        }
+        for right in ["foo", "foo:1", "127.0.0.1:65535", "[::1]", "::1", "http://[::1]:80"] {
+            Endpoint::new(right, None).check().expect(right);
+        }
+    }
 
     #[test]
     fn a_coordinator_that_is_silent_may_be_starting_on_this_machine_alone() {
