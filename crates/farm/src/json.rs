@@ -31,29 +31,24 @@ pub(crate) mod text_or_null {
     use std::fmt::Display;
     use std::str::FromStr;
 
-    use serde::de::{Deserialize, Deserializer, Error};
-    use serde::ser::Serializer;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes the text of the value.
+    /// A value as its text.
+    #[derive(Serialize, Deserialize)]
+    #[serde(bound(serialize = "T: Display", deserialize = "T: FromStr<Err: Display>"))]
+    struct Text<T>(#[serde(with = "super::text")] T);
+
     pub(crate) fn serialize<S: Serializer>(
         value: &Option<impl Display>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_none(),
-        }
+        value.as_ref().map(Text).serialize(serializer)
     }
 
-    /// Reads a value from its text.
     pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<T>, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?;
-        let value = text.map(|text| {
-            text.parse().map_err(|error| D::Error::custom(format_args!("{text:?}: {error}")))
-        });
-        value.transpose()
+        Ok(Option::<Text<T>>::deserialize(deserializer)?.map(|Text(value)| value))
     }
 }
 
