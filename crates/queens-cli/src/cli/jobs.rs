@@ -1,6 +1,5 @@
 //! The commands that talk to a coordinator about jobs.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
 use std::ops::RangeInclusive;
@@ -8,28 +7,28 @@ use std::pin::pin;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use farm::{AuditPolicy, AuditScope, JobId, JobSpec, JobState, JobView, Plan};
+use farm::{AuditPolicy, AuditScope, JobId, JobSpec, JobState, JobView};
 use serde_json::json;
 use service::Method;
 use service::api::{AuditWish, Patch, Submit};
 use service::wire::{LIVENESS, READINESS};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use super::audits::{self, AuditArgs};
 use super::client::{Client, ClientArgs, LONG_PATIENCE, PATIENCE};
+use super::follow::follow;
 use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
 use super::show;
-use super::signal::asked_to_stop;
-use super::{quit_key, top};
+use super::top;
 use crate::failure::Failure;
-use crate::progress::{Progress, ProgressArgs};
-use crate::{output, progress, stderr};
+use crate::progress::ProgressArgs;
+use crate::{output, stderr};
 
 /// For how long a command waits before it says what for.
-const SILENCE: Duration = Duration::from_secs(1);
+pub(super) const SILENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -291,7 +290,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
 
 /// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and
 /// earlier ones are printed on standard error.
-async fn for_each<T>(
+pub(super) async fn for_each<T>(
     jobs: Vec<T>,
     mut act: impl AsyncFnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -396,125 +395,4 @@ fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
     let total = total.map_or(String::new(), |total| format!(", total {total}"));
     format!("job {id} is removed: {plan}, {state}{total}")
-}
-
-/// Tells a remark when its time has come, unless it is taken back before. Most reasons to wait are
-/// gone in a moment.
-async fn tell(remark: &RefCell<Option<(Instant, String)>>) {
-    const LOOK: Duration = Duration::from_millis(100);
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let due = remark.borrow_mut().take_if(|(at, _)| *at <= Instant::now());
-        if let Some((_, text)) = due {
-            progress::erase();
-            stderr::print(text);
-        }
-    }
-}
-
-/// Says that these jobs go on when nobody follows them any more.
-fn going_on(jobs: &[JobId]) -> String {
-    let names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-    let again = format!("`queens watch {}`", names.join(" "));
-    match jobs {
-        [job] => format!("job {job} goes on; {again} shows it again"),
-        _ => format!("jobs {} go on; {again} shows them again", names.join(", ")),
-    }
-}
-
-/// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the
-/// total of one job, or the number and the total of each of several. With --json, an object is
-/// printed at the end of each, or with `each_change` at every change.
-async fn follow(
-    client: &mut Client,
-    jobs: Vec<(JobId, Plan)>,
-    json: bool,
-    each_change: bool,
-    progress: ProgressArgs,
-) -> Result<(), Failure> {
-    output::end_with_reader();
-    let is_one = jobs.len() == 1;
-    let mut still: Vec<JobId> = jobs.iter().map(|(job, _)| *job).collect();
-    let has_bar = !progress.quiet && !json;
-    // After a submission nothing typed is read, so that it is left to the next program of a script.
-    let (_mode, quit_typed) = quit_key::typed(each_change && has_bar && stdout().is_terminal());
-    let mut quit_typed = pin!(quit_typed);
-    for_each(jobs, async |(job, plan)| {
-        // Who watches sees all the time why it waits.
-        let mut tells_turn = !each_change && !progress.quiet;
-        let mut progress = Progress::new(has_bar, true);
-        let (mut disputed, mut waits) = (None, None);
-        let remark = RefCell::new(None);
-        let see = |job: &JobView| {
-            progress.show(job);
-            // Turns come and go all the time. Who has submitted the job is told of its turn once,
-            // with the way out. The number of waiting ranges changes all the time, and is not
-            // compared.
-            let is_told = |_: &&String| !job.awaits_turn || tells_turn;
-            let what = job.waits_for.as_ref().filter(is_told);
-            let why = what.map(|_| {
-                (job.awaits_turn, job.able_workers == 0, job.audits_stranded > Some(0))
-            });
-            if why != waits {
-                tells_turn &= !job.awaits_turn;
-                waits = why;
-                let way_out = match job.awaits_turn {
-                    true => format!(
-                        "; a higher priority has it counted before: `queens priority {} P`, or `queens submit \
-                         --priority P`",
-                        job.id
-                    ),
-                    false => String::new(),
-                };
-                let text = what.map(|what| format!("job {} waits for {what}{way_out}\n", job.id));
-                *remark.borrow_mut() = text.map(|text| (Instant::now() + SILENCE, text));
-            }
-            if job.disputed != disputed {
-                disputed.clone_from(&job.disputed);
-                if let Some(what) = job.dispute() {
-                    tracing::warn!("job {} is disputed: {what}", job.id);
-                }
-            }
-            if json && each_change { output::print(output::json(job)) } else { Ok(()) }
-        };
-        let end = tokio::select! {
-            end = client.watch(job, plan, see) => end?,
-            () = async { tokio::select!(() = &mut quit_typed => {}, () = asked_to_stop() => {}) } => {
-                return Err(Failure::Interrupted(going_on(&still)));
-            }
-            () = tell(&remark) => unreachable!("it tells for ever"),
-        };
-        progress.finish();
-        still.retain(|id| *id != job);
-        if let Some(what) = end.audited() {
-            tracing::warn!("job {job} is {what}");
-        }
-        if json && !each_change {
-            output::print(output::json(&end))?;
-        }
-        if let Some(reason) = &end.suspended {
-            return Err(Failure::Suspended(format!(
-                "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
-                 workers, and `queens cancel {job}` gives the job up"
-            )));
-        }
-        let total = end.total.ok_or_else(|| {
-            Failure::Incomplete(match end.state {
-                JobState::Done => format!("job {job} counts a shard: its sum is no total"),
-                state => format!(
-                    "job {job} ended as {state}, without a total; `queens submit` counts it anew"
-                ),
-            })
-        })?;
-        match (json, is_one) {
-            (true, _) => {}
-            (false, true) => output::print(total)?,
-            (false, false) => output::print(format_args!("{job} {total}"))?,
-        }
-        if let Some(line) = show::ended(&end).filter(|_| has_bar) {
-            stderr::print(format_args!("{line}\n"));
-        }
-        Ok(())
-    })
-    .await
 }

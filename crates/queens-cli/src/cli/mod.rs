@@ -14,6 +14,7 @@ mod count;
 mod draw;
 mod explain;
 mod export;
+mod follow;
 mod help;
 mod jobs;
 mod list;

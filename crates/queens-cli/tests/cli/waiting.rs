@@ -51,6 +51,9 @@ fn a_job_without_workers_names_what_it_waits_for() {
     let submit = ["submit", "9", "--wait", "--coordinator", &farm.url()];
     let mut submit = Process::start(&mut queens(&submit), farm.new_log());
     let why = format!("job 3 waits {reason}; a higher priority has it counted before");
+    // Also if something else of the job changes meanwhile.
+    submit.wait_for_line("job 3: total");
+    farm.client(&["priority", "3", "-1"]).success();
     submit.wait_for_line(&why);
     farm.client(&["priority", "3", "2"]).success();
     assert_eq!(submit.wait().code(), Some(0));
