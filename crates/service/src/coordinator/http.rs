@@ -185,13 +185,12 @@ async fn harden(request: Request, next: Next) -> Response {
 fn bare_refusal(answer: &Response) -> Option<Refused> {
     let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
     let (code, reason) = match answer.status() {
-        StatusCode::METHOD_NOT_ALLOWED => (
-            Code::WrongMethod,
-            "this address does not answer such a request; the farm's page leads to all others",
-        ),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            (Code::WrongMethod, "this address does not answer such a request")
+        }
         StatusCode::FORBIDDEN => (
             Code::Forbidden,
-            "the form was sent from another address than the coordinator's: a proxy has to pass `Host` on as the browser sent it",
+            "this was sent from a page of another address than the coordinator's: a proxy has to pass `Host` on as the browser sent it",
         ),
         StatusCode::SERVICE_UNAVAILABLE => {
             (Code::Unavailable, "the coordinator is too busy to answer in time; try again later")
