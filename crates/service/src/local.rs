@@ -346,3 +346,27 @@ impl Connect for InProcess {
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In tests, nothing is shown to who follows a job but what is shown at once.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_waits_for_a_count_is_told_at_its_end() {
+        let count = LocalCount {
+            problem: Problem::Total { n: 8 },
+            method: None,
+            threads: NonZero::<usize>::MIN,
+            backend: Backend::Portable,
+            devices: Devices::default(),
+            build: "test".into(),
+            shard: Shard::ALL,
+            ledger: None,
+        };
+        let counted = count.run(Duration::from_secs(3_600), |_| {}, tokio_stream::pending());
+        let in_time = tokio::time::timeout(Duration::from_secs(60), counted).await;
+        let result = in_time.expect("it is told").expect("it is counted");
+        assert_eq!(result.job.total, Some(92));
+    }
+}
