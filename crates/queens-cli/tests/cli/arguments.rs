@@ -1,7 +1,7 @@
 //! Tests of the command line's arguments: errors, environment variables, help and completions.
 
 use crate::support::process::{Outcome, queens, run};
-use crate::support::{Scratch, write_private};
+use crate::support::{Scratch, at_once, write_private};
 
 /// Runs the program with arguments that are separated by spaces, and with environment variables.
 fn with(args: &str, exported: &[(&str, &str)]) -> Outcome {
@@ -68,7 +68,7 @@ fn arguments_override_the_environment_group_by_group() {
     let join = format!("queens://{secret}@127.0.0.1:1#{}", "a".repeat(64));
     write_private(&file, &join);
     let file = file.display();
-    for (args, name, value) in [
+    let cases = [
         (format!("jobs --join-file {file}"), "QUEENS_COORDINATOR", "http://127.0.0.1:2"),
         (format!("jobs --join-file {file}"), "QUEENS_TOKEN_FILE", "nowhere"),
         (format!("jobs --join-file {file}"), "QUEENS_JOIN", "x"),
@@ -76,10 +76,12 @@ fn arguments_override_the_environment_group_by_group() {
         (format!("submit 8 --join={join}"), "QUEENS_COORDINATOR", "x"),
         ("jobs --coordinator=http://127.0.0.1:1".into(), "QUEENS_JOIN_FILE", "nowhere"),
         ("jobs -v --coordinator http://127.0.0.1:1".into(), "QUEENS_LOG", "farm=debug"),
-    ] {
+    ];
+    // Each command waits some seconds for a coordinator.
+    at_once(cases, |(args, name, value)| {
         let refused = with(&args, &[(name, value)]);
         refused.refusal(5, &["no coordinator answers", "127.0.0.1:1"]);
-    }
+    });
     // These are a client's, and a coordinator would write over that farm's files.
     let farms = [("QUEENS_JOIN_FILE", "x"), ("QUEENS_WORKER_JOIN_FILE", "x")];
     let own = with("coordinator --listen 127.0.0.1:0 --ledger no/l.db", &farms);

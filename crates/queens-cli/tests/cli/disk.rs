@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::process::{Process, behind, queens, run};
 use crate::support::small_disk::SmallDisk;
-use crate::support::{Farm, Scratch};
+use crate::support::{Farm, Scratch, at_once};
 
 /// A board that takes seconds.
 const N: u32 = 15;
@@ -69,13 +69,13 @@ fn a_coordinator_resumes_after_its_disk_failed() {
         return;
     }
     // A new ledger needs 15 and 45 of these calls before it is served, and some more for a job.
-    for (calls, first) in [("fdatasync,fsync", 18), ("pwrite64", 70)] {
+    at_once([("fdatasync,fsync", 18), ("pwrite64", 70)], |(calls, first)| {
         let farm = Farm::new("", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &busy(&farm));
         let coordinator = Process::start(&mut failing, farm.new_log());
         let said = stopped_coordinator_goes_on(&farm, coordinator, || {});
         assert!(said.contains("disk I/O error"), "{calls}: {said}");
-    }
+    });
 }
 
 /// A coordinator that writes often, because its leases are short.

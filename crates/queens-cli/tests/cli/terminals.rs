@@ -4,8 +4,8 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use crate::support::Farm;
 use crate::support::process::{Process, queens, without_settings};
+use crate::support::{Farm, at_once};
 
 /// A shell command on a terminal. The shell is always the same, because some shells replace
 /// themselves by a single command, which decides who owns the terminal.
@@ -141,7 +141,8 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
         // Each update clears the drawn lines, so the last update follows the last such sequence.
         drawn(text.rsplit("\u{1b}[0J").next().unwrap_or_default())
     };
-    let lines = watch(20);
+    let watched = at_once([20, 3], watch);
+    let lines = &watched[0];
     assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
     // `timeout` runs the program in its own process group, where it does not read keys.
     assert!(lines[0].ends_with("; Ctrl-C ends this"), "{lines:?}");
@@ -149,7 +150,7 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("busy")), "{lines:?}");
-    let lines = watch(3);
+    let lines = &watched[1];
     assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
     assert_eq!(lines.len(), 1, "{lines:?}");
 
@@ -221,16 +222,12 @@ fn a_long_count_says_how_to_keep_it() {
         let output = of_a_shell(&format!("stty columns 200; {command}"), "xterm").output();
         drawn(&String::from_utf8_lossy(&output.expect("`script` runs").stdout)).join("\n")
     };
-    let said = count("20 --rows 6 -t 1");
-    assert!(said.contains("this takes about "), "{said}");
-    assert!(said.contains("`queens count 20 --rows 6 -t 1 --ledger q20.db`"), "{said}");
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let ledger = folder.path().join("q.db");
-    for silent in
-        ["20 --rows 6 -t 1 -q", "12", &format!("20 --rows 6 -t 1 --ledger {}", ledger.display())]
-    {
-        assert!(!count(silent).contains("this takes about "), "{silent}");
-    }
+    let kept = format!("20 --rows 6 -t 1 --ledger {}", folder.path().join("q.db").display());
+    let said = at_once(["20 --rows 6 -t 1", "20 --rows 6 -t 1 -q", "12", &kept], count);
+    assert!(said[0].contains("this takes about "), "{said:?}");
+    assert!(said[0].contains("`queens count 20 --rows 6 -t 1 --ledger q20.db`"), "{said:?}");
+    assert!(said[1..].iter().all(|said| !said.contains("this takes about ")), "{said:?}");
 }
 
 #[test]
@@ -241,17 +238,18 @@ fn a_watch_of_several_jobs_names_those_that_go_on() {
         farm.submit(18, 2, 0);
     }
     farm.client(&["cancel", "1"]).success();
-    for (jobs, said) in [
+    let cases = [
         ("2 3", "jobs 2, 3 go on; `queens watch 2 3` shows them again"),
         ("2", "job 2 goes on; `queens watch 2` shows it again"),
         ("1 2 3", "jobs 2, 3 go on;"),
-    ] {
+    ];
+    at_once(cases, |(jobs, said)| {
         let watch = format!("{PROGRAM} watch {jobs} --coordinator {}", farm.url());
         let watch = format!("stty columns 200; timeout --preserve-status --signal INT 2 {watch}");
         let output = of_a_shell(&watch, "xterm").output().expect("`script` runs");
         let text = drawn(&String::from_utf8_lossy(&output.stdout)).join("\n");
         assert!(text.contains(said), "{jobs}: {text}");
-    }
+    });
     let submit = format!("{PROGRAM} submit 18 --rows 2 --coordinator {}", farm.url());
     let text = on_a_terminal((24, 80), "xterm", &submit);
     assert!(text.contains("`queens watch 4` follows it"), "{text}");

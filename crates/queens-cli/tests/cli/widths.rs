@@ -1,7 +1,7 @@
 //! Tests that what is printed for people fits terminals of 40, 80 and 120 columns.
 
 use super::terminals::{PROGRAM, drawn, of_a_shell};
-use crate::support::{Farm, Scratch};
+use crate::support::{Farm, Scratch, at_once};
 
 /// The lines that a command shows on a terminal of this width, whatever its exit code is.
 fn lines(columns: usize, command: &str) -> Vec<String> {
@@ -14,7 +14,7 @@ fn lines(columns: usize, command: &str) -> Vec<String> {
 /// be: an address or a path is not broken.
 #[track_caller]
 fn assert_fits(commands: &[String]) {
-    for columns in [40, 80, 120] {
+    at_once([40, 80, 120], |columns| {
         for command in commands {
             let lines = lines(columns, command);
             assert!(!lines.is_empty(), "{command}");
@@ -23,7 +23,7 @@ fn assert_fits(commands: &[String]) {
             };
             assert_eq!(lines.iter().find(is_long), None, "{columns}: queens {command}: {lines:#?}");
         }
-    }
+    });
 }
 
 #[track_caller]

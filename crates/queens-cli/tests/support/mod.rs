@@ -179,6 +179,20 @@ impl Scratch {
     }
 }
 
+/// Runs `check` with each item in a thread of its own, so that checks which mostly wait take the
+/// time of the longest. Returns the results in order.
+#[track_caller]
+pub(crate) fn at_once<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    check: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let started = items.into_iter().map(|item| scope.spawn(|| check(item)));
+        let started: Vec<_> = started.collect();
+        started.into_iter().map(|one| one.join().expect("the check holds")).collect()
+    })
+}
+
 /// Writes a file that only its owner may read, as files with secrets must be.
 pub(crate) fn write_private(path: &Path, text: &str) {
     std::fs::write(path, text).expect("it can be written");
