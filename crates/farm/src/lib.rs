@@ -102,5 +102,5 @@ pub use session::{Rate, WorkerView};
 pub use shard::{NoShard, Shard};
 pub use stats::Stats;
 pub use task_counts::TaskCounts;
-pub use text::{MAX_TEXT, is_name, is_text, reason, rule_of_names};
+pub use text::{MAX_TEXT, is_name, is_text, reason, rule_of_names, visible};
 pub use token::{LeaseKey, LeaseKind, LeaseToken};

@@ -5,7 +5,7 @@ mod causes;
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
-use crate::stderr::{self, visible};
+use crate::stderr;
 use crate::terminal::Style;
 
 /// Defines [`Failure`] from a list that has the meaning, the name and the exit code of each
@@ -162,7 +162,7 @@ impl Failure {
     pub(crate) fn report(&self) {
         if !matches!(self, Failure::Unread) {
             let name = stderr::painted(Style::Red, "queens:");
-            stderr::print(format_args!("{name} {}\n", visible(&self.to_string())));
+            stderr::print(format_args!("{name} {}\n", farm::visible(&self.to_string())));
         }
     }
 

@@ -8,6 +8,7 @@ use farm::JobView;
 use http_body_util::BodyExt as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tonic::body::Body;
 use tower::{Service as _, ServiceExt as _};
 
@@ -103,7 +104,7 @@ impl Client {
     ) -> Result<T, ApiError> {
         let answer = self.send(method, path, body).await?;
         let text = collected(answer).await?;
-        serde_json::from_slice(&text).map_err(|error| ApiError::Incompatible(error.to_string()))
+        read(&text).map_err(|error| ApiError::Incompatible(error.to_string()))
     }
 
     /// Follows a job: [`Events::next`] returns it as it is, and then whenever it has changed.
@@ -134,7 +135,7 @@ impl Client {
         }
         let status = answer.status();
         let text = collected(answer).await?;
-        Err(match serde_json::from_slice::<ProblemDetails>(&text) {
+        Err(match read::<ProblemDetails>(&text) {
             Ok(problem) => ApiError::Refused(problem),
             Err(_) => ApiError::Incompatible(format!("the status {status}")),
         })
@@ -159,6 +160,24 @@ impl Client {
         let ready = self.channel.ready().await.map_err(|error| ApiError::broken(&error))?;
         let answer = ready.call(request).await.map_err(|error| ApiError::broken(&error))?;
         Ok(answer.map(Body::new))
+    }
+}
+
+/// Reads an answer. All of its texts are made visible ([`farm::visible`]), because a
+/// coordinator may be hostile, and each of them may be shown to a person.
+fn read<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_value(made_visible(serde_json::from_slice(text)?))
+}
+
+fn made_visible(answer: Value) -> Value {
+    match answer {
+        Value::String(text) => farm::visible(&text).into(),
+        Value::Array(items) => items.into_iter().map(made_visible).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (farm::visible(&name), made_visible(value)))
+            .collect(),
+        other => other,
     }
 }
 
@@ -226,7 +245,7 @@ impl Events {
                 // Lines that begin with a colon only show that the connection is alive.
                 let mut lines = event.split(|&byte| byte == b'\n');
                 if let Some(data) = lines.find_map(|line| line.strip_prefix(b"data: ")) {
-                    let job = serde_json::from_slice(data);
+                    let job = read(data);
                     return job
                         .map(Some)
                         .map_err(|error| ApiError::Incompatible(error.to_string()));
@@ -240,5 +259,23 @@ impl Events {
                 None => return Ok(None),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_of_an_answer_reaches_a_terminal_as_it_came() {
+        let answer =
+            r#"{"a\u001b": ["\u009b2J", {"b": "\u202ex\n"}], "n": 1, "at": null, "yes": true}"#;
+        let shown: Value = read(answer.as_bytes()).expect("it is JSON");
+        let expected = r#"{"a\\u{1b}": ["\\u{9b}2J", {"b": "\\u{202e}x\\u{a}"}], "n": 1, "at": null, "yes": true}"#;
+        assert_eq!(shown, serde_json::from_str::<Value>(expected).expect("it is JSON"));
+        let problem =
+            r#"{"title": "\u001b]0;x\u0007", "status": 409, "code": "x", "detail": "\u001b[8m"}"#;
+        let problem: ProblemDetails = read(problem.as_bytes()).expect("it is a problem");
+        assert_eq!(problem.detail, "\\u{1b}[8m");
     }
 }

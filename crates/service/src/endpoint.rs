@@ -276,9 +276,9 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
 }
 
 /// The innermost cause of an error. It says what a person can act on; the outermost one says only
-/// "transport error".
+/// "transport error". The cause may hold what the other end has sent.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
+    causes(error).last().map(|cause| farm::visible(&cause.to_string())).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Connect for Endpoint {
 }
 
 fn ended(url: &str, status: Status) -> LinkEnd {
-    let reason = status.message().to_owned();
+    let reason = farm::visible(status.message());
     let incompatible = || {
         ServiceError::Incompatible(format!(
             "the coordinator at {url} refuses this worker: {reason}"
