@@ -98,6 +98,18 @@ impl JobView {
         self.state == JobState::Running && self.workers == 0 && self.waits_for.is_some()
     }
 
+    /// Whether a person has to look at it: its total or two of its counts contradict each other, or
+    /// workers were lost with its tasks.
+    pub fn needs_person(&self) -> bool {
+        self.state == JobState::Suspended || self.disputes > 0 || self.failed > 0
+    }
+
+    /// Its place among the jobs that have not ended. Those that a person has to look at come first,
+    /// then those that somebody counts, each in the order of their numbers.
+    pub fn rank(&self) -> impl Ord + use<> {
+        (!self.needs_person(), self.workers == 0, self.id)
+    }
+
     /// The job's state in a word, which is `waits` if the job runs and nobody counts it.
     pub fn state_name(&self) -> &'static str {
         if self.is_waiting() { "waits" } else { self.state.name() }

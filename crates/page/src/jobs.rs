@@ -24,18 +24,6 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// Whether a person has to look at a job: its total or two of its counts contradict each other, or
-/// workers were lost with its tasks.
-pub fn needs_person(job: &JobView) -> bool {
-    job.state == JobState::Suspended || job.disputes > 0 || job.failed > 0
-}
-
-/// The place of a job among those that have not ended. Those that a person has to look at come
-/// first, then those that somebody counts, each in the order of their numbers.
-pub fn rank(job: &JobView) -> impl Ord + use<> {
-    (!needs_person(job), job.workers == 0, job.id)
-}
-
 /// The farm's first page: what was counted lately, the page of the jobs that have not ended with
 /// this number, and the latest jobs that have ended or, if `earlier` is given, those. The first
 /// page is 0, and a number that is too large means the last page. The part with which jobs are
@@ -158,7 +146,7 @@ fn numbers(snapshot: &Snapshot) -> Markup {
 
 fn unfinished(snapshot: &Snapshot, page: usize) -> Markup {
     let mut jobs: Vec<&JobView> = snapshot.overview.live.iter().collect();
-    jobs.sort_by_key(|job| rank(job));
+    jobs.sort_by_key(|job| job.rank());
     html! {
         table.cards {
             caption { "Jobs that have not ended" }

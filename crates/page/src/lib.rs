@@ -34,7 +34,7 @@ pub use assets::assets;
 pub use frame::{Reader, fault, login, root};
 pub use history::{History, Load, Past};
 pub use job::{actions, job, refused_priority};
-pub use jobs::{EndedBefore, Typed, jobs, needs_person, rank, submission, submission_page};
+pub use jobs::{EndedBefore, Typed, jobs, submission, submission_page};
 pub use parts::{Page, Part};
 pub use people::{owner, owners, worker};
 pub use snapshot::{CellRecord, Credits, JobDetail, JobRecord, Snapshot};

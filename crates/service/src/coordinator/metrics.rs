@@ -19,7 +19,6 @@ use std::time::Duration;
 use executor::BUILD;
 use farm::{Farm, Hours, JobState, JobView, Verdict};
 use ledger::{file_bytes, folder_of};
-use page::{needs_person, rank};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -206,9 +205,9 @@ fn of_jobs(metrics: &mut Registry, farm: &Farm) {
 
 /// Those of `jobs` that have begun, [`BEGUN`] at most.
 fn begun(jobs: impl Iterator<Item = JobView>) -> Vec<JobView> {
-    let has_begun = |job: &JobView| job.times.begun_at_ms.is_some() || needs_person(job);
+    let has_begun = |job: &JobView| job.times.begun_at_ms.is_some() || job.needs_person();
     let mut begun: Vec<JobView> = jobs.filter(has_begun).collect();
-    begun.sort_by_key(rank);
+    begun.sort_by_key(JobView::rank);
     begun.truncate(BEGUN);
     begun
 }
