@@ -33,9 +33,16 @@ fn submission(form: &Fields) -> Result<Submit, Refused> {
     if !(0.0..=100.0).contains(&audit) {
         return Err(Refused::invalid("a percentage is from 0 to 100"));
     }
+    let given = form.text("given").and_then(chosen);
+    // With given queens, all placements are all completions.
+    let problem = match (text("problem")?, &given) {
+        ("total", Some(_)) => "completions",
+        (problem, _) => problem,
+    };
     Ok(Submit {
         n: form.number("n").ok_or_else(malformed)?,
-        problem: chosen(text("problem")?),
+        problem: chosen(problem),
+        given,
         method: chosen(text("method")?),
         priority: form.number("priority").ok_or_else(malformed)?,
         audit: (audit > 0.0).then(|| AuditWish { share: audit / 100.0, ..AuditWish::default() }),

@@ -687,6 +687,31 @@ async fn who_follows_a_thousand_jobs_is_sent_what_changes_at_once_and_nothing_el
 }
 
 #[tokio::test]
+#[tokio::test]
+async fn a_job_may_have_given_queens() {
+    let farm = guarded().await;
+    let submitter = bearing(&secret(Role::Submitter));
+    let form = |problem: &str, given: &str| {
+        format!("problem={problem}&n=8&method=&priority=0&audit=0&key=&given={given}")
+    };
+    let answer = farm.post("/jobs", &submitter, &form("total", "a1%2Cc2")).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let job = farm.farm.job(JobId(1)).await.expect("it runs").expect("there is one");
+    assert_eq!(job.spec.plan.problem.text(), "completions a1,c2");
+    for (form, reason) in [
+        (form("total", "a1%2Cb2"), "there is no problem"),
+        (form("toroidal", "a1"), "there is no problem"),
+    ] {
+        let answer = farm.post("/jobs", &submitter, &form).await;
+        assert_eq!(answer.status, 422, "{form}");
+        assert!(
+            answer.body.contains(reason) && answer.body.contains("value=\"a1"),
+            "{}",
+            answer.body
+        );
+    }
+}
+
 async fn a_form_is_no_grpc() {
     let farm = serving(None, None).await;
     for path in ["/queens.v1.FarmService/Work", "/grpc.health.v1.Health/Check"] {
