@@ -1,10 +1,24 @@
 "use strict";
-// Brings the parts of the page up to date. Without this script the page loads itself anew now and then.
+// Brings the parts of the page up to date, and shows times as those of the reader's place. Without this
+// script the page loads itself anew now and then, and times are UTC.
 const main = document.getElementById("main");
 const live = document.getElementById("live");
 let source = null;
 // The text of each part, cut behind each ">". What is sent says which pieces are kept and what is new.
 const pieces = new Map();
+
+// Shows the times in a part of the page as those of this place, with the date unless it is today's.
+// Their titles say them in UTC.
+function localise(part) {
+  const iso = (at) => new Date(at - at.getTimezoneOffset() * 60000).toISOString();
+  const today = iso(new Date()).slice(0, 10);
+  for (const time of part.querySelectorAll("time.at")) {
+    const utc = time.dateTime;
+    const local = iso(new Date(utc));
+    const [day, clock] = [local.slice(0, 10), local.slice(11, utc.length - 1)];
+    time.textContent = day === today ? clock : `${day} ${clock}`;
+  }
+}
 
 // Changes what differs and nothing else, so that focus, fields and what was unfolded stay.
 function update(here, next) {
@@ -42,8 +56,11 @@ function connect() {
     const text = steps.map(made).join("");
     pieces.set(id, text.match(/[^>]*>/g));
     const part = new DOMParser().parseFromString(text, "text/html").body.firstChild;
+    localise(part);
     const here = document.getElementById(id);
     if (here) update(here, part);
+    const title = part.querySelector("[data-title]");
+    if (title) document.title = `${title.dataset.title} · queens`;
   };
 }
 
@@ -60,7 +77,16 @@ function follow() {
   if (!document.hidden && !source) connect();
 }
 
+localise(document);
 if (main.dataset.live && window.EventSource) {
   document.addEventListener("visibilitychange", follow);
   follow();
+  // The title of a page that nobody sees is brought up to date once a minute.
+  if (document.querySelector("[data-title]")) {
+    setInterval(() => {
+      if (!document.hidden || source) return;
+      connect();
+      setTimeout(follow, 3000);
+    }, 60000);
+  }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use crate::history::{Load, Past};
-use crate::text::{short, time, utc};
+use crate::text::{moment, short, time};
 
 const WIDTH: f64 = 1_000.0;
 const HEIGHT: f64 = 100.0;
@@ -16,7 +16,7 @@ const POINTS: usize = 500;
 /// Placements per second and workers over the slots of a history. `end` names the moment of its
 /// end: now, or the end of a job. If the history has fewer than two slots, the text `nothing` is
 /// shown instead.
-pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
+pub(crate) fn chart(past: Option<&Past>, now_ms: i64, end: &str, nothing: &str) -> Markup {
     let Some(past) = past.filter(|past| past.loads.len() > 1) else {
         return html! { p.empty { (nothing) } };
     };
@@ -48,7 +48,7 @@ pub(crate) fn chart(past: Option<&Past>, end: &str, nothing: &str) -> Markup {
                     polyline.line points=(line(&workers, worker_top)) {}
                 }
                 (scale(&[&worker_top.to_string(), "0"]))
-                div.ends { span { (utc(*from_ms)) } span { (utc(*until_ms)) ", " (end) } }
+                div.ends { span { (moment(now_ms, *from_ms)) } span { (moment(now_ms, *until_ms)) ", " (end) } }
             }
             figcaption {
                 span.key-area { "placements/s, on the left" }
@@ -103,9 +103,11 @@ mod tests {
     fn the_chart_says_when_it_begins_and_ends() {
         let load = Load { placements: 5e9, workers: 3 };
         let past = Past { slot_ms: 10_000, loads: vec![load; 6], from_ms: 1_000, until_ms: 55_000 };
-        let html = chart(Some(&past), "its end", "nothing").into_string();
+        let html = chart(Some(&past), 0, "its end", "nothing").into_string();
         // The last slot has as much as the others in half of the time.
-        for text in ["00:00:01", "00:00:55, its end", "at most 1.00\u{a0}G placements per second"] {
+        for text in
+            [">00:00:01<", ">00:00:55</time>, its end", "at most 1.00\u{a0}G placements per second"]
+        {
             assert!(html.contains(text), "{text}: {html}");
         }
     }

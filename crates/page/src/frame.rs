@@ -79,10 +79,10 @@ pub(crate) fn page(
         nav aria-label="Pages" {
             (link("Farm", &home(root)))
             (link("Workers", &format!("{root}workers")))
-            (link("Contributors", &format!("{root}owners")))
+            (link("Owners", &format!("{root}owners")))
         }
         div.who {
-            span #live .live role="status" { noscript { "loads anew every 5 s" } }
+            span #live .live role="status" { noscript { "loads anew every 5 s, times are UTC" } }
             span { (reader.owner) span.role { " (" (reader.role) ")" } }
             @if reader.logged_in {
                 form method="post" action=(format!("{root}logout")) { button { "Log out" } }
@@ -98,7 +98,14 @@ fn home(root: &str) -> String {
     if root.is_empty() { "./".into() } else { root.into() }
 }
 
-fn document(title: &str, root: &str, live: Option<&str>, header: &Markup, body: &Markup) -> Markup {
+/// A whole document.
+pub(crate) fn document(
+    title: &str,
+    root: &str,
+    live: Option<&str>,
+    header: &Markup,
+    body: &Markup,
+) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -111,8 +118,8 @@ fn document(title: &str, root: &str, live: Option<&str>, header: &Markup, body: 
                 link rel="stylesheet" href=(format!("{root}style.css"));
                 @if live.is_some() {
                     noscript { meta http-equiv="refresh" content="5"; }
-                    script src=(format!("{root}live.js")) defer {}
                 }
+                script src=(format!("{root}live.js")) defer {}
             }
             body {
                 a.skip href="#main" { "Skip to the content" }

@@ -12,7 +12,9 @@ use crate::jobs::{audits, done, owner, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
 use crate::snapshot::{JobDetail, Snapshot};
-use crate::text::{ago, end, grouped, hours, plural, rate, sentence, time, utc};
+use crate::text::{
+    ago, end, grouped, hours, moment, nonzero, or_dash, plural, rate, sentence, time,
+};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
@@ -20,8 +22,9 @@ const ACTIONS: &str = "actions";
 /// One job. The part with which it is changed depends on the reader: see [`actions`].
 pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     let JobDetail { view, map: plan, record, history } = detail;
+    let title = title(view);
     let top = html! {
-        h1 {
+        h1 data-title=(title) {
             "Job " (view.id)
             span.sub {
                 @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } " ·" }
@@ -35,21 +38,28 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
         @if let Some(total) = view.total { (result(view, total)) }
         div.progress { (done(view)) }
         (numbers(view, snapshot))
-        (facts(view))
+        (facts(view, snapshot))
     };
     let counted = html! {
         h2 { "Speed" }
         @let end = if view.state.is_over() { "its end" } else { "now" };
-        (chart(history.as_ref(), end, "Too little of it was counted since the coordinator was started, or in too short a time."))
+        (chart(history.as_ref(), snapshot.unix_ms, end, "Too little of it was counted since the coordinator was started, or in too short a time."))
     };
-    let plan = html! {
-        h2 { "Plan" }
+    let map = html! {
         p.hint { (grouped(view.spec.plan.tasks)) " tasks in the order of their ordinals, row by row." }
         @if record.as_ref().is_some_and(|record| !record.is_whole) {
             p.hint { "The ledger has so many rows of this job that only the first of them were read to say who counted \
                       what, and what was counted twice." }
         }
         (map(plan, record.as_deref()))
+    };
+    let plan = html! {
+        @if view.state.is_over() {
+            details { summary { "Map of the plan" } (map) }
+        } @else {
+            h2 { "Plan" }
+            (map)
+        }
     };
     let log = html! {
         @if view.state == JobState::Done {
@@ -58,8 +68,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
         }
         @if let Some(record) = record && !record.log.is_empty() {
             h2 { "Log" }
-            ol.log { @for entry in &record.log { li { time { (utc(entry.at_ms)) } " " (entry.text) } } }
-            p.hint { "Times are UTC, from the ledger." }
+            ol.log { @for entry in &record.log { li { (moment(snapshot.unix_ms, entry.at_ms)) " " (entry.text) } } }
         }
     };
     let parts = vec![
@@ -70,7 +79,16 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
         Part::new("log", &log),
     ];
     let live = format!("jobs/{}/live", view.id);
-    Page { title: format!("Job {}", view.id), root: "../", live, parts }
+    Page { title, root: "../", live, parts }
+}
+
+/// What a browser's tab says: how far the job is, or its state.
+fn title(job: &JobView) -> String {
+    let how = match job.state_name() {
+        "running" => format!("{:.0}%", job.percent().floor()),
+        state => state.into(),
+    };
+    format!("{how} · Job {}", job.id)
 }
 
 /// The total, large, and the reasons to trust it.
@@ -101,33 +119,36 @@ fn numbers(job: &JobView, snapshot: &Snapshot) -> Markup {
     let speed = (
         "Placements/s",
         rate(job.rate.placements_per_second),
-        format!("{} tasks/s", rate(job.rate.tasks_per_second)),
+        html! { @if job.rate.tasks_per_second > 0.0 { (rate(job.rate.tasks_per_second)) " tasks/s" } },
     );
     let (submitted, begun) = (job.times.submitted_at_ms, job.times.begun_at_ms);
-    let waited = submitted.zip(begun).map_or_else(String::new, |(submitted, begun)| {
-        let waited = u64::try_from(begun.saturating_sub(submitted)).unwrap_or(0);
-        format!("after it had waited {}", time(Duration::from_millis(waited)))
+    let waited = submitted.zip(begun).map_or(0, |(submitted, begun)| {
+        u64::try_from(begun.saturating_sub(submitted)).unwrap_or(0)
     });
+    let waited = html! {
+        @if waited > 0 { "after it had waited " (time(Duration::from_millis(waited))) }
+    };
     let took = match job.times.counting() {
         Some(took) => ("Took", time(took), waited),
-        None if job.state.is_over() => ("Took", "–".into(), "nothing of it was counted".into()),
+        None if job.state.is_over() => ("Took", "–".into(), html! { "nothing of it was counted" }),
         None => match job.seconds_left() {
             Some(left) => (
                 "Time left",
                 time(Duration::from_secs_f64(left)),
-                format!("it ends at {}", end(snapshot.unix_ms, left)),
+                html! { "it ends at " (end(snapshot.unix_ms, left)) },
             ),
-            None => ("Time left", "–".into(), "not known".into()),
+            None => ("Time left", "–".into(), html! { "not known" }),
         },
     };
     let when = match job.times.ended_at_ms {
-        Some(at) => ("Ended", ago(snapshot.unix_ms, at), utc(at)),
+        Some(at) => ("Ended", ago(snapshot.unix_ms, at), moment(snapshot.unix_ms, at)),
         None => {
-            let able = format!("{} able, {} used", job.able_workers, plural(job.threads, "thread"));
-            ("Workers", grouped(job.workers), able)
+            let threads = if job.threads == 1 { "thread used" } else { "threads used" };
+            let able = nonzero([(job.able_workers as u64, "able"), (job.threads.into(), threads)]);
+            ("Workers", or_dash(job.workers as u64), html! { (able) })
         }
     };
-    let twice = ("Counted twice", audits(job), audit(job));
+    let twice = ("Counted twice", audits(job), html! { (audit(job)) });
     stats([speed, took, when, twice])
 }
 
@@ -138,18 +159,18 @@ fn audit(job: &JobView) -> String {
     })
 }
 
-fn facts(job: &JobView) -> Markup {
+fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
     let is_orbits = job.spec.plan.problem.counts_orbits();
     let sum = if is_orbits { "Sum before symmetry" } else { "Sum of the counts" };
     html! {
         dl.facts {
-            @if job.total.is_none() { (fact(sum, &grouped(job.counted))) }
+            @if job.total.is_none() { (fact(sum, grouped(job.counted))) }
             @let page = format!("../{}", of_owner(&job.spec.origin.owner));
             div { dt { "Owner" } dd { a href=(page) { (owner(job)) } } }
-            (fact("Processor-hours", &hours(job.hours.processor())))
-            @if job.hours.gpu_us > 0 { (fact("GPU-hours", &hours(job.hours.gpu()))) }
-            (fact("Priority", &job.spec.priority.to_string()))
-            @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", &utc(at))) }
+            (fact("Processor-hours", hours(job.hours.processor())))
+            @if job.hours.gpu_us > 0 { (fact("GPU-hours", hours(job.hours.gpu()))) }
+            (fact("Priority", job.spec.priority))
+            @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", moment(snapshot.unix_ms, at))) }
         }
     }
 }

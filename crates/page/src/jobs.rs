@@ -10,7 +10,7 @@ use crate::frame::{self, Reader};
 use crate::history::Past;
 use crate::parts::{ON_A_PAGE, Page, Part, bar, pager, stats};
 use crate::snapshot::Snapshot;
-use crate::text::{ago, end, grouped, percent, plural, rate, sentence, time};
+use crate::text::{ago, end, grouped, nonzero, or_dash, percent, plural, rate, sentence, time};
 
 /// The id of the part with which jobs are submitted.
 const SUBMISSION: &str = "submission";
@@ -61,7 +61,7 @@ pub fn jobs(
         div.hero {
             div.panel {
                 h2 { (rate(snapshot.placements_per_second())) " placements/s" }
-                (chart(past, "now", "Nothing was counted in the last six hours, or since the coordinator was started."))
+                (chart(past, snapshot.unix_ms, "now", "Nothing was counted in the last six hours, or since the coordinator was started."))
             }
             (numbers(snapshot))
         }
@@ -87,7 +87,7 @@ pub fn jobs(
             }
         }
         p.hint {
-            "A job took the time from its first lease until all its tasks were counted, without pauses and audits. Times are UTC. Programs read " a href="metrics" { "metrics" } "."
+            "A job took the time from its first lease until all its tasks were counted, without pauses and audits. Programs read " a href="metrics" { "metrics" } "."
         }
     };
     let parts = vec![
@@ -102,44 +102,50 @@ pub fn jobs(
 
 fn numbers(snapshot: &Snapshot) -> Markup {
     let Overview { live, workers, .. } = &snapshot.overview;
-    let of = |state| live.iter().filter(|job| job.state == state).count();
-    let waiting = live.iter().filter(|job| job.is_waiting()).count();
+    let of = |state| live.iter().filter(|job| job.state == state).count() as u64;
+    let waiting = live.iter().filter(|job| job.is_waiting()).count() as u64;
     let running = of(JobState::Running) - waiting;
     let next = live.iter().filter_map(|job| Some((job.seconds_left()?, job.id)));
     let next = next.min_by(|a, b| a.0.total_cmp(&b.0));
     let sum = |of: fn(&JobView) -> u64| live.iter().map(of).sum::<u64>();
-    let disputes = sum(|job| job.disputes as u64);
     stats([
         (
             "Jobs that run",
             grouped(running),
-            format!(
-                "{waiting} waiting, {} paused, {} suspended",
-                of(JobState::Paused),
-                of(JobState::Suspended)
-            ),
+            html! {
+                (nonzero([
+                    (waiting, "waiting"),
+                    (of(JobState::Paused), "paused"),
+                    (of(JobState::Suspended), "suspended"),
+                ]))
+            },
         ),
         match next {
-            None => ("Next end in", "–".into(), "not known".into()),
-            Some((left, job)) => {
-                let at = end(snapshot.unix_ms, left);
-                let left = time(Duration::from_secs_f64(left));
-                ("Next end in", left, format!("job {job}, at {at}"))
-            }
+            None => ("Next end in", "–".into(), html! { "not known" }),
+            Some((left, job)) => (
+                "Next end in",
+                time(Duration::from_secs_f64(left)),
+                html! { "job\u{a0}" (job) ", at " (end(snapshot.unix_ms, left)) },
+            ),
         },
         (
             "Machines",
             grouped(snapshot.machines().len()),
-            format!(
-                "{}, {}",
-                plural(workers.len(), "worker"),
-                plural(snapshot.threads(), "thread")
-            ),
+            html! {
+                @if !workers.is_empty() {
+                    (plural(workers.len(), "worker")) ", " (plural(snapshot.threads(), "thread"))
+                }
+            },
         ),
         (
             "Counted twice",
             grouped(sum(|job| job.audits_agreed)),
-            format!("{} wait, {disputes} disputed", grouped(sum(|job| job.audits_wanted))),
+            html! {
+                (nonzero([
+                    (sum(|job| job.audits_wanted), "waiting"),
+                    (sum(|job| job.disputes as u64), "disputed"),
+                ]))
+            },
         ),
     ])
 }
@@ -177,7 +183,7 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
                     None => "–",
                 }
             }
-            td.n.c2 data-label="Workers" { (job.workers) }
+            td.n.c2 data-label="Workers" { (or_dash(job.workers as u64)) }
             td.c2 data-label="Owner" { (owner(job)) }
             td.n.c3 data-label="Priority" { (job.spec.priority) }
         }
@@ -198,9 +204,11 @@ fn why(remarks: &[String]) -> Markup {
 fn name(job: &JobView) -> Markup {
     html! {
         th scope="row" {
-            a href=(format!("jobs/{}", job.id)) { (job.id) }
-            @if let Some(key) = &job.spec.origin.key { " " span.key { (key) } }
-            span.sub { (job.spec.plan.to_string()) }
+            a href=(format!("jobs/{}", job.id)) {
+                (job.id)
+                @if let Some(key) = &job.spec.origin.key { " " span.key { (key) } }
+                span.sub { (job.spec.plan.to_string()) }
+            }
         }
     }
 }
@@ -240,7 +248,7 @@ fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
 
 /// The total, and the sum before symmetry if that is another number. Of a job without a total, it
 /// is the sum of its shard, or how far the job came.
-fn total(job: &JobView) -> Markup {
+pub(crate) fn total(job: &JobView) -> Markup {
     html! {
         @match job.total {
             Some(total) => {

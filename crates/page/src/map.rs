@@ -47,6 +47,15 @@ impl Kind {
         }
     }
 
+    /// What the legend says of a kind with this number of tasks.
+    fn legend(self, tasks: u64) -> String {
+        match self {
+            Kind::Partly => "a cell that is accepted in part".into(),
+            Kind::Foreign => "not of this shard".into(),
+            _ => format!("{}\u{a0}{}", grouped(tasks), self.name()),
+        }
+    }
+
     /// What the kind says of a task.
     fn meaning(self) -> &'static str {
         match self {
@@ -72,16 +81,15 @@ struct Run<'a> {
     range: Range,
 }
 
-/// The map, with a legend that has the number of tasks of each kind.
+/// The map, with a legend that has each colour of the map, and the number of tasks of each kind.
 pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     let rows = map.cells.len().div_ceil(SIDE);
-    let said = Kind::ALL.map(|kind| (kind, tasks_of(map, record, kind)));
-    let said: Vec<_> = said.into_iter().filter(|&(_, tasks)| tasks > 0).collect();
-    let label: Vec<_> = said
-        .iter()
-        .map(|(kind, tasks)| format!("{} tasks {}", grouped(tasks), kind.name()))
-        .collect();
     let runs = runs(map, record);
+    let said = Kind::ALL.map(|kind| (kind, tasks_of(map, record, kind)));
+    let is_said =
+        |&(kind, tasks): &(Kind, u64)| tasks > 0 || runs.iter().any(|run| run.kind == kind);
+    let said: Vec<_> = said.into_iter().filter(is_said).collect();
+    let label: Vec<_> = said.iter().map(|&(kind, tasks)| kind.legend(tasks)).collect();
     let has_titles = runs.len() <= MOST_TITLES;
     html! {
         p.hint {
@@ -94,8 +102,7 @@ pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
         }
         ul.legend {
             @for (kind, tasks) in said {
-                li { span class=(format!("swatch {}", kind.name())) aria-hidden="true" {}
-                    (grouped(tasks)) " " (kind.name()) }
+                li { span class=(format!("swatch {}", kind.name())) aria-hidden="true" {} (kind.legend(tasks)) }
             }
         }
     }
@@ -185,6 +192,8 @@ fn title(run: &Run<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn cell(start: u64, change: impl FnOnce(&mut Cell)) -> Cell {
@@ -241,9 +250,14 @@ mod tests {
             ]
         );
         assert!(!html.contains("<path"), "{html}");
-        let label = "Map of the plan: 25 tasks free, 20 tasks leased, 14 tasks accepted, 10 tasks audited, \
-                     10 tasks disputed, 1 tasks failed";
-        assert!(html.contains(label), "{html}");
+        let label = "Map of the plan: 25 free, 20 leased, a cell that is accepted in part, 14 accepted, \
+                     10 audited, 10 disputed, 1 failed";
+        assert!(html.replace('\u{a0}', " ").contains(label), "{html}");
+        let classes = |element: &str| {
+            let elements = html.split(element).skip(1).filter_map(|rest| rest.split('"').next());
+            elements.collect::<BTreeSet<_>>()
+        };
+        assert_eq!(classes("<rect class=\""), classes("<span class=\"swatch "), "{html}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! All readers share a page, except for the parts that depend on what a reader may do.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, Render, html};
 use serde_json::Value;
 
 use crate::changes::changes;
@@ -89,16 +89,19 @@ pub(crate) fn pager(
 }
 
 /// A name and a value, for a list of them.
-pub(crate) fn fact(name: &str, value: &str) -> Markup {
+pub(crate) fn fact(name: &str, value: impl Render) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
-/// Numbers that stand out, each as its name, the number, and a remark.
-pub(crate) fn stats<const N: usize>(numbers: [(&str, String, String); N]) -> Markup {
+/// A number that stands out: its name, the number, and a remark, which may be empty.
+pub(crate) type Stat = (&'static str, String, Markup);
+
+/// Numbers that stand out.
+pub(crate) fn stats<const N: usize>(numbers: [Stat; N]) -> Markup {
     html! {
         dl.stats {
             @for (name, number, more) in numbers {
-                div { dt { (name) } dd { div.big { (number) } div.small { (more) } } }
+                div { dt { (name) } dd { div.big { (number) } @if !more.0.is_empty() { div.small { (more) } } } }
             }
         }
     }

@@ -10,9 +10,9 @@ use farm::{Credit, OwnerView, Principal, Provenance, Rate, WorkerView};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
-use crate::parts::{ON_A_PAGE, Page, Part, fact, pager, share, stats};
+use crate::parts::{ON_A_PAGE, Page, Part, Stat, fact, pager, share, stats};
 use crate::snapshot::{Credits, Snapshot};
-use crate::text::{ago, grouped, hours, plural, rate, short, time};
+use crate::text::{ago, grouped, hours, nonzero, or_dash, plural, rate, short, time};
 use crate::workers::{Marked, distrust, doing, marked};
 
 /// What somebody has counted, and how many placements per second they count now. `None` if the page
@@ -31,21 +31,23 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits, page: usize) -> Page {
     let now = |credit: &Credit| machines.iter().filter(|it| it.owner == credit.owner).count();
     let counting = all.iter().filter(|(credit, _)| now(credit) > 0).count();
     let top = html! {
-        h1 { "Contributors" }
+        h1 { "Owners" }
         (stats([
-            ("Connected now", grouped(counting), format!("of {}", plural(all.len(), "owner"))),
+            ("Connected now", grouped(counting), html! { "of " (plural(all.len(), "owner")) }),
             placements(&sums), thread_time(&sums), twice(&sums),
         ]))
     };
     let head = |credit: &Credit| {
         html! {
-            a href=(of_owner(&credit.owner)) { (credit.owner) }
-            span.sub { (plural(now(credit), "machine")) " now" }
+            a href=(of_owner(&credit.owner)) {
+                (credit.owner)
+                @if now(credit) > 0 { span.sub { (plural(now(credit), "machine")) " now" } }
+            }
         }
     };
     let list = List { first: "Owner", address: "owners".into(), page };
     let listed = table(&list, snapshot, credits, &all, head);
-    list.page("Contributors", &top, &listed)
+    list.page("Owners", &top, &listed)
 }
 
 /// One owner: what was counted by which worker.
@@ -61,18 +63,20 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits, page: usize) -
     let distrusted = snapshot.overview.distrusted.iter();
     let speed: f64 = all.iter().filter_map(|(_, now)| *now).sum();
     let top = html! {
-        h1 { (owner) span.sub { " an owner of credentials" } }
+        h1 { (owner) span.sub { " an owner" } }
         (distrust(distrusted.filter(|it| it.owner == owner)))
         (stats([
-            ("Placements/s", rate(speed), format!("{} now", plural(machines, "machine"))),
+            ("Placements/s", rate(speed), html! { @if machines > 0 { (plural(machines, "machine")) " now" } }),
             placements(&sums), thread_time(&sums), twice(&sums),
         ]))
     };
     let head = |Credit { machine, worker, .. }: &Credit| {
         let principal = Principal { owner: owner.into(), machine: machine.clone() };
         html! {
-            a href=(of_worker(&principal, worker)) { (worker) }
-            @if machine != worker { span.sub { "on " (machine) } }
+            a href=(of_worker(&principal, worker)) {
+                (worker)
+                @if machine != worker { span.sub { "on " (machine) } }
+            }
         }
     };
     let list = List { first: "Worker", address: of_owner(owner), page };
@@ -114,10 +118,10 @@ fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
     html! {
         h2 { "Its jobs" }
         dl.facts {
-            (fact("Processor-hours", &hours(account.hours.processor())))
-            (fact("GPU-hours", &hours(account.hours.gpu())))
-            (fact("Leased now", &leased))
-            (fact("Live jobs", &account.live_jobs.to_string()))
+            (fact("Processor-hours", hours(account.hours.processor())))
+            @if account.hours.gpu_us > 0 { (fact("GPU-hours", hours(account.hours.gpu()))) }
+            (fact("Leased now", leased))
+            @if account.live_jobs > 0 { (fact("Live jobs", account.live_jobs)) }
         }
     }
 }
@@ -149,8 +153,8 @@ pub fn worker(
             p.notice role="status" { "To look at: " (it.troubles.join(", ")) "." }
         }
         (stats([
-            ("Placements/s", rate(speed.placements_per_second), connected_now.into()),
-            ("A thread", rate(mean), "placements/s, the mean of all that it has counted".into()),
+            ("Placements/s", rate(speed.placements_per_second), html! { (connected_now) }),
+            ("A thread", rate(mean), html! { "placements/s, the mean of all that it has counted" }),
             thread_time(&sums), twice(&sums),
         ]))
         @for it in now { (connected(it)) }
@@ -158,8 +162,10 @@ pub fn worker(
     let head = |credit: &Credit| {
         html! {
             @if let Some(job) = credit.job {
-                a href=(format!("jobs/{job}")) { (job) }
-                @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
+                a href=(format!("jobs/{job}")) {
+                    (job)
+                    @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
+                }
             }
         }
     };
@@ -177,11 +183,11 @@ fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
     html! {
         dl.facts {
             div { dt { "Counts" } dd { (doing(detail)) } }
-            (fact("Kernel", &format!("{backend}, {}", plural(threads, "thread"))))
+            (fact("Kernel", format!("{backend}, {}", plural(threads, "thread"))))
             (fact("Program", provenance.program()))
-            (fact("Last report", &format!("{} ago", time(*silent))))
-            (fact("Reported since it came", &plural(detail.counted, "task")))
-            (fact("Deadlines missed", &detail.missed.to_string()))
+            (fact("Last report", format!("{} ago", time(*silent))))
+            (fact("Reported since it came", plural(detail.counted, "task")))
+            @if detail.missed > 0 { (fact("Deadlines missed", detail.missed)) }
         }
     }
 }
@@ -216,17 +222,17 @@ fn known(credits: &Credits) -> &[Credit] {
     credits.as_ref().map_or(&[], |credits| credits)
 }
 
-fn placements(sums: &Credit) -> (&'static str, String, String) {
-    ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task")))
+fn placements(sums: &Credit) -> Stat {
+    ("Placements", short(sums.placements), html! { "in " (plural(sums.tasks, "task")) })
 }
 
-fn thread_time(sums: &Credit) -> (&'static str, String, String) {
-    ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into())
+fn thread_time(sums: &Credit) -> Stat {
+    ("Thread time", time(Duration::from_micros(sums.busy_us)), html! { "of one thread" })
 }
 
-fn twice(sums: &Credit) -> (&'static str, String, String) {
-    let contradicted = format!("{} contradicted", sums.contradicted);
-    ("Counted twice alike", grouped(sums.agreed), contradicted)
+fn twice(sums: &Credit) -> Stat {
+    let contradicted = nonzero([(sums.contradicted, "contradicted")]);
+    ("Counted twice alike", grouped(sums.agreed), html! { (contradicted) })
 }
 
 /// A table of what was counted. `head` gives the head of a row.
@@ -264,8 +270,8 @@ fn table(
                 td.c2 data-label="Share" { (share(credit.placements, sum)) }
                 td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
                 td.n data-label="Thread time" { (time(Duration::from_micros(credit.busy_us))) }
-                td.n.c3 data-label="Counted twice" { (grouped(credit.agreed)) }
-                td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (grouped(credit.contradicted)) }
+                td.n.c3 data-label="Counted twice" { (or_dash(credit.agreed)) }
+                td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (or_dash(credit.contradicted)) }
                 td.n.c2 data-label="Last" {
                     @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
                 }

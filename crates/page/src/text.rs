@@ -48,9 +48,9 @@ pub(crate) fn time(duration: Duration) -> String {
         _ if duration.as_millis() < 100 => format!("{}\u{a0}ms", duration.as_millis()),
         (0, 0, 0) if seconds < 10 => format!("{:.1}\u{a0}s", duration.as_secs_f64()),
         (0, 0, 0) => format!("{seconds}\u{a0}s"),
-        (0, 0, _) => format!("{minutes}\u{a0}min {}\u{a0}s", seconds % 60),
-        (0, _, _) => format!("{hours}\u{a0}h {}\u{a0}min", minutes % 60),
-        (..100, _, _) => format!("{days}\u{a0}d {}\u{a0}h", hours % 24),
+        (0, 0, _) => format!("{minutes}\u{a0}min\u{a0}{}\u{a0}s", seconds % 60),
+        (0, _, _) => format!("{hours}\u{a0}h\u{a0}{}\u{a0}min", minutes % 60),
+        (..100, _, _) => format!("{days}\u{a0}d\u{a0}{}\u{a0}h", hours % 24),
         _ => format!("{}\u{a0}years", short(days as f64 / 365.25)),
     }
 }
@@ -68,23 +68,36 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{:02}%", hundredths / 100, hundredths % 100)
 }
 
-/// A Unix time in milliseconds as date and time in UTC.
-pub(crate) fn utc(unix_ms: i64) -> String {
-    let Ok(at) = OffsetDateTime::from_unix_timestamp(unix_ms.div_euclid(1_000)) else {
-        return "at an unknown time".into();
-    };
-    let (date, (hour, minute, second)) = (at.date(), at.to_hms());
-    format!("{date} {hour:02}:{minute:02}:{second:02}")
+/// A Unix time in milliseconds, to be read at `now_ms`: the time in UTC, with the date if the day is
+/// not today. The script `live.js` shows it as that of the reader's place, in the same form, and
+/// keeps the title.
+pub(crate) fn moment(now_ms: i64, unix_ms: i64) -> Markup {
+    clock(now_ms, unix_ms, "HH:MM:SS".len())
 }
 
-/// The time in UTC at which something ends that takes `seconds` from now on. It has the date if the
-/// day is not today.
-pub(crate) fn end(now_ms: i64, seconds: f64) -> String {
-    let (now, end) = (utc(now_ms), utc(now_ms.saturating_add((seconds * 1e3) as i64)));
-    match end.split_once(' ') {
-        Some((day, time)) if now.starts_with(day) => time.into(),
-        _ => end,
+/// The time at which something ends that takes `seconds` from now on, to the minute: it is an
+/// estimate, and little is sent to those who follow a list of such times.
+pub(crate) fn end(now_ms: i64, seconds: f64) -> Markup {
+    clock(now_ms, now_ms.saturating_add((seconds * 1e3) as i64), "HH:MM".len())
+}
+
+/// The first `digits` characters of the time of day, and the date unless it is today's.
+fn clock(now_ms: i64, unix_ms: i64, digits: usize) -> Markup {
+    let Some((date, time)) = utc(unix_ms) else { return html! { "at an unknown time" } };
+    let time = &time[..digits];
+    let is_today = utc(now_ms).is_some_and(|(today, _)| today == date);
+    html! {
+        time.at datetime=(format!("{date}T{time}Z")) title=(format!("{date} {time} UTC")) {
+            @if !is_today { (date) " " } (time)
+        }
     }
+}
+
+/// The date and the time of day in UTC; `None` after the year 9999.
+fn utc(unix_ms: i64) -> Option<(String, String)> {
+    let at = OffsetDateTime::from_unix_timestamp(unix_ms.div_euclid(1_000)).ok()?;
+    let (hour, minute, second) = at.to_hms();
+    Some((at.date().to_string(), format!("{hour:02}:{minute:02}:{second:02}")))
 }
 
 /// How long before `now_ms` the time `at_ms` was, as in "3 min ago".
@@ -118,6 +131,19 @@ pub(crate) fn sentence(text: &str) -> Markup {
 pub(crate) fn plural(number: impl ToString, thing: &str) -> String {
     let number = number.to_string();
     format!("{} {thing}{}", grouped(&number), if number == "1" { "" } else { "s" })
+}
+
+/// Numbers with what they are of, as in "2 waiting, 1 paused". Those that are zero are left out.
+pub(crate) fn nonzero<const N: usize>(numbers: [(u64, &str); N]) -> String {
+    let said = numbers.into_iter().filter(|&(number, _)| number > 0);
+    let said: Vec<String> =
+        said.map(|(number, of)| format!("{}\u{a0}{of}", grouped(number))).collect();
+    said.join(", ")
+}
+
+/// A number, or a dash for none.
+pub(crate) fn or_dash(number: u64) -> String {
+    if number > 0 { grouped(number) } else { "–".into() }
 }
 
 #[cfg(test)]
@@ -158,10 +184,30 @@ mod tests {
         let texts = [-1, 59, 60, 3_599, 3_600, 86_399, 86_400 * 365].map(text);
         let ago = ["under 1 min", "under 1 min", "1 min", "59 min", "1 h", "23 h", "365 d"];
         assert_eq!(texts, ago.map(|time| format!("{time} ago")));
+    }
 
-        assert_eq!(utc(0), "1970-01-01 00:00:00");
-        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00");
-        assert_eq!(utc(1_795_401_296_999), "2026-11-23 02:34:56");
-        assert_eq!(utc(-1), "1969-12-31 23:59:59");
+    #[test]
+    fn a_time_has_its_date_unless_it_is_of_today_and_says_which_it_is_in_utc() {
+        const NOW: i64 = 1_795_401_296_999;
+        let html = moment(NOW, NOW).into_string();
+        let whole = "<time class=\"at\" datetime=\"2026-11-23T02:34:56Z\" title=\"2026-11-23 02:34:56 UTC\">02:34:56</time>";
+        assert_eq!(html, whole);
+        let text = |html: Markup| {
+            let html = html.into_string();
+            html.split(['<', '>']).nth(2).expect("it has a text").to_string()
+        };
+        let texts = [0, 951_782_400_000, -1].map(|at| text(moment(NOW, at)));
+        assert_eq!(texts, ["1970-01-01 00:00:00", "2000-02-29 00:00:00", "1969-12-31 23:59:59"]);
+        let texts = [0.0, 60.0, 86_400.0].map(|seconds| text(end(NOW, seconds)));
+        assert_eq!(texts, ["02:34", "02:35", "2026-11-24 02:34"]);
+        assert_eq!(end(NOW, 1e12).into_string(), "at an unknown time");
+    }
+
+    #[test]
+    fn zeros_are_left_out() {
+        let said =
+            [[0, 0], [0, 2], [1_000, 1]].map(|[a, b]| nonzero([(a, "waiting"), (b, "paused")]));
+        let said = said.map(|said| said.replace(['\u{a0}', '\u{202f}'], " "));
+        assert_eq!(said, ["", "2 paused", "1 000 waiting, 1 paused"]);
     }
 }

@@ -43,10 +43,12 @@ pub fn workers(snapshot: &Snapshot, page: usize) -> Page {
     let top = html! {
         h1 { "Workers" }
         (stats([
-            ("Placements/s", rate(all), plural(snapshot.threads(), "thread")),
-            ("Workers", grouped(workers.len()), "connected".into()),
-            ("Machines", grouped(snapshot.machines().len()), format!("of {}", plural(owners.len(), "owner"))),
-            ("To look at", grouped(troubled), "they come first".into()),
+            ("Placements/s", rate(all), html! { @if !workers.is_empty() { (plural(snapshot.threads(), "thread")) } }),
+            ("Workers", grouped(workers.len()), html! { "connected" }),
+            ("Machines", grouped(snapshot.machines().len()), html! {
+                @if !owners.is_empty() { "of " (plural(owners.len(), "owner")) }
+            }),
+            ("To look at", grouped(troubled), html! { @if troubled > 0 { "they come first" } }),
         ]))
         (distrust(distrusted.iter()))
     };
@@ -156,8 +158,10 @@ fn row(worker: &Marked<'_>, all: f64) -> Markup {
     html! {
         tr.troubled[!troubles.is_empty()] {
             th scope="row" {
-                a href=(of_worker(&provenance.principal, &provenance.worker)) { (provenance.worker) }
-                @if *machine != provenance.worker { span.sub { "on " (machine) } }
+                a href=(of_worker(&provenance.principal, &provenance.worker)) {
+                    (provenance.worker)
+                    @if *machine != provenance.worker { span.sub { "on " (machine) } }
+                }
             }
             td.c2 data-label="Owner" { a href=(of_owner(owner)) { (owner) } }
             td data-label="Kernel" { span.chip { (backend) } }

@@ -21,11 +21,13 @@ pub(crate) struct Looks {
     /// The window's width and height, in pixels.
     pub(crate) width: u32,
     pub(crate) height: u32,
+    /// The time zone of its place.
+    pub(crate) zone: &'static str,
 }
 
 impl Default for Looks {
     fn default() -> Looks {
-        Looks { dark: false, without_script: false, width: 1_200, height: 1_000 }
+        Looks { dark: false, without_script: false, width: 1_200, height: 1_000, zone: "UTC" }
     }
 }
 
@@ -66,6 +68,7 @@ impl Browser {
         let port = Port::reserve();
         let number = port.address().replace("127.0.0.1:", "");
         let mut command = Command::new("chromedriver");
+        command.env("TZ", looks.zone);
         command.arg(format!("--port={number}")).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().expect("Debian's chromium-driver is installed");
         let driver = Driver { process, port };
@@ -148,7 +151,7 @@ async fn connect(driver: &str, looks: Looks) -> Client {
     }
 }
 
-fn capabilities(Looks { dark, without_script, width, height }: Looks) -> Capabilities {
+fn capabilities(Looks { dark, without_script, width, height, .. }: Looks) -> Capabilities {
     let window = format!("--window-size={width},{height}");
     let mut arguments = vec![
         window.as_str(),

@@ -89,6 +89,36 @@ async fn a_viewer_sees_numbers_change_and_cannot_change_jobs() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn times_are_those_of_the_readers_place_and_the_tab_says_how_far_a_job_is() {
+    let farm = busy();
+    let (_, viewer) = farm.guarded.create("viewer", "ann");
+    // It is always half past five there when it is midnight in UTC.
+    let looks = Looks { zone: "Asia/Kolkata", ..Looks::default() };
+    let page = Browser::start(&farm.guarded.farm.url(), looks).await;
+    page.log_in(&viewer).await;
+    page.open("/jobs/1").await;
+    let title = async || page.client.title().await.expect("it has one");
+    let first = title().await;
+    assert!(first.ends_with("% · Job 1 · queens"), "{first}");
+    let are_local = r#"
+        const times = Array.from(document.querySelectorAll("time.at"));
+        const local = (time) => new Date(Date.parse(time.dateTime) + 19800000).toISOString();
+        const is = (time) => local(time).slice(11).startsWith(time.textContent.slice(-5)) ||
+            local(time).slice(11, 19) === time.textContent.slice(-8);
+        return times.length > 0 && times.every((time) => is(time) && time.title.endsWith(" UTC"));
+    "#;
+    assert_eq!(page.run(are_local).await, json!(true));
+    page.wait_for("another title", async || {
+        let now = title().await;
+        now != first && now.ends_with("% · Job 1 · queens")
+    })
+    .await;
+    assert_eq!(page.run(are_local).await, json!(true), "also what has changed");
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
 async fn an_admin_submits_pauses_resumes_and_cancels() {
     let farm = busy();
     let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
