@@ -18,6 +18,8 @@ pub struct Reader {
     pub submits: bool,
     /// Whether they may change all jobs.
     pub decides: bool,
+    /// The options by which their commands reach the coordinator.
+    pub coordinator: String,
 }
 
 impl Reader {

@@ -11,6 +11,7 @@ use crate::frame::{self, Reader};
 use crate::jobs::{audits, done, owner, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
+use crate::problem::{meaning, picture};
 use crate::snapshot::{JobDetail, Snapshot};
 use crate::text::{
     ago, end, grouped, hours, moment, nonzero, or_dash, plural, rate, sentence, time,
@@ -18,10 +19,13 @@ use crate::text::{
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
+/// The id of the part that says how to check a job.
+const EVIDENCE: &str = "evidence";
 
-/// One job. The part with which it is changed depends on the reader: see [`actions`].
+/// One job. The parts with which it is changed and checked depend on the reader: see [`actions`]
+/// and [`evidence`].
 pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
-    let JobDetail { view, map: plan, record, history } = detail;
+    let JobDetail { view, map: plan, record, history, placement } = detail;
     let title = title(view);
     let top = html! {
         h1 data-title=(title) {
@@ -32,6 +36,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
             }
             " " (state(view))
         }
+        p.hint { (meaning(view)) }
         @for remark in view.remarks() {
             p.refusal role="alert" { (sentence(&format!("It {remark}."))) }
         }
@@ -54,6 +59,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
         (map(plan, record.as_deref()))
     };
     let plan = html! {
+        @if let Some(columns) = placement && !columns.is_empty() { (picture(&view.spec.plan.problem, columns)) }
         @if view.state.is_over() {
             details { summary { "Map of the plan" } (map) }
         } @else {
@@ -62,10 +68,6 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
         }
     };
     let log = html! {
-        @if view.state == JobState::Done {
-            h2 { "Check it yourself" }
-            pre { "queens export " (view.id) " job-" (view.id) ".bundle\nqueens verify job-" (view.id) ".bundle" }
-        }
         @if let Some(record) = record && !record.log.is_empty() {
             h2 { "Log" }
             ol.log { @for entry in &record.log { li { (moment(snapshot.unix_ms, entry.at_ms)) " " (entry.text) } } }
@@ -76,6 +78,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
         Part::new(ACTIONS, &html! {}),
         Part::new("map", &plan),
         Part::new("history", &counted),
+        Part::new(EVIDENCE, &html! {}),
         Part::new("log", &log),
     ];
     let live = format!("jobs/{}/live", view.id);
@@ -91,13 +94,30 @@ fn title(job: &JobView) -> String {
     format!("{how} · Job {}", job.id)
 }
 
+/// The part of [`job`] by which `reader` checks the job. It is empty if the job is not done.
+pub fn evidence(job: &JobView, reader: &Reader) -> Part {
+    let id = job.id;
+    let html = html! {
+        @if job.state == JobState::Done {
+            h2 { "Check it yourself" }
+            p.hint { "The evidence says who counted what. " code { "queens verify" } " counts a random sample of it again." }
+            p { a.button href=(format!("{id}/bundle")) { "Download the evidence" } }
+            p.hint { "A terminal can fetch it, too:" }
+            pre {
+                "queens export " (id) " job-" (id) ".bundle.gz " (reader.coordinator) "\n\
+                 queens verify job-" (id) ".bundle.gz"
+            }
+        }
+    };
+    Part::new(EVIDENCE, &html)
+}
+
 /// The total, large, and the reasons to trust it.
 fn result(job: &JobView, total: u128) -> Markup {
     let facts = Fact::of(job.spec.plan.problem).into_iter();
     let facts = facts.filter(|fact| job.spec.shard.is_all() && fact.allows(job.counted));
     html! {
         div.result {
-            p.quiet { (job.spec.plan.problem.to_string()) }
             div.value { (grouped(total)) }
             p {
                 @if total != job.counted { (grouped(job.counted)) " before symmetry. " }

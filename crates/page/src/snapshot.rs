@@ -55,6 +55,9 @@ pub struct JobDetail {
     pub record: Option<Arc<JobRecord>>,
     /// Its history.
     pub history: Option<Past>,
+    /// A placement of its problem, if the job is done and one was found: the columns of the queens,
+    /// row by row.
+    pub placement: Option<Vec<u32>>,
 }
 
 /// What a ledger has about a job.

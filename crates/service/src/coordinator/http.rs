@@ -83,6 +83,7 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
         .layer(CompressionLayer::new())
         .layer(timely)
         .merge(api::downloads(&web))
+        .merge(pages::downloads(&web))
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(from_fn(harden))

@@ -474,9 +474,18 @@ async fn bundle(
     Extension(identity): Extension<Identity>,
     Job { job }: Job,
 ) -> Result<Response, Refused> {
+    sent_bundle(&web, job, identity).await
+}
+
+/// The answer with the bundle of a job, for those who may see it.
+pub(super) async fn sent_bundle(
+    web: &Web,
+    job: JobId,
+    identity: Identity,
+) -> Result<Response, Refused> {
     identity.require(Right::See)?;
     let file = web.jobs.downloads.bundle(job).await?;
-    Ok(sent(file, "application/gzip", &format!("job-{job}.bundle.gz"), identity, &web))
+    Ok(sent(file, "application/gzip", &format!("job-{job}.bundle.gz"), identity, web))
 }
 
 /// A copy of the ledger as it is at one moment, while the farm goes on: an SQLite file. It has the

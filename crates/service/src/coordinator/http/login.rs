@@ -52,6 +52,8 @@ pub(super) struct Caller {
     pub(super) identity: Identity,
     /// The secret of the login; `None` without one.
     login: Option<Arc<str>>,
+    /// The options by which their commands reach the coordinator.
+    coordinator: String,
 }
 
 impl Caller {
@@ -63,6 +65,7 @@ impl Caller {
             logged_in: self.login.is_some(),
             submits: self.identity.require(Right::Change).is_ok(),
             decides: self.identity.require(Right::Decide).is_ok(),
+            coordinator: self.coordinator.clone(),
         }
     }
 }
@@ -74,7 +77,7 @@ const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there 
 
 impl Web {
     /// Whether a caller who was let in would be let in now.
-    pub(super) fn still_admits(&self, Caller { identity, login }: &Caller) -> bool {
+    pub(super) fn still_admits(&self, Caller { identity, login, .. }: &Caller) -> bool {
         let goes_on = login.as_ref().is_none_or(|login| self.logins.find(login).is_some());
         goes_on && self.gate.credentials.still_allow(identity)
     }
@@ -82,12 +85,15 @@ impl Web {
     /// The sender of a request: by `Authorization: Bearer`, or else by the cookie of a login.
     fn caller(&self, parts: &Parts) -> Result<Caller, Refused> {
         let login = login_of(parts);
-        match (bearer(&parts.headers), login.and_then(|login| self.logins.find(login))) {
-            (None, Some(identity)) if self.gate.credentials.still_allow(&identity) => {
-                Ok(Caller { identity, login: login.map(Arc::from) })
-            }
-            _ => Ok(Caller { identity: self.bearer(parts)?, login: None }),
-        }
+        let (identity, login) =
+            match (bearer(&parts.headers), login.and_then(|login| self.logins.find(login))) {
+                (None, Some(identity)) if self.gate.credentials.still_allow(&identity) => {
+                    (identity, login.map(Arc::from))
+                }
+                _ => (self.bearer(parts)?, None),
+            };
+        let coordinator = options(parts, &identity);
+        Ok(Caller { identity, login, coordinator })
     }
 
     /// The sender of a request by `Authorization: Bearer` alone.
@@ -123,12 +129,33 @@ fn wants_a_page(parts: &Parts) -> bool {
 /// other name may belong to a site that a browser shows and whose owner has directed the name to
 /// this farm (DNS rebinding). The pages of that site could then read and change the farm.
 fn is_own_name(parts: &Parts) -> bool {
-    let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let named = named.and_then(|host| host.parse::<Authority>().ok());
-    let host = parts.uri.host().or(named.as_ref().map(Authority::host));
-    let Some(host) = host else { return false };
+    let Some(authority) = authority(parts) else { return false };
+    let host = authority.host();
     let address = host.trim_start_matches('[').trim_end_matches(']');
     !host.contains('.') || host.ends_with(".localhost") || address.parse::<IpAddr>().is_ok()
+}
+
+/// The host and the port that a request is addressed to.
+fn authority(parts: &Parts) -> Option<Authority> {
+    let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    parts.uri.authority().cloned().or_else(|| named?.parse().ok())
+}
+
+/// The options by which commands of the sender of a request reach the coordinator. Over TLS, a join
+/// string has its address.
+fn options(parts: &Parts, identity: &Identity) -> String {
+    if admission(&parts.extensions).is_encrypted {
+        return "--join-file join".into();
+    }
+    // The text is to be copied into a shell, so that it has nothing that a shell would act on.
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-.:[]".contains(sign);
+    let address = authority(parts).filter(|it| it.as_str().chars().all(is_plain));
+    let address = address.map_or("HOST:PORT".into(), |it| match it.port() {
+        Some(_) => it.to_string(),
+        None => format!("{it}:80"),
+    });
+    let token = if identity.credential.is_some() { " --token-file token" } else { "" };
+    format!("--coordinator http://{address}{token}")
 }
 
 /// The header that has the browser keep a cookie for some seconds.

@@ -5,21 +5,25 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::get;
 use axum::{Extension, Router};
-use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal, Times};
+use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal, Problem, Times};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use ledger::{LedgerView, unix_ms};
 use maud::Markup;
 use page::{EndedBefore, History, JobDetail, JobRecord, Page, Part, Past, Reader, Snapshot};
+use solve::{Completion, Construction, Rules, Start, complete_until};
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::Web;
+use super::api::sent_bundle;
 use super::fields::Fields;
-use super::login::Caller;
+use super::login::{self, Caller};
 use super::records::{Records, of_job};
 use crate::api::Code;
 use crate::coordinator::FarmHandle;
@@ -41,6 +45,21 @@ pub(super) fn routes() -> Router<Web> {
         let live = format!("{}/live", page.trim_end_matches('/'));
         routes.route(page, get(document)).route(&live, get(follow))
     })
+}
+
+/// The evidence of a job for a browser, which the API does not know by its cookie. Its first byte may
+/// take long.
+pub(super) fn downloads(web: &Web) -> Router<Web> {
+    let admit = from_fn_with_state(web.clone(), login::admit);
+    Router::new().route("/jobs/{id}/bundle", get(bundle)).route_layer(admit)
+}
+
+async fn bundle(
+    State(web): State<Web>,
+    Path(job): Path<String>,
+    Extension(Caller { identity, .. }): Extension<Caller>,
+) -> Result<Response, Refused> {
+    sent_bundle(&web, job_id(&job)?, identity).await
 }
 
 /// A page that somebody looks at.
@@ -93,7 +112,9 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
 fn own_parts(shown: &Shown, reader: &Reader) -> Vec<Part> {
     match (&shown.view, &shown.job) {
         (View::Jobs { .. }, _) => vec![page::submission(reader)],
-        (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
+        (View::Job(_), Some(job)) => {
+            vec![page::actions(job, reader), page::evidence(job, reader)]
+        }
         _ => Vec::new(),
     }
 }
@@ -205,12 +226,16 @@ impl Show {
         self.pages.get(view.clone(), self.farm.changes(), self.render(view)).await
     }
 
-    async fn render(&self, view: View) -> Result<Arc<Shown>, Refused> {
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, Refused> {
         let snapshot = async {
             let overview = self.farm.look(|farm| farm.overview()).await?;
-            Ok::<_, Refused>(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
+            Ok(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
         };
-        let snapshot = &self.snapshot.get((), self.farm.changes(), snapshot).await?;
+        self.snapshot.get((), self.farm.changes(), snapshot).await
+    }
+
+    async fn render(&self, view: View) -> Result<Arc<Shown>, Refused> {
+        let snapshot = &self.snapshot().await?;
         let mut shown_job = None;
         let page = match &view {
             &View::Jobs { page, before } => {
@@ -228,7 +253,9 @@ impl Show {
                 let cells = map.cells.clone();
                 let record = self.records.of(id, move |look, &job| of_job(look, job, &cells));
                 let history = self.past(Some(id), snapshot, view.times);
-                let detail = JobDetail { view, map, record, history };
+                let is_done = view.state == JobState::Done && view.counted > 0;
+                let placement = is_done.then(|| placement(view.spec.plan.problem)).flatten();
+                let detail = JobDetail { view, map, record, history, placement };
                 let page = page::job(&detail, snapshot);
                 shown_job = Some(detail.view);
                 page
@@ -270,6 +297,30 @@ impl Show {
     }
 }
 
+/// The columns of the queens of a placement, row by row, if one is found soon. It is always the same
+/// one.
+fn placement(problem: Problem) -> Option<Vec<u32>> {
+    /// The longest search, in steps of about a millisecond.
+    const LONGEST: u32 = 10;
+    let n = problem.n();
+    let (rules, given): (Rules, Vec<_>) = match problem {
+        Problem::Total { .. } | Problem::Fundamental { .. } => {
+            return Construction::new(n).ok().map(|it| it.columns().collect());
+        }
+        Problem::Toroidal { .. } => {
+            return Construction::toroidal(n).ok().map(|it| it.columns().collect());
+        }
+        Problem::Superqueens { .. } => (Rules::Superqueens, Vec::new()),
+        Problem::Completions(given) => (Rules::Plain, given.queens().collect()),
+    };
+    let start = Start::with_rules(n, rules, &given).ok()?;
+    let mut steps = 0..LONGEST;
+    match complete_until(&start, 0, || steps.next().is_none()) {
+        Completion::Found(placement) => Some(placement.columns().to_vec()),
+        Completion::Impossible | Completion::Undecided => None,
+    }
+}
+
 /// Whether the owner or the worker of a page is connected or, of an owner, has had jobs. The page
 /// of all owners always exists.
 fn is_here(Snapshot { overview, .. }: &Snapshot, of: &CreditOf) -> bool {
@@ -301,7 +352,37 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
 
 #[cfg(test)]
 mod tests {
+    use board::squares::Square;
+
     use super::*;
+
+    #[test]
+    fn one_placement_of_each_problem_is_found_and_it_is_always_the_same() {
+        let given = Problem::from_text("completions a1,e2", 8).expect("it is a problem");
+        for problem in [
+            Problem::Total { n: 1 },
+            Problem::Total { n: 32 },
+            Problem::Fundamental { n: 8 },
+            Problem::Toroidal { n: 7 },
+            Problem::Superqueens { n: 12 },
+            given,
+        ] {
+            let columns = placement(problem).unwrap_or_else(|| panic!("none of {problem}"));
+            let queens = (0..).zip(&columns).map(|(row, &column)| Square { column, row });
+            let queens: Vec<Square> = queens.collect();
+            assert_eq!(queens.len(), problem.n() as usize);
+            for (at, &queen) in queens.iter().enumerate() {
+                assert!(!queens[..at].iter().any(|&other| problem.attack(other, queen)));
+            }
+            assert!(problem.given().is_none_or(|it| it.queens().all(|it| queens.contains(&it))));
+            assert_eq!(placement(problem), Some(columns));
+        }
+        for n in [2, 3] {
+            assert_eq!(placement(Problem::Total { n }), None);
+        }
+        assert_eq!(placement(Problem::Toroidal { n: 8 }), None);
+        assert_eq!(placement(Problem::Superqueens { n: 9 }), None);
+    }
 
     #[test]
     fn who_looks_on_is_sent_ten_kilobytes_a_second_at_most() {

@@ -688,6 +688,35 @@ async fn who_follows_a_thousand_jobs_is_sent_what_changes_at_once_and_nothing_el
 }
 
 #[tokio::test]
+async fn the_evidence_is_downloaded_by_who_may_see_it() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let ledger = CheckedLedger::open(&folder.path().join("ledger.db"));
+    let ledger = ledger.and_then(CheckedLedger::begin).expect("it is new");
+    let farm = serving_ledger(ledger, guard(), None).await;
+    let bundle = format!("{}/bundle", submitted(&farm, "").await);
+    let cookie = farm.log_in(Role::Viewer).await;
+    for (who, status) in [
+        (String::new(), 401),
+        (bearing(&secret(Role::Worker)), 403),
+        (bearing(&secret(Role::Viewer)), 200),
+        (cookie.clone(), 200),
+    ] {
+        let who = format!("{who}Accept-Encoding: gzip\r\n");
+        let (head, body) = farm.bytes("GET", &bundle, &who, "").await;
+        assert!(head.contains(&format!(" {status} ")), "{who}: {head}");
+        if status == 200 {
+            assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
+            assert!(head.contains("filename=\"job-1.bundle.gz\""), "{head}");
+            assert!(
+                !head.contains("content-encoding") && body.starts_with(&[0x1f, 0x8b]),
+                "{head}"
+            );
+        }
+    }
+    assert_eq!(farm.get("/jobs/7/bundle", &cookie).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_job_may_have_given_queens() {
     let farm = guarded().await;
     let submitter = bearing(&secret(Role::Submitter));
