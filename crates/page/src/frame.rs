@@ -35,8 +35,9 @@ pub fn root(path: &str) -> String {
     "../".repeat(path.matches('/').count().saturating_sub(1))
 }
 
-/// The page on which a person logs in; `refusal` says why the last try failed.
-pub fn login(refusal: Option<&str>) -> Markup {
+/// The page on which a person logs in; `refusal` says why the last try failed. It leads to the page
+/// for everybody, if there is one.
+pub fn login(refusal: Option<&str>, has_public: bool) -> Markup {
     let body = html! {
         h1 { "Log in" }
         @if let Some(refusal) = refusal { p.refusal role="alert" { (refusal) "." } }
@@ -50,6 +51,7 @@ pub fn login(refusal: Option<&str>) -> Markup {
             code { "join" } " or " code { "token" } ". A viewer's credential suffices to look; a submitter's or an \
              admin's can change jobs."
         }
+        @if has_public { p { a href="public" { "What this farm counts" } } }
         script src="login.js" defer {}
     };
     document("Log in", "", None, &html! {}, &body)

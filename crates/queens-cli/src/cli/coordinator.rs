@@ -10,7 +10,7 @@ use farm::Config;
 
 use super::access::AccessArgs;
 use super::arguments::LARGE_FARMS;
-use super::options::in_units;
+use super::options::{in_units, name};
 use super::signal::asked_to_stop;
 use crate::failure::{Failure, usage};
 use crate::os::notify_systemd;
@@ -68,6 +68,18 @@ pub(super) struct CoordinatorArgs {
           help_heading = LARGE_FARMS,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs_per_owner: u32,
+    /// Serve a page for everybody, without a token
+    ///
+    /// It is at /public, and shows what is counted and what has been counted. It names no job, no
+    /// machine, and no owner but those of --public-owners.
+    #[arg(long, env = "QUEENS_PUBLIC_PAGE")]
+    public_page: bool,
+    /// Owners that the public page names, with what they have counted
+    ///
+    /// Give those that agreed, with commas between them [default: none].
+    #[arg(long, value_name = "NAMES", requires = "public_page", value_delimiter = ',',
+          value_parser = name, env = "QUEENS_PUBLIC_OWNERS")]
+    public_owners: Vec<String>,
     #[command(flatten)]
     access: AccessArgs,
 }
@@ -121,7 +133,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     };
     let (farm, handle) = EventLoop::new(config, lease_key, ledger);
     let mut farm = tokio::spawn(farm.run());
-    phases.open(credentials, handle.clone()).await;
+    let public = args.public_page.then(|| args.public_owners.into());
+    phases.open(credentials, handle.clone(), public).await;
     let page = page(bound[0], has_tls);
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,

@@ -11,6 +11,7 @@ use service::wire::v1::farm_service_client::FarmServiceClient;
 use service::wire::v1::work_request::Message;
 use service::wire::v1::work_response;
 use service::{ApiError, Client, Endpoint, Method, wire};
+use testkit::vectors;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::MetadataValue;
@@ -18,8 +19,31 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
 use crate::object;
-use crate::support::process::{PATIENCE, Process, run};
+use crate::support::guarded::Guarded;
+use crate::support::process::{PATIENCE, Process, run, wait_until};
 use crate::support::{Farm, Scratch, assert_private, write_private};
+
+#[test]
+fn everybody_may_read_the_totals_of_a_public_farm_and_who_agreed_to_be_named() {
+    let guarded = Guarded::with("--public-page --public-owners rack7");
+    let [rack7, rack8] = ["rack7", "rack8"].map(|owner| guarded.create("worker", owner).0);
+    for worker in [rack7, rack8] {
+        let _worker = guarded.start_worker(&worker);
+        guarded.client("admin", &["submit", "12", "--wait"]).success();
+    }
+    let address = guarded.farm.address();
+    let mut page = String::new();
+    wait_until("the ledger to be read", || {
+        page = crate::metrics::page(&address, "/public");
+        page.contains(">rack7<") && page.contains("50.0%")
+    });
+    let total = vectors::total(12).to_string();
+    let (thousands, rest) = total.split_at(total.len() - 3);
+    assert!(page.contains(&format!(">{thousands}\u{202f}{rest}<")), "{page}");
+    for private in ["rack8", "admin", "jobs/"] {
+        assert!(!page.contains(private), "{private}: {page}");
+    }
+}
 
 #[test]
 fn a_farm_with_a_token_admits_those_that_have_it_and_nobody_else() {

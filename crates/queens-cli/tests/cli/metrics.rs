@@ -165,8 +165,13 @@ fn every_alert_is_tested_and_listed() {
 
 /// The metrics of a coordinator with open access.
 pub(crate) fn get(address: &str) -> String {
+    page(address, "/metrics")
+}
+
+/// What a coordinator answers to somebody without a credential.
+pub(crate) fn page(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("it is connected");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it ends well");

@@ -25,8 +25,9 @@ use axum::body::{Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
+use maud::Markup;
 use tonic::Status;
 use tonic::codegen::http;
 use tower_http::compression::CompressionLayer;
@@ -57,21 +58,24 @@ struct Web {
     answers: Arc<Fresh<api::Asked, Bytes>>,
     /// Attempts to log in.
     attempts: Rates<IpAddr>,
+    /// The owners that the page for everybody names; `None` without such a page.
+    public: Option<Arc<[String]>>,
 }
 
 /// All routes. Those of `readers` are only for callers that may see the farm. Must be called within
 /// a runtime.
-pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
+pub(super) fn routes(gate: Gate, jobs: JobApi, public: Option<Arc<[String]>>) -> Router {
     let (show, logins) = (Arc::new(Show::of(jobs.farm.clone())), Logins::default());
     let (answers, attempts) = (Arc::default(), limits::logins());
-    let web = Web { jobs, gate, show, logins, answers, attempts };
+    let web = Web { jobs, gate, show, logins, answers, attempts, public };
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
         .merge(acts::routes())
         .route("/metrics", get(metrics))
         .route_layer(from_fn_with_state(web.clone(), login::admit));
     let anybody: Router<Web> = Router::new()
-        .route("/login", get(|| async { page::login(None) }).post(login::begin))
+        .route("/login", get(login).post(login::begin))
+        .route("/public", get(everybodys))
         .route("/logout", post(login::end))
         .merge(page::assets())
         .fallback(nothing);
@@ -88,6 +92,16 @@ pub(super) fn routes(gate: Gate, jobs: JobApi) -> Router {
         .layer(CsrfLayer::new())
         .layer(from_fn(harden))
         .with_state(web)
+}
+
+async fn login(State(web): State<Web>) -> Markup {
+    page::login(None, web.public.is_some())
+}
+
+/// The page for everybody. Without one, its address is unknown.
+async fn everybodys(State(web): State<Web>) -> Result<Html<String>, Refused> {
+    let owners = web.public.as_ref().ok_or_else(no_such_page)?;
+    Ok(Html(web.show.public(owners).await?.to_string()))
 }
 
 /// All metrics: as OpenMetrics if the request names that and wants it no less than plain text,

@@ -69,9 +69,15 @@ pub async fn serve(
 }
 
 impl Phases {
-    /// Everything is served from now on.
-    pub async fn open(&self, credentials: Credentials, farm: FarmHandle) {
-        self.late.get_or_init(|| routes_of(credentials, farm));
+    /// Everything is served from now on. If `public` is given, a page for everybody is, too, which
+    /// names these owners.
+    pub async fn open(
+        &self,
+        credentials: Credentials,
+        farm: FarmHandle,
+        public: Option<Arc<[String]>>,
+    ) {
+        self.late.get_or_init(|| routes_of(credentials, farm, public));
         self.report(ServingStatus::Serving).await;
     }
 
@@ -96,14 +102,14 @@ impl Phases {
 }
 
 /// Everything that needs a credential: the gRPC service of workers, the API and the page.
-fn routes_of(credentials: Credentials, farm: FarmHandle) -> Router {
+fn routes_of(credentials: Credentials, farm: FarmHandle, public: Option<Arc<[String]>>) -> Router {
     let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     // Nothing is sent of a ledger in memory, which only tests serve.
     let ledger = farm.ledger_path.clone().unwrap_or_else(|| Path::new("").into());
     let downloads = Downloads::of(ledger, meters.copied_at.clone());
     let jobs = JobApi { farm, plans: Arc::default(), credentials, downloads };
-    let pages = super::http::routes(gate.clone(), jobs.clone());
+    let pages = super::http::routes(gate.clone(), jobs.clone(), public);
     let worker_service = FarmServiceServer::new(Workers(jobs.clone()))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -205,7 +211,7 @@ mod tests {
 
         let (farm, handle) = crate::tests::farm(ledger());
         let farm = tokio::spawn(farm.run());
-        phases.open(Credentials::new(None, Vec::new()), handle.clone()).await;
+        phases.open(Credentials::new(None, Vec::new()), handle.clone(), None).await;
         assert_eq!(seen(&channel).await, ([true; 3], 200));
 
         phases.drain().await;

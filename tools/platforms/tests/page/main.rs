@@ -32,7 +32,7 @@ struct Busy {
 }
 
 fn busy() -> Busy {
-    let guarded = Guarded::with("--lease-ms 2000");
+    let guarded = Guarded::with("--lease-ms 2000 --public-page");
     let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
     let (n, rows) = LONG;
     guarded.client("admin", &["submit", n, "--rows", rows, "--name", "nightly"]).success();
@@ -393,7 +393,9 @@ async fn pages_are_accessible_in_light_and_dark_and_at_any_width() {
         let page = Browser::start(&farm.guarded.farm.url(), looks).await;
         assert_eq!(faults(&page).await, Value::Array(Vec::new()), "the login, {looks:?}");
         page.log_in(&farm.admin).await;
-        for path in ["/", "/jobs/1", "/jobs/2", "/workers", "/owners", "/jobs/99"] {
+        for path in
+            ["/", "/jobs/1", "/jobs/2", "/workers", "/owners", "/public", "/jobs", "/jobs/99"]
+        {
             page.open(path).await;
             assert_eq!(faults(&page).await, Value::Array(Vec::new()), "{path}, {looks:?}");
         }

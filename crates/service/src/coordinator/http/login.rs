@@ -169,7 +169,9 @@ fn cookie(parts: &Parts, value: &str, seconds: u64) -> HeaderValue {
 
 /// Begins a login, if the credential may see the farm.
 pub(super) async fn begin(State(web): State<Web>, parts: Parts, form: Fields) -> Response {
-    let refused = |status: StatusCode, why: &str| (status, page::login(Some(why))).into_response();
+    let refused = |status: StatusCode, why: &str| {
+        (status, page::login(Some(why), web.public.is_some())).into_response()
+    };
     let peer = admission(&parts.extensions).peer;
     if !web.attempts.allow(&machine(peer)) {
         let why = "too many have tried to log in from this address; wait a second";

@@ -204,6 +204,7 @@ pub(super) struct Show {
     credits: Records<CreditOf, Vec<Credit>>,
     snapshot: Fresh<(), Arc<Snapshot>>,
     pages: Fresh<View, Arc<Shown>>,
+    public: Fresh<(), Arc<str>>,
 }
 
 impl Show {
@@ -218,12 +219,25 @@ impl Show {
             farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
+            public: Fresh::default(),
         }
     }
 
     /// The page of a view. It fails if there is no such job.
     async fn page(&self, view: View) -> Result<Arc<Shown>, Refused> {
         self.pages.get(view.clone(), self.farm.changes(), self.render(view)).await
+    }
+
+    /// The page for everybody, which names these owners. However many strangers ask, it is made once
+    /// a second.
+    pub(super) async fn public(&self, named: &[String]) -> Result<Arc<str>, Refused> {
+        let made = async {
+            let snapshot = self.snapshot().await?;
+            let credits = || self.credits.of(CreditOf::Owners, LedgerView::credits);
+            let credits = (!named.is_empty()).then(credits).flatten();
+            Ok::<_, Refused>(page::public(&snapshot, &credits, named).into_string().into())
+        };
+        self.public.get((), 0, made).await
     }
 
     async fn snapshot(&self) -> Result<Arc<Snapshot>, Refused> {
