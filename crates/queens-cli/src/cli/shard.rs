@@ -26,19 +26,28 @@ pub(super) enum ShardOption {
 /// the task, the value besides an empty one that means that there is no array, and the number of
 /// the first task.
 ///
-/// Slurm's arrays may also begin at 0, as a further variable says. HyperQueue's arrays have the
-/// numbers that were submitted, and those of our documentation begin at 1. HTCondor sets no
-/// variable by itself: the submit file sets this one from $(Process).
-const SCHEDULERS: [(&str, &str, u32); 8] = [
+/// Slurm's arrays may also begin at 0, as a further variable says. Tasks of Flux have the numbers
+/// that were submitted, and those of our documentation begin at 1. HTCondor sets no variable by
+/// itself: the submit file sets this one from $(Process).
+const SCHEDULERS: [(&str, &str, u32); 13] = [
     (SLURM, "", 1),
     ("PBS_ARRAY_INDEX", "", 1),
     ("PBS_ARRAYID", "", 1),
     ("LSB_JOBINDEX", "0", 1),
     ("SGE_TASK_ID", "undefined", 1),
-    ("JOB_COMPLETION_INDEX", "", 0),
-    ("HQ_TASK_ID", "", 1),
+    ("OAR_ARRAY_INDEX", "", 1),
+    ("FLUX_JOB_CC", "", 1),
     ("CONDOR_PROCESS", "", 0),
+    ("JOB_COMPLETION_INDEX", "", 0),
+    ("NOMAD_ALLOC_INDEX", "", 0),
+    ("AWS_BATCH_JOB_ARRAY_INDEX", "", 0),
+    ("BATCH_TASK_INDEX", "", 0),
+    ("CLOUD_RUN_TASK_INDEX", "", 0),
 ];
+/// The same for what divides the work within a job of one of these: HyperQueue, whose command line
+/// numbers tasks as they are submitted and in our documentation from 1, and GNU parallel. Their
+/// tasks have precedence.
+const WITHIN: [(&str, &str, u32); 2] = [("HQ_TASK_ID", "", 1), ("PARALLEL_SEQ", "", 1)];
 const SLURM: &str = "SLURM_ARRAY_TASK_ID";
 
 impl FromStr for ShardOption {
@@ -68,11 +77,15 @@ impl ShardOption {
             ShardOption::One(shard) => return Ok(shard),
             ShardOption::Auto { shards } => shards,
         };
-        let found = SCHEDULERS.into_iter().filter_map(|(name, none, first)| {
-            let value = variable(name).filter(|value| !value.is_empty() && value != none)?;
-            Some((name, value, first))
-        });
-        let found: Vec<(&str, String, u32)> = found.collect();
+        let set_of = |schedulers: &[(&'static str, &str, u32)]| -> Vec<(&str, String, u32)> {
+            let set = schedulers.iter().filter_map(|&(name, none, first)| {
+                let value = variable(name).filter(|value| !value.is_empty() && value != none)?;
+                Some((name, value, first))
+            });
+            set.collect()
+        };
+        let found = Some(set_of(&WITHIN)).filter(|set| !set.is_empty());
+        let found = found.unwrap_or_else(|| set_of(&SCHEDULERS));
         let reason = match found.as_slice() {
             [(name, value, first)] => {
                 let is_from_0 = *name == SLURM
@@ -91,7 +104,12 @@ impl ShardOption {
             }
             [] => format!(
                 "--shard auto/{shards} needs a task of an array, and none of {} is set: give --shard INDEX/SHARDS",
-                SCHEDULERS.map(|(name, ..)| name).join(", ")
+                SCHEDULERS
+                    .iter()
+                    .chain(&WITHIN)
+                    .map(|(name, ..)| *name)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
             [(one, ..), (another, ..), ..] => format!(
                 "--shard auto/{shards} finds tasks of two arrays, {one} and {another}: give --shard INDEX/SHARDS"
@@ -137,7 +155,7 @@ mod tests {
     #[test]
     fn each_scheduler_reports_the_part() {
         let slurm = |id, first| [("SLURM_ARRAY_TASK_ID", id), ("SLURM_ARRAY_TASK_MIN", first)];
-        let cases: [(&str, Variables<'_>); 10] = [
+        let cases: [(&str, Variables<'_>); 18] = [
             ("3/64", &slurm("3", "1")),
             ("4/64", &slurm("3", "0")),
             // It runs again in an array of its own.
@@ -149,6 +167,15 @@ mod tests {
             ("4/64", &[("JOB_COMPLETION_INDEX", "3")]),
             ("64/64", &[("CONDOR_PROCESS", "63")]),
             ("3/64", &[("HQ_TASK_ID", "3")]),
+            ("3/64", &[("OAR_ARRAY_INDEX", "3")]),
+            ("3/64", &[("FLUX_JOB_CC", "3")]),
+            ("1/64", &[("NOMAD_ALLOC_INDEX", "0")]),
+            ("4/64", &[("AWS_BATCH_JOB_ARRAY_INDEX", "3")]),
+            ("4/64", &[("BATCH_TASK_INDEX", "3")]),
+            ("4/64", &[("CLOUD_RUN_TASK_INDEX", "3")]),
+            // What runs within a job of an array has precedence.
+            ("3/64", &[("HQ_TASK_ID", "3"), ("SLURM_ARRAY_TASK_ID", "7")]),
+            ("3/64", &[("AWS_BATCH_JOB_ARRAY_INDEX", "7"), ("PARALLEL_SEQ", "3")]),
         ];
         for (part, variables) in cases {
             assert_eq!(auto(variables).as_deref(), Ok(part), "{variables:?}");
@@ -157,13 +184,15 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_guessed() {
-        let refusals: [(Variables<'_>, &str); 6] = [
+        let refusals: [(Variables<'_>, &str); 8] = [
             (&[], "SLURM_ARRAY_TASK_ID, PBS_ARRAY_INDEX"),
             (&[("LSB_JOBINDEX", "0"), ("SGE_TASK_ID", "undefined")], "is set"),
             (&[("PBS_ARRAY_INDEX", "3"), ("JOB_COMPLETION_INDEX", "3")], "two arrays"),
             (&[("PBS_ARRAY_INDEX", "0")], "from 1 to 64"),
             (&[("JOB_COMPLETION_INDEX", "64")], "from 0 to 63"),
             (&[("PBS_ARRAY_INDEX", "three")], "PBS_ARRAY_INDEX=three"),
+            (&[("AWS_BATCH_JOB_ARRAY_INDEX", "64")], "from 0 to 63"),
+            (&[("HQ_TASK_ID", "0")], "from 1 to 64"),
         ];
         for (variables, reason) in refusals {
             let refused = auto(variables).expect_err("it is not known");
