@@ -336,7 +336,7 @@ fn submit(typed: Typed<'_>) -> Markup {
             } }
             label { "N " input type="number" name="n" min="0" max="64" required value=(value("n", "")); }
             label { "Given queens "
-                input name="given" placeholder="none, or as in a1,e2" value=(value("given", "")); }
+                input name="given" placeholder="as in a1,e2" value=(value("given", "")); }
             label { "Method " select name="method" {
                 option value="" { "what suits N" }
                 @for method in methods { option value=(method) selected[is("method", method)] { (method) } }
