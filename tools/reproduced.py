@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(program):
-    sources = json.loads((ROOT / "vectors/sources.json").read_text())
+    sources = json.loads((ROOT / "crates/literature/src/sources.json").read_text())
     of_figure = {figure["name"]: figure["source"] for figure in sources["figure"]}
     named = re.search("model name.*: (.*)", Path("/proc/cpuinfo").read_text())
     load = os.getloadavg()[0]
@@ -27,7 +27,7 @@ def main(program):
         f"`tools/reproduced.py` wrote this page on {datetime.date.today()}, on "
         f"{named[1].strip() if named else 'an unknown processor'}, {len(os.sched_getaffinity(0))} processors, {shared} (load {load:.1f} "
         f"at the start), counting loop {loop}. `queens reproduce --only FIGURE --json` prints the command that prints a "
-        "figure. A figure with a decimal point is measured, and differs if it is not within the factor that `vectors/sources.json` names.\n\n"
+        "figure. A figure with a decimal point is measured, and differs if it is not within the factor that `crates/literature/src/sources.json` names.\n\n"
         "| figure | what it is | source | its value | ours |\n|---|---|---|---|---|"
     ]
     lines = [json.loads(line) for line in run(program, "reproduce", "--json").splitlines()]

@@ -17,7 +17,7 @@ import pytest
 import queens
 
 ROOT = pathlib.Path(__file__).parents[2]
-VECTORS = json.loads((ROOT / "vectors" / "counts.json").read_text())
+VECTORS = json.loads((ROOT / "crates/farm/src/known/counts.json").read_text())
 PROBLEMS = ["total", "fundamental", "toroidal", "superqueens"]
 
 

@@ -212,12 +212,12 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fact::Published { value, source } => {
-                write!(f, "the published value is {value} ({source}, in vectors/counts.json)")
+                write!(f, "the published value is {value} ({source})")
             }
             Fact::Orbits { fixed, source } => write!(
                 f,
                 "all placements come in orbits of eight, except the {fixed} that a half turn leaves as they \
-                 are ({source}, in vectors/counts.json)"
+                 are ({source})"
             ),
             Fact::Multiple { of } => write!(f, "symmetry makes the total a multiple of {of}"),
         }
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// Every total in `vectors/`, with its problem.
+    /// Every total in `counts.json`, with its problem.
     fn totals() -> Vec<(Problem, u128)> {
         let totals = (0..=27).map(|n| (Problem::Total { n }, vectors::total(n)));
         let fundamental = (0..=27).map(|n| (Problem::Fundamental { n }, vectors::total(n)));

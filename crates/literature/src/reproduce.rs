@@ -1,6 +1,6 @@
 //! The figures that the literature prints, each counted again here.
 //!
-//! A command of the program reproduces a figure, so anybody can repeat it. `vectors/sources.json`
+//! A command of the program reproduces a figure, so anybody can repeat it. `sources.json`
 //! has the command. An exact figure agrees, differs for a given reason, or is an error. A measured
 //! figure, such as the ratio of two times, depends on the machine, so it can only be compared.
 

@@ -1,5 +1,5 @@
-//! The figures that the literature prints, from `vectors/sources.json`, and the commands that
-//! reproduce them.
+//! The figures that the literature prints, from `sources.json`, and the commands that reproduce
+//! them.
 
 use std::sync::LazyLock;
 
@@ -84,8 +84,8 @@ pub struct SourceTimes {
 }
 
 static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/sources.json"));
-    serde_json::from_str(text).expect("vectors/sources.json holds the figures")
+    let text = include_str!("sources.json");
+    serde_json::from_str(text).expect("sources.json holds the figures")
 });
 
 /// All figures, in the order of the file.

@@ -9,7 +9,7 @@ use crate::stderr;
 use crate::terminal::Style;
 
 /// Defines [`Failure`] from a list that has the meaning, the name and the exit code of each
-/// variant. docs/EXIT-CODES.md explains the codes to users.
+/// variant. cli/exit-codes.md explains the codes to users.
 macro_rules! failures {
     ($($(#[$what:meta])* $name:ident = $code:literal,)*) => {
         /// The reason why a command ended without its result, as a sentence for people. Each
@@ -166,7 +166,7 @@ impl Failure {
         }
     }
 
-    /// The exit code, which docs/EXIT-CODES.md explains.
+    /// The exit code, which cli/exit-codes.md explains.
     pub(crate) fn code(&self) -> u8 {
         self.parts().0
     }

@@ -1,4 +1,5 @@
-//! The known counts of `vectors/counts.json`, so that no test writes one down a second time.
+//! The known counts of the farm, `crates/farm/src/known/counts.json`, so that no test writes one down a
+//! second time.
 //!
 //! Every function panics if the file has no count for its arguments.
 
@@ -7,8 +8,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 static COUNTS: LazyLock<Value> = LazyLock::new(|| {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.json"));
-    serde_json::from_str(text).expect("vectors/counts.json is JSON")
+    let text = include_str!("../../../crates/farm/src/known/counts.json");
+    serde_json::from_str(text).expect("counts.json is JSON")
 });
 
 fn at(sequence: &str, n: u32) -> u128 {

@@ -1,4 +1,4 @@
-//! The published counts of `vectors/counts.json`, built into the program. Each names its source.
+//! The published counts of `counts.json`, built into the program. Each names its source.
 
 use std::sync::LazyLock;
 
@@ -43,6 +43,6 @@ pub(super) struct Counts {
 }
 
 pub(super) static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.json"));
-    serde_json::from_str(text).expect("vectors/counts.json holds the known counts")
+    let text = include_str!("counts.json");
+    serde_json::from_str(text).expect("counts.json holds the known counts")
 });

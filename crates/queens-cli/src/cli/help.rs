@@ -13,7 +13,7 @@ use crate::failure::{Failure, usage};
 use crate::output;
 use crate::terminal::{self, is_coloured, width, wrapped};
 
-const EXIT_CODES: &str = include_str!("../../../../docs/EXIT-CODES.md");
+const EXIT_CODES: &str = include_str!("exit-codes.md");
 
 #[derive(Debug, Args)]
 pub(super) struct HelpArgs {

@@ -1,6 +1,7 @@
 //! Tests that results go to standard output, and everything else to standard error.
 
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -261,6 +262,14 @@ fn every_exit_code_is_in_the_help() {
     for code in (0..=19).chain([70, 75, 130, 141]) {
         assert!(help.contains(&format!("\n{code:<4}  ")), "{code}: {help}");
     }
+    // A package of the program has only files of its own folder, and readers look in docs.
+    let [page, built_in] = ["../../docs/EXIT-CODES.md", "src/cli/exit-codes.md"]
+        .map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+        .map(|path| std::fs::read_to_string(path).expect("it is in the repository"));
+    assert_eq!(
+        page, built_in,
+        "copy src/cli/exit-codes.md, which is built in, to docs/EXIT-CODES.md"
+    );
 }
 
 #[cfg(unix)]
