@@ -73,7 +73,7 @@ enum Task {
     /// Runs the tests of the counting libraries for 64-bit ARM, on an x86-64 machine with Debian 12
     /// under an emulator
     Emulate {
-        /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and farm]
+        /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and queens-farm]
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

@@ -168,7 +168,7 @@ const EMULATED: [&str; 8] = [
     "--package",
     "queens-count",
     "--package",
-    "farm",
+    "queens-farm",
 ];
 
 /// Runs tests for 64-bit ARM under an emulator, those that these arguments for `cargo test` name.

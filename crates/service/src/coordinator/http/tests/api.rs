@@ -455,6 +455,6 @@ async fn the_description_has_every_call() {
     }
     let committed = std::fs::read_to_string(file).expect("docs/openapi.json is there");
     let committed: Value = serde_json::from_str(&committed).expect("it is JSON");
-    let how = "run `QUEENS_UPDATE=1 cargo test -p service the_description`";
+    let how = "run `QUEENS_UPDATE=1 cargo test -p queens-service the_description`";
     assert!(described == committed, "docs/openapi.json is of another API: {how}");
 }
