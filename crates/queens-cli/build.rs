@@ -10,7 +10,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=QUEENS_COMMIT");
     // The variable names the commit where the repository is missing, as in a container.
     let reported = std::env::var("QUEENS_COMMIT").ok().filter(|commit| !commit.is_empty());
-    let commit = reported.or_else(|| {
+    let commit = reported.or_else(packaged).or_else(|| {
         let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
         println!("cargo:rerun-if-changed={log}");
         git(&["rev-parse", "--short=12", "HEAD"])
@@ -23,6 +23,13 @@ fn compiler() -> Option<String> {
     let output = Command::new(std::env::var_os("RUSTC")?).arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+}
+
+/// The commit of a package, from the file that cargo adds to it.
+fn packaged() -> Option<String> {
+    let text = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, commit) = text.split_once("\"sha1\": \"")?;
+    Some(commit.get(..12)?.to_owned())
 }
 
 /// What git answers; `None` without git or a repository.
