@@ -54,9 +54,9 @@ enum Task {
         #[arg(long)]
         guided: bool,
     },
-    /// Makes the static program and its packages: archive, deb and wheel
+    /// Makes the program and its packages: archive, deb and wheel
     Package {
-        /// The processor to make them for [default: this machine's]
+        /// The system to make them for [default: this machine's processor, with GNU's C library]
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
@@ -70,8 +70,7 @@ enum Task {
     Ptx,
     /// Counts lines of code, types, files and crates, and names the longest function
     Size,
-    /// Runs the tests of the counting libraries for 64-bit ARM, on an x86-64 machine with Debian 12
-    /// under an emulator
+    /// Runs the tests of the counting libraries for 64-bit ARM under an emulator, on Debian
     Emulate {
         /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and queens-farm]
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

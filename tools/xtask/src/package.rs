@@ -1,6 +1,10 @@
-//! `cargo xtask package`: the static program, and the archive, deb and wheel that carry it.
+//! `cargo xtask package`: the program, and the archive, deb and wheel that carry it.
 //!
-//! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed
+//! Programs for GNU's C library load it and the drivers of graphics processors from the system. A
+//! program that has that library as a part of it would load the system's modules for names all the
+//! same, and may crash by them. The library musl has no such modules, so a program may have it.
+//!
+//! The tools that make packages come from crates.io and PyPI into `target/packages/tools`, at fixed
 //! versions.
 
 use std::ffi::OsString;
@@ -36,14 +40,17 @@ const DOCUMENTATION: [&str; 16] = [
     "verify/plans.py",
     "verify/queens_verify.py",
 ];
-/// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
-const CROSS: &str = "target/packages/cross";
-
+/// What makes packages, and the compiler and linker of C for every target: Zig's.
+const OF_PYPI: [&str; 3] = ["cargo-zigbuild==0.24.1", "maturin==1.16.0", "ziglang==0.17.1"];
 const OF_CRATES_IO: &str = "cargo-deb@3.8.0";
-const OF_PYPI: &str = "maturin==1.16.0";
+
+/// The oldest C library of GNU that the programs run with, that of the wheels `manylinux2014`.
+const GLIBC: &str = "2.17";
 
 const X86_64: &str = "x86_64-unknown-linux-gnu";
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
+const X86_64_MUSL: &str = "x86_64-unknown-linux-musl";
+const AARCH64_MUSL: &str = "aarch64-unknown-linux-musl";
 
 /// What packages are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -54,6 +61,12 @@ pub(crate) enum Target {
     /// 64-bit ARM
     #[value(name = AARCH64)]
     Aarch64,
+    /// 64-bit x86, with the C library as a part of the program: an archive
+    #[value(name = X86_64_MUSL)]
+    X86_64Musl,
+    /// 64-bit ARM, with the C library as a part of the program: an archive
+    #[value(name = AARCH64_MUSL)]
+    Aarch64Musl,
 }
 
 impl Target {
@@ -61,6 +74,8 @@ impl Target {
         match self {
             Target::X86_64 => X86_64,
             Target::Aarch64 => AARCH64,
+            Target::X86_64Musl => X86_64_MUSL,
+            Target::Aarch64Musl => AARCH64_MUSL,
         }
     }
 
@@ -68,10 +83,8 @@ impl Target {
         self.triple().starts_with(std::env::consts::ARCH)
     }
 
-    /// Where cargo builds. Another compiler than this machine's has a folder of its own.
-    fn builds(self) -> PathBuf {
-        let builds = if self.is_this_machine() { "target" } else { "target/packages/build" };
-        absolute(builds)
+    fn is_static(self) -> bool {
+        matches!(self, Target::X86_64Musl | Target::Aarch64Musl)
     }
 
     /// Where the packages go.
@@ -81,7 +94,7 @@ impl Target {
 
     /// Where the program is, once it is built.
     fn built(self) -> PathBuf {
-        self.builds().join(self.triple()).join("dist")
+        absolute("target").join(self.triple()).join("dist")
     }
 
     /// A step that runs the program, under an emulator if it is another machine's.
@@ -89,47 +102,33 @@ impl Target {
         let program = self.built().join("queens");
         match self.is_this_machine() {
             true => Step::new(program),
-            false => Step::new("qemu-aarch64-static").args([program]),
+            false => Step::new(EMULATOR[0]).args(&EMULATOR[1..]).args([program]),
         }
     }
 
-    /// A step that compiles what is given to others for this target.
+    /// A step that compiles for this target. The program names neither this folder, in which it is
+    /// built, nor cargo's, so that it is the same wherever a commit is built.
     fn compiling(self, step: Step) -> Step {
-        self.linking(step).args(["--profile", "dist"])
-    }
-
-    /// A step that compiles for this target, with the C library as a part of the program.
-    fn linking(self, step: Step) -> Step {
-        let step = step
-            .env("CARGO_ENCODED_RUSTFLAGS", static_flags())
-            .env("CARGO_TARGET_DIR", self.builds())
-            .args(["--locked", "--target", self.triple()]);
-        match self {
-            Target::Aarch64 if !self.is_this_machine() => step
-                .env("RUSTC", absolute(CROSS).join("usr/bin/rustc"))
-                .env("LD_LIBRARY_PATH", absolute(CROSS).join("usr/lib/x86_64-linux-gnu"))
-                .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
-            Target::X86_64 | Target::Aarch64 => step,
+        let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo")));
+        let mut flags = OsString::new();
+        for (path, name) in [(Some(absolute(".")), "queens"), (cargo, "cargo")] {
+            let Some(path) = path else { continue };
+            if !flags.is_empty() {
+                flags.push("\x1f");
+            }
+            flags.push("--remap-path-prefix=");
+            flags.push(path);
+            flags.push("=/");
+            flags.push(name);
         }
+        let step = step.env("CARGO_ENCODED_RUSTFLAGS", flags);
+        step.env("CARGO_TARGET_DIR", absolute("target")).args(["--locked"])
     }
 }
 
-/// Flags for the compiler, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`: the C library
-/// becomes a part of the program, and the program names neither this folder, in which it is built,
-/// nor cargo's, so that it is the same wherever a commit is built.
-fn static_flags() -> OsString {
-    let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo")));
-    let mut flags = OsString::from("-Ctarget-feature=+crt-static");
-    for (path, name) in [(Some(absolute(".")), "queens"), (cargo, "cargo")] {
-        let Some(path) = path else { continue };
-        flags.push("\x1f--remap-path-prefix=");
-        flags.push(path);
-        flags.push("=/");
-        flags.push(name);
-    }
-    flags
-}
+/// What runs programs for 64-bit ARM: Debian's packages `qemu-user-static` and `libc6-arm64-cross`.
+const EMULATOR: [&str; 3] = ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"];
 
 /// Makes the packages for a target, for this machine's if none is named, and lists them with their
 /// sizes.
@@ -139,15 +138,19 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     let target =
         target.or(own).ok_or_else(|| fault("there are packages for x86-64 and aarch64 only"))?;
     empty(&target.folder())?;
-    tools()?;
-    if !target.is_this_machine() {
-        cross()?;
-    }
-    target.compiling(cargo("build")).args(["--package", "queens-cli"]).run()?;
+    tools(target)?;
+    let built_for = match target.is_static() {
+        true => target.triple().to_owned(),
+        false => format!("{}.{GLIBC}", target.triple()),
+    };
+    let build = target.compiling(tool("cargo-zigbuild").args(["zigbuild"]));
+    build.args(["--profile", "dist", "--target", &built_for, "--package", "queens-cli"]).run()?;
     texts(target)?;
     archive(target)?;
-    deb(target)?;
-    wheel(target)?;
+    if !target.is_static() {
+        deb(target)?;
+        wheel(target)?;
+    }
     Step::new("ls").args(["-l", "--human-readable", "--si"]).args([target.folder()]).run()
 }
 
@@ -173,31 +176,36 @@ const EMULATED: [&str; 8] = [
 
 /// Runs tests for 64-bit ARM under an emulator, those that these arguments for `cargo test` name.
 pub(crate) fn emulate(arguments: &[String]) -> Result<(), u8> {
-    cross()?;
-    let test = Target::Aarch64.linking(cargo("test"));
+    let target = Target::Aarch64;
+    tools(target)?;
+    let test = target.compiling(tool("cargo-zigbuild").args(["test"]));
+    let test = test.args(["--target", target.triple()]);
     let test = match arguments {
         [] => test.args(EMULATED),
         named => test.args(named),
     };
-    test.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64-static").run()
+    test.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", EMULATOR.join(" ")).run()
 }
 
-/// Makes the compiler for 64-bit ARM; a second call finds it.
-fn cross() -> Result<(), u8> {
-    Step::new("deploy/packages/cross-aarch64").args([CROSS]).run()
-}
-
-/// Installs what makes packages; a second call finds it.
-fn tools() -> Result<(), u8> {
+/// Installs what makes packages, and Rust's libraries for a target; a second call finds them.
+fn tools(target: Target) -> Result<(), u8> {
+    Step::new("rustup").args(["--quiet", "target", "add", target.triple()]).run()?;
     cargo("install").args(["--quiet", "--locked", "--root", TOOLS]).args([OF_CRATES_IO]).run()?;
     if !Path::new(TOOLS).join("bin/pip").exists() {
         Step::new("python3").args(["-m", "venv", TOOLS]).run()?;
     }
-    tool("pip").args(["install", "--quiet", "--disable-pip-version-check", OF_PYPI]).run()
+    tool("pip").args(["install", "--quiet", "--disable-pip-version-check"]).args(OF_PYPI).run()
 }
 
+/// A tool, which finds the others by its path.
 fn tool(name: &str) -> Step {
-    Step::new(absolute(TOOLS).join("bin").join(name))
+    let folder = absolute(TOOLS).join("bin");
+    let mut path = folder.clone().into_os_string();
+    if let Some(others) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(others);
+    }
+    Step::new(folder.join(name)).env("PATH", path)
 }
 
 /// What the program's texts are in the packages: its documentation, and what completes
@@ -233,12 +241,13 @@ fn archive(target: Target) -> Result<(), u8> {
 fn deb(target: Target) -> Result<(), u8> {
     let step = tool("cargo-deb").args(["--package", "queens-cli", "--no-build", "--no-strip"]);
     let step = step.args(["--profile", "dist", "--target", target.triple()]).args(["--output"]);
-    step.args([target.folder()]).env("CARGO_TARGET_DIR", target.builds()).run()
+    step.args([target.folder()]).env("CARGO_TARGET_DIR", absolute("target")).run()
 }
 
 fn wheel(target: Target) -> Result<(), u8> {
     let step = target.compiling(tool("maturin").args(["build"]));
-    step.args(["--out"]).args([target.folder()]).within("deploy/packages").run()
+    let step = step.args(["--profile", "dist", "--target", target.triple(), "--zig", "--out"]);
+    step.args([target.folder()]).within("deploy/packages").run()
 }
 
 /// A path from the top of the checkout, where `cargo xtask` is called.

@@ -1,5 +1,5 @@
-//! Tests the packages of `cargo xtask package`. They are installed as by their users, into folders
-//! that have no C library.
+//! Tests the packages of `cargo xtask package`. They are installed as by their users, into Debian's
+//! releases from the oldest C library to the newest.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -13,13 +13,40 @@ use crate::docker::{TOP, run};
 
 #[test]
 #[ignore = "needs root and Debian's packages: .ci/nightly packages"]
-fn the_program_needs_no_library_of_the_system() {
+fn a_farm_is_joined_by_name_on_debian_11() {
+    Root::debian("bullseye", "").has_a_farm();
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
+fn a_farm_is_joined_by_name_on_debian_12() {
+    Root::debian("bookworm", "").has_a_farm();
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
+fn a_farm_is_joined_by_name_on_debian_13_and_a_device_counts() {
+    let root = Root::debian("trixie", ",ocl-icd-libopencl1,pocl-opencl-icd");
+    root.has_a_farm();
+
+    let devices = root.run(&["queens", "bench", "--list"]);
+    assert!(devices.contains("\nopencl:0 "), "{devices}");
+    let total = root.run(&["queens", "count", "12", "--backend", "opencl"]);
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(12)));
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
+fn a_farm_is_joined_by_name_on_debian_sid() {
+    Root::debian("sid", "").has_a_farm();
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
+fn the_program_with_musl_needs_no_library_of_the_system() {
     let root = Root::new();
-    let archive = package(".tar.gz");
-    run(Command::new("tar")
-        .args(["--strip-components=1", "-xf"])
-        .arg(archive)
-        .current_dir(root.path()));
+    let folder = packages(&format!("{ARCH}-unknown-linux-musl"));
+    root.unpacks(&with_end(&folder, ".tar.gz"));
 
     let headers = run(Command::new("readelf")
         .args(["--program-headers", "--dynamic", "--version-info"])
@@ -33,18 +60,21 @@ fn the_program_needs_no_library_of_the_system() {
 
 #[test]
 #[ignore = "needs root and Debian's packages: .ci/nightly packages"]
-fn dpkg_installs_and_removes_the_deb() {
+fn the_archive_holds_the_program_and_its_texts() {
     let root = Root::new();
-    let book = root.path().join("var/lib/dpkg");
-    fs::create_dir_all(book.join("updates")).expect("it can be made");
-    fs::create_dir_all(book.join("info")).expect("it can be made");
-    fs::write(book.join("status"), "").expect("it can be written");
-    let dpkg = |args: &[&str]| {
-        let folder = format!("--root={}", root.path().display());
-        run(Command::new("dpkg").args([&folder, "--force-not-root"]).args(args))
-    };
+    root.unpacks(&package(".tar.gz"));
 
-    dpkg(&["--install", package(".deb").to_str().expect("the path is text")]);
+    let mut count = Command::new(root.path().join("queens"));
+    let total = run(count.args(["count", "12"]));
+    assert_eq!(total, format!("{}\n", testkit::vectors::total(12)));
+    root.has_texts("share", ".");
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
+fn dpkg_installs_and_removes_the_deb() {
+    let root = Root::debian("bookworm", "");
+
     root.counts("/usr/bin/queens");
     root.has_texts("usr/share", "usr/share/doc/queens");
     let units = root.path().join("usr/lib/systemd/system");
@@ -53,7 +83,7 @@ fn dpkg_installs_and_removes_the_deb() {
     }
     run(Command::new("sh").arg("-n").arg(root.path().join("usr/bin/queens-backup")));
 
-    dpkg(&["--remove", "queens"]);
+    root.run(&["dpkg", "--remove", "queens"]);
     assert!(!root.path().join("usr/bin/queens").exists());
 }
 
@@ -68,9 +98,12 @@ fn pip_installs_the_wheel_for_a_user() {
     let pip = root.path().join("venv/bin/pip");
 
     let args = ["install", "--quiet", "--user", "--no-index", "--no-cache-dir"];
-    run(Command::new(pip).args(args).arg(package(".whl")).env("PYTHONUSERBASE", root.path()));
+    let wheel = package(".whl");
+    assert!(wheel.to_string_lossy().contains("manylinux2014"), "{}", wheel.display());
+    run(Command::new(pip).args(args).arg(wheel).env("PYTHONUSERBASE", root.path()));
 
-    root.counts("/bin/queens");
+    let mut count = Command::new(root.path().join("bin/queens"));
+    assert_eq!(run(count.args(["count", "12"])), format!("{}\n", testkit::vectors::total(12)));
     root.has_texts("share", "share/doc/queens");
 }
 
@@ -83,13 +116,13 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
     let folder = packages("aarch64-unknown-linux-gnu");
     let made = [".tar.gz", ".deb", ".whl"].map(|end| with_end(&folder, end));
     let root = Root::new();
-    run(Command::new("tar")
-        .args(["--strip-components=1", "-xf"])
-        .arg(&made[0])
-        .current_dir(root.path()));
+    root.unpacks(&made[0]);
 
     let mut emulated = Command::new("qemu-aarch64-static");
-    emulated.arg(root.path().join("queens")).args(["count", "12"]);
+    emulated
+        .args(["-L", "/usr/aarch64-linux-gnu"])
+        .arg(root.path().join("queens"))
+        .args(["count", "12"]);
     assert_eq!(run(&mut emulated), format!("{}\n", testkit::vectors::total(12)));
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
 }
@@ -115,7 +148,18 @@ fn with_end(folder: &Path, end: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("there is no {end} in {}", folder.display()))
 }
 
-/// An empty folder to install into.
+/// A farm of two processes and a client, which look its name up. Of the modules for names, only
+/// `myhostname` knows it. `resolve` is asked before, and has no service here.
+const FARM: &str = r"
+set -eu
+queens coordinator --listen 127.0.0.1:0 --ledger /tmp/farm.db 2>/tmp/log &
+until grep -q '127\.0\.0\.1:' /tmp/log; do sleep 0.1; done
+farm=http://farm.localhost:$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/p' /tmp/log | head -n 1)
+queens worker --coordinator $farm 2>/tmp/worker.log &
+queens submit 12 --wait --coordinator $farm
+";
+
+/// A folder to install into.
 struct Root(TempDir);
 
 impl Root {
@@ -123,8 +167,50 @@ impl Root {
         Root(TempDir::new().expect("a folder can be made"))
     }
 
+    /// A release of Debian, with these packages and the deb of the program.
+    fn debian(suite: &str, packages: &str) -> Root {
+        let root = Root::new();
+        // Mirrors of the newest release may be older than it allows.
+        run(Command::new("mmdebstrap")
+            .args([
+                "--quiet",
+                "--variant=essential",
+                "--aptopt=Acquire::Check-Valid-Until \"false\"",
+            ])
+            .arg(format!("--include=libnss-myhostname,libnss-resolve{packages}"))
+            .args([suite.as_ref(), root.path().as_os_str()])
+            .arg(format!("deb http://deb.debian.org/debian {suite} main")));
+        let names = "hosts: files resolve [!UNAVAIL=return] myhostname dns\n";
+        fs::write(root.path().join("etc/nsswitch.conf"), names).expect("it can be written");
+        fs::copy(package(".deb"), root.path().join("queens.deb")).expect("it can be copied");
+        root.run(&["dpkg", "--install", "/queens.deb"]);
+        root
+    }
+
     fn path(&self) -> &Path {
         self.0.path()
+    }
+
+    fn unpacks(&self, archive: &Path) {
+        let mut tar = Command::new("tar");
+        tar.args(["--strip-components=1", "-xf"]).arg(archive);
+        run(tar.current_dir(self.path()));
+    }
+
+    /// What a command prints that sees this folder, with `/proc` and `/sys`, and this machine's
+    /// network. All processes that it leaves are killed.
+    fn run(&self, command: &[&str]) -> String {
+        const ENTER: &str = "mount -t proc proc \"$0/proc\" && mount --rbind /sys \"$0/sys\" && exec chroot \"$0\" \"$@\"";
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER]);
+        run(unshare.arg(self.path()).args(command))
+    }
+
+    /// Asserts that a worker and a client find a coordinator by its name.
+    fn has_a_farm(&self) {
+        fs::write(self.path().join("farm.sh"), FARM).expect("it can be written");
+        let total = self.run(&["sh", "/farm.sh"]);
+        assert_eq!(total, format!("{}\n", testkit::vectors::total(12)));
     }
 
     /// Asserts that `share` has the completions, and that `documents` has Slurm's scripts and
@@ -151,6 +237,9 @@ impl Root {
             fs::create_dir_all(self.path().join(folder)).expect("it can be made");
         }
         for (device, minor) in [("dev/random", "8"), ("dev/urandom", "9")] {
+            if self.path().join(device).exists() {
+                continue;
+            }
             run(Command::new("mknod").arg(self.path().join(device)).args(["c", "1", minor]));
         }
         let mut command = Command::new("unshare");
