@@ -10,6 +10,7 @@ mod package;
 mod proto;
 mod ptx;
 mod size;
+mod version;
 
 use std::env;
 use std::ffi::OsStr;
@@ -68,6 +69,11 @@ enum Task {
     },
     /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
     Ptx,
+    /// Writes the version of the next release into all files that have it
+    Version {
+        /// The version, as in 0.2.0
+        next: String,
+    },
     /// Counts lines of code, types, files and crates, and names the longest function
     Size,
     /// Runs the tests of the counting libraries for 64-bit ARM under an emulator, on Debian
@@ -104,6 +110,7 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
         Task::Size => size::run(),
+        Task::Version { next } => version::run(&next),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
 }
