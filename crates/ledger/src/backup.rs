@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use rusqlite::backup::Progress;
 
 use super::place;
-use super::{Contents, Result, check_file, format};
+use super::{Contents, Result, check_file, looking};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and also
 /// the files that SQLite and the lock have put beside the file.
@@ -61,6 +61,7 @@ impl Draft {
     pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
         place::check_name(to)?;
+        place::refuse_log(to)?;
         let file = Unfinished::new(place::with_suffix(to, ".draft"));
         place::private().create_new(true).open(&file.0)?;
         Ok(Draft { file, to: to.to_path_buf() })
@@ -74,8 +75,8 @@ impl Draft {
     /// copy does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<()> {
         place::check_name(from)?;
-        place::warn_of_missing_log(from)?;
-        let source = format::reader(from)?;
+        looking::warn_of_missing_log(from)?;
+        let source = looking::reader(from)?;
         // The copy is made in one transaction. Otherwise SQLite would begin it anew after every
         // write to the ledger.
         source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema")?;

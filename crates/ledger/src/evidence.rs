@@ -9,6 +9,7 @@ use farm::{
 use rusqlite::{Connection, Row};
 
 use super::entry::{ACCEPTED, SECOND, Standing, WIDTH, read_row};
+use super::looking;
 use super::place::{self, Place};
 use super::restore::read_policy;
 use super::store::Store;
@@ -26,8 +27,8 @@ impl Evidence {
     /// [`LedgerFault`], if the ledger cannot be read, or if it is damaged.
     pub fn open(path: &Path) -> Result<Evidence> {
         place::check_name(path)?;
-        place::warn_of_missing_log(path)?;
-        let db = format::reader(path)?;
+        looking::warn_of_missing_log(path)?;
+        let db = looking::reader(path)?;
         // One transaction reads everything, so that it does not see what is written meanwhile.
         db.execute_batch("BEGIN")?;
         Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
@@ -85,7 +86,7 @@ impl JobEvidence {
     ///
     /// [`LedgerFault`], if the ledger cannot be read, or if it is of another format.
     pub fn open(path: &Path, job: JobId) -> Result<Option<JobEvidence>> {
-        let db = format::reader(path)?;
+        let db = looking::reader(path)?;
         db.execute_batch("BEGIN")?;
         format::check(&db)?;
         let job = Store::of(&db).jobs(Some(job))?.pop();

@@ -17,6 +17,9 @@ pub enum LedgerFault {
     /// The content is damaged.
     #[error("{0}")]
     Content(String),
+    /// The file is missing or empty, where a ledger was.
+    #[error("{0}")]
+    Lost(String),
     /// Another version of the program wrote it.
     #[error("{0}")]
     Version(String),
@@ -97,6 +100,11 @@ impl From<rusqlite::Error> for LedgerFault {
 }
 
 impl LedgerFault {
+    /// The file has no byte. A ledger has some from the moment at which it gets its name.
+    pub(crate) fn emptied() -> LedgerFault {
+        LedgerFault::Lost("its file is empty, which a ledger never is".into())
+    }
+
     /// Names the ledger that the fault is about: the one that is read, or the one that is written
     /// meanwhile.
     pub fn between(self, from: Option<&Path>, to: Option<&Path>) -> LedgerError {

@@ -5,13 +5,12 @@
 //! Litestream may be added. No row may be larger than the rows that this program writes.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
 
 use super::{LedgerFault, Result};
 
@@ -39,15 +38,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const SILENT: i32 = 20;
 /// The largest number of attempts: one minute of them.
 const ATTEMPTS: i32 = 1_200;
-
-/// Opens the file `path` for reading. The file must exist, and may come from a stranger. The
-/// connection waits for programs that have locked the file.
-pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
-    let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    distrust(&db)?;
-    db.busy_handler(Some(wait_for_others))?;
-    Ok(db)
-}
 
 /// Waits for other programs that read a ledger or have locked it, such as `sqlite3`. SQLite calls
 /// this function when it finds the ledger locked, with the number of earlier calls. The function

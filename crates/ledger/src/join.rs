@@ -60,6 +60,9 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     // If `into` does not exist, this lock keeps other processes from making a ledger there
     // meanwhile. If it exists, it is locked as a part.
     let at_into = |fault: LedgerFault| fault.at(Some(into));
+    if earlier.is_none() {
+        place::refuse_log(into).map_err(|error| at_into(error.into()))?;
+    }
     let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
     let mut files: BTreeSet<PathBuf> = earlier.iter().cloned().collect();
     let is_other = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |file| files.insert(file));

@@ -12,10 +12,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::credentials::{self, Credential};
-use super::format;
 use super::place::{self, Place};
 use super::store::{Store, unix_ms};
 use super::{LedgerFault, Result, queries, rules};
+use super::{format, looking, making};
 
 /// The bound of the epochs. An epoch is the upper part of the number of each of its leases.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -28,7 +28,6 @@ const MIN_SQLITE: i32 = 3_051_003;
 #[derive(Debug)]
 pub struct CheckedLedger {
     pub(crate) ledger: Ledger,
-    is_new: bool,
 }
 
 /// An open ledger. Only this process holds it. Every method fails with a [`LedgerFault`] if it
@@ -55,7 +54,9 @@ pub struct LedgerLock {
 impl CheckedLedger {
     /// Makes a ledger in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<CheckedLedger> {
-        CheckedLedger::check(Connection::open_in_memory()?, None, None)
+        let db = Connection::open_in_memory()?;
+        format::create(&db)?;
+        CheckedLedger::check(db, None, None)
     }
 
     /// Opens the ledger in the file `path`, or a new one if there is no such file.
@@ -66,13 +67,12 @@ impl CheckedLedger {
     /// sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger> {
         place::check_name(path)?;
-        // A new file is made before the lock is taken, because the name of the lock follows from
-        // the file behind all links. `path` may be a link whose target does not exist yet.
-        if !path.exists() {
-            place::private().create(true).truncate(false).open(path)?;
-        }
+        making::make_ledger(path, false)?;
         let lock = LedgerLock::of(path)?;
-        place::warn_of_missing_log(path)?;
+        if std::fs::metadata(path)?.len() == 0 {
+            return Err(LedgerFault::emptied());
+        }
+        looking::warn_of_missing_log(path)?;
         let db = Connection::open(path)?;
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::nlink(&std::fs::metadata(path)?) > 1 {
@@ -100,37 +100,24 @@ impl CheckedLedger {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
-        let is_new = !db.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?;
         let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
-        if !is_new {
-            ledger.restored = ledger.check_and_read()?;
-        }
-        Ok(CheckedLedger { ledger, is_new })
+        ledger.restored = ledger.check_and_read()?;
+        Ok(CheckedLedger { ledger })
     }
 
     /// Makes the ledger ready for writing and records this epoch in it. If this fails, the ledger
     /// has no new epoch.
     pub fn begin(self) -> Result<Ledger> {
-        let CheckedLedger { mut ledger, is_new } = self;
+        let CheckedLedger { mut ledger } = self;
         ledger.db.busy_handler(Some(format::wait_for_others))?;
         let db = &ledger.db;
-        if is_new {
-            db.pragma_update(None, "page_size", format::PAGE_BYTES)?;
-        }
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
-        // This transaction comes before the header names the write-ahead log, so that an aborted
-        // attempt leaves no trace.
+        // The epoch is written and rolled back, to find out whether the ledger can be written before
+        // anything in it changes.
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-        if is_new {
-            format::create(&transaction)?;
-            transaction.commit()?;
-        } else {
-            // The epoch is written and rolled back, to find out whether the ledger can be written
-            // before anything in it changes.
-            record_epoch(&transaction)?;
-            transaction.rollback()?;
-        }
+        record_epoch(&transaction)?;
+        transaction.rollback()?;
         let mode: String =
             db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
         if mode != "wal" && ledger.place.is_some() {

@@ -8,7 +8,7 @@
 //! closed is a single file, whose header does not name the log.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{LedgerFault, Result};
@@ -81,31 +81,8 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
     Err(std::io::Error::other(reason).into())
 }
 
-/// Warns if the header of a ledger names a write-ahead log and the log is missing. The ledger may
-/// be an incomplete copy that was made while the original was in use. It may also be complete:
-/// another program may have moved the log into the file, or Litestream may have restored it. This
-/// function is called before SQLite opens the ledger.
-pub(crate) fn warn_of_missing_log(path: &Path) -> std::io::Result<()> {
-    let mut header = [0; 20];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
-        Ok(()) => {}
-        // SQLite reports what is wrong with a file that is too short. A ledger that does not exist
-        // is new.
-        Err(error) if [ErrorKind::NotFound, ErrorKind::UnexpectedEof].contains(&error.kind()) => {
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    }
-    if header[18..20] == [2, 2] && !log(&path.canonicalize()?).exists() {
-        tracing::warn!(
-            ledger = %path.display(),
-            "the ledger was not closed by its coordinator, and has no log beside it: if it was copied while it was in use, the \
-             latest counts and decisions are missing. Counts are counted again; see which jobs, credentials and decisions \
-             about trust are there"
-        );
-    }
-    Ok(())
-}
+/// The ends of the names of files that SQLite takes for a part of a ledger.
+pub(crate) const LOGS: [&str; 2] = ["-wal", "-journal"];
 
 /// The path of the file in which SQLite keeps the latest rows.
 pub(crate) fn log(path: &Path) -> PathBuf {
@@ -171,6 +148,22 @@ pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
         File::open(folder_of(path))?.sync_all()?;
     }
     Ok(())
+}
+
+/// Refuses to put a file of SQLite's at `path` if the log of an earlier one is beside it, because
+/// SQLite would take that log for a part of the new file.
+pub(crate) fn refuse_log(path: &Path) -> std::io::Result<()> {
+    let left = LOGS.map(|suffix| with_suffix(&canonical(path), suffix));
+    match left.iter().find(|log| log.symlink_metadata().is_ok()) {
+        None => Ok(()),
+        Some(log) => Err(std::io::Error::new(
+            ErrorKind::AlreadyExists,
+            format!(
+                "{} is there, with the latest rows of an earlier ledger: move it away",
+                log.display()
+            ),
+        )),
+    }
 }
 
 /// A file for its owner only.

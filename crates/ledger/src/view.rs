@@ -10,7 +10,7 @@ use farm::{Credit, CreditOf, Incident, JobId, Principal, Range};
 use rusqlite::Connection;
 
 use super::store::Store;
-use super::{Result, format, queries};
+use super::{Result, looking, queries};
 
 /// A ledger that is only read. Every method fails with a
 /// [`LedgerFault`](crate::LedgerFault) if it cannot be read.
@@ -25,7 +25,7 @@ impl LedgerView {
 
     /// Opens the ledger in `path`, which must exist.
     pub fn open(path: &Path) -> Result<LedgerView> {
-        Ok(LedgerView { db: format::reader(path)? })
+        Ok(LedgerView { db: looking::reader(path)? })
     }
 
     /// The files in the folder of keys beside it with which it was served.

@@ -14,7 +14,7 @@ use farm::{
     AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, Known, LeaseKey, Origin,
     Plan, Problem, Refusal, Request, RestoredJob, Shard, Submission,
 };
-use ledger::{CheckedLedger, Ledger, LedgerFault};
+use ledger::{CheckedLedger, Ledger, LedgerFault, make_ledger};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio_stream::wrappers::ReceiverStream;
@@ -44,6 +44,8 @@ pub struct LocalCount {
     pub shard: Shard,
     /// The ledger's file. Without one, the work is lost if the count is interrupted.
     pub ledger: Option<PathBuf>,
+    /// Whether to begin a new ledger where one was lost.
+    pub anew: bool,
 }
 
 /// A finished count.
@@ -149,7 +151,8 @@ impl LocalCount {
             return Ok(Prepared { count: self, ledger, plans, plan, known: None });
         };
         let at_ledger = |fault: LedgerFault| ServiceError::from(fault.at(Some(&path)));
-        let ledger = CheckedLedger::open(&path).map_err(at_ledger)?;
+        let made = make_ledger(&path, self.anew);
+        let ledger = made.and_then(|()| CheckedLedger::open(&path)).map_err(at_ledger)?;
         let known = self.known_job(ledger.jobs()).map_err(at_ledger)?;
         let plan = known.map_or(plan, |(_, plan)| plan);
         let ledger = ledger.begin().map_err(at_ledger)?;
@@ -363,6 +366,7 @@ mod tests {
             build: "test".into(),
             shard: Shard::ALL,
             ledger: None,
+            anew: false,
         };
         let counted = count.run(Duration::from_secs(3_600), |_| {}, tokio_stream::pending());
         let in_time = tokio::time::timeout(Duration::from_secs(60), counted).await;

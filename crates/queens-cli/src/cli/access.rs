@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ledger::{Ledger, LedgerLock, Role, canonical, with_suffix};
+use ledger::{Ledger, LedgerLock, Role, canonical, make_ledger, with_suffix};
 use service::coordinator::{Credentials, OwnFiles};
 use service::tls::Authority;
 use service::{
@@ -77,13 +77,14 @@ pub(super) struct Access {
 
 impl AccessArgs {
     /// Checks that the options fit together and that no key is lost, and returns whether to serve
-    /// TLS. Nothing is made. Plain text without a token is only for addresses that are all on
+    /// TLS. Nothing is made but the ledger, if there is none: see [`make_ledger`]. Plain text without a token is only for addresses that are all on
     /// loopback.
     pub(super) fn check(
         &self,
         listen: &[SocketAddr],
         keys: &KeyFolder,
         ledger: &Path,
+        anew: bool,
     ) -> Result<bool, Failure> {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
@@ -104,8 +105,10 @@ impl AccessArgs {
                  write for Prometheus: leave --monitor-folder out, or give --tls or --token-file",
             );
         }
+        // The keys come after the ledger, so that keys without a ledger mean that it was lost.
         // Nothing is created beside a ledger that another process uses.
-        drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
+        let locked = make_ledger(ledger, anew).and_then(|()| LedgerLock::of(ledger));
+        drop(locked.map_err(|fault| fault.at(Some(ledger)))?);
         if !self.new_keys {
             require_keys(ledger, keys, has_tls, self.token_file.as_deref())?;
         }

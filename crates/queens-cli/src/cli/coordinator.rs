@@ -40,6 +40,12 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
+    /// Begin a new ledger where one was lost
+    ///
+    /// Without this, a coordinator does not start if its ledger is empty, or is missing while its
+    /// keys, its lock or its log is there: put it or its latest copy in its place.
+    #[arg(hide_short_help = true, long, env = "QUEENS_NEW")]
+    new: bool,
     /// How long a worker is to be busy with one lease; in milliseconds, or with a unit as in 5s
     #[arg(hide_short_help = true, long, value_name = "MS", default_value = "10s", env = "QUEENS_LEASE_MS",
           help_heading = LARGE_FARMS,
@@ -97,7 +103,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ));
     }
     let keys = KeyFolder::beside(&args.ledger);
-    let has_tls = args.access.check(&addresses, &keys, &args.ledger)?;
+    let has_tls = args.access.check(&addresses, &keys, &args.ledger, args.new)?;
     // Signals are caught before the log says that the coordinator serves, because whoever reads
     // that may send one.
     let asked = asked_to_stop();

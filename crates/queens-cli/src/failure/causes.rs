@@ -76,6 +76,10 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} is damaged ({reason}); nothing was changed in it: restore a copy, or start again \
                  with another file"
             )),
+            LedgerFault::Lost(_) => Failure::LedgerDamaged(format!(
+                "the ledger {ledger} is lost ({reason}); nothing was changed: put it or its latest copy in its place, or begin \
+                 a new one there with --new of `queens coordinator` or `queens count`"
+            )),
             LedgerFault::Version(_) => Failure::Incompatible(format!(
                 "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
                  file"

@@ -1,5 +1,6 @@
 //! Tests of ledgers that must be refused and stay unchanged.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -109,6 +110,61 @@ fn an_invalid_file_name_is_no_ledger_and_leaves_no_file() {
     let args = ["count", "8", "--ledger", "./:memory:"];
     run(queens(&args).current_dir(scratch.path(""))).success();
     assert!(scratch.path(":memory:").is_file());
+}
+
+/// The files in the folder of a test, with their bytes.
+fn files(scratch: &Scratch) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = fs::read_dir(scratch.path("")).expect("it is there");
+    let paths = files.map(|file| file.expect("it is there").path());
+    paths
+        .filter(|path| path.is_file())
+        .map(|path| (path.clone(), fs::read(path).expect("a file")))
+        .collect()
+}
+
+#[test]
+fn a_lost_ledger_is_found_by_whoever_looks_and_no_other_one_is_begun_in_its_place_by_itself() {
+    let scratch = Scratch::new();
+    let ledger = scratch.path("ledger.db");
+    let name = ledger.to_str().expect("text");
+    let [copy, bundle, merged] = ["copy", "bundle", "merged"].map(|name| scratch.path(name));
+    let [copy, bundle, merged] = [&copy, &bundle, &merged].map(|path| path.to_str().expect("text"));
+    let look: [&[&str]; 4] = [
+        &["backup", "--check", name],
+        &["backup", "--from", name, copy],
+        &["export", "1", bundle, "--ledger", name],
+        &["merge", name, "--into", merged],
+    ];
+    let begin: [&[&str]; 2] = [
+        &["count", "8", "--ledger", name],
+        &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
+    ];
+    for (emptied, left) in
+        [(true, None), (true, Some("-wal")), (false, Some("-wal")), (false, Some("-lock"))]
+    {
+        for file in files(&scratch).keys() {
+            fs::remove_file(file).expect("it is there");
+        }
+        if emptied {
+            fs::write(&ledger, "").expect("it can be written");
+        }
+        if let Some(left) = left {
+            fs::write(format!("{name}{left}"), "the latest rows").expect("it can be written");
+        }
+        let before = files(&scratch);
+        for args in look {
+            let code = if emptied { 9 } else { 10 };
+            run(&mut queens(args)).refusal(code, &["ledger.db"]);
+        }
+        for args in begin {
+            run(&mut queens(args)).refusal(9, &["is lost", "latest copy", "--new"]);
+        }
+        assert_eq!(files(&scratch), before, "{emptied} {left:?}");
+        run(queens(begin[0]).arg("--new")).total(8);
+        run(&mut queens(look[0])).success();
+        run(queens(begin[0]).arg("--new")).refusal(10, &["it is there", "leave --new out"]);
+        run(&mut queens(begin[0])).total(8);
+    }
 }
 
 #[test]

@@ -67,8 +67,7 @@ pub fn require_keys(
         (KeyFolder::OWN_TOKEN, own, has_tls || token_file.is_some()),
     ];
     lost.retain(|(_, path, is_wanted)| *is_wanted && matches!(path.try_exists(), Ok(false)));
-    let is_new = ledger.metadata().map_or(true, |file| file.len() == 0);
-    if is_new || lost.is_empty() {
+    if lost.is_empty() {
         return Ok(());
     }
     let noted = LedgerView::open(ledger).and_then(|look| look.keys());

@@ -123,6 +123,7 @@ fn local_count(args: &CountArgs, problem: Problem) -> Result<LocalCount, Failure
         devices,
         shard: shard.unwrap_or(Shard::ALL),
         ledger,
+        anew: args.new,
     })
 }
 

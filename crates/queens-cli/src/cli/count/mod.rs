@@ -72,6 +72,9 @@ pub(super) struct CountArgs {
     /// `{shard}` in its name stands for the shard, as 3-of-64 [default: nothing is kept].
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
+    /// Begin a new ledger where one was lost: it is empty, or its log or lock is there without it
+    #[arg(hide_short_help = true, long, requires = "ledger")]
+    new: bool,
     /// Count this shard only, as in 3/64
     ///
     /// It goes into a ledger, and `queens merge` joins the shards. `auto/64` takes the shard from
