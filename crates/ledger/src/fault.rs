@@ -29,6 +29,9 @@ pub enum LedgerFault {
     /// Another process holds the ledger.
     #[error("locked by another process")]
     Locked,
+    /// Another coordinator has begun to write it, although this one holds its lock.
+    #[error("another coordinator has begun to write it")]
+    Taken,
     /// Its file has several names, and a lock protects only one of them.
     #[error("its file has another name (a hard link)")]
     Linked,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use farm::{CountedRange, JobId, Principal, Range, Restored, RestoredJob, Row, StoredJob};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::credentials::{self, Credential};
 use super::place::{self, Place};
@@ -41,6 +41,8 @@ pub struct Ledger {
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
     lock: Option<LedgerLock>,
+    /// The epoch and the random number of this opening. `None` if it has written nothing yet.
+    opening: Option<(u32, i64)>,
 }
 
 /// The lock of a ledger, or of a path where a ledger will be made. No other process can take it
@@ -100,7 +102,7 @@ impl CheckedLedger {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
-        let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
+        let mut ledger = Ledger { db, restored: Restored::default(), place, lock, opening: None };
         ledger.restored = ledger.check_and_read()?;
         Ok(CheckedLedger { ledger })
     }
@@ -125,9 +127,10 @@ impl CheckedLedger {
             return Err(std::io::Error::other(text).into());
         }
         let transaction = db.unchecked_transaction()?;
-        let epoch = record_epoch(&transaction)?;
+        let opening = record_epoch(&transaction)?;
         transaction.commit()?;
-        ledger.restored.epoch = epoch.into();
+        ledger.restored.epoch = opening.0.into();
+        ledger.opening = Some(opening);
         Ok(ledger)
     }
 }
@@ -168,6 +171,7 @@ impl Ledger {
     /// [`LedgerFault`], if it cannot be written, or its file is gone.
     pub fn close(self) -> Result<Option<LedgerLock>> {
         self.look()?;
+        self.check_opening()?;
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         // If another program such as Litestream has the ledger open, it stays in two files, which
@@ -175,6 +179,20 @@ impl Ledger {
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
+    }
+
+    /// Fails with [`LedgerFault::Taken`] if another opening of the ledger is the latest one. This is
+    /// called at the beginning of every transaction that writes. Where the lock of one process does
+    /// not keep out another one, as between two machines that share a disk, only one of them goes on.
+    pub(crate) fn check_opening(&self) -> Result<()> {
+        let Some(own) = self.opening else { return Ok(()) };
+        let latest = "SELECT epoch, opening FROM epochs ORDER BY epoch DESC LIMIT 1";
+        let latest =
+            self.db.prepare_cached(latest)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
+        match latest.optional()? {
+            Some(latest) if latest == own => Ok(()),
+            _ => Err(LedgerFault::Taken),
+        }
     }
 
     /// The names of the files with which the ledger was served, in the folder of keys beside it.
@@ -264,13 +282,14 @@ impl Ledger {
     }
 }
 
-/// Notes that the ledger is opened. Returns the new epoch, which is higher than all before.
-fn record_epoch(db: &Connection) -> Result<u32> {
+/// Notes that the ledger is opened. Returns the new epoch, which is higher than all before, and its
+/// random number.
+fn record_epoch(db: &Connection) -> Result<(u32, i64)> {
     Ok(db.query_row(
-        "INSERT INTO epochs (epoch, opened_at, build) SELECT coalesce(max(epoch), 0) + 1, ?, ? FROM epochs \
-         RETURNING epoch",
+        "INSERT INTO epochs SELECT coalesce(max(epoch), 0) + 1, ?, ?, random() FROM epochs \
+         RETURNING epoch, opening",
         (unix_ms(), env!("CARGO_PKG_VERSION")),
-        |row| row.get(0),
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?)
 }
 

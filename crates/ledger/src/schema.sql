@@ -6,7 +6,8 @@
 CREATE TABLE epochs (
     epoch     INTEGER PRIMARY KEY,
     opened_at INTEGER NOT NULL,
-    build     TEXT NOT NULL
+    build     TEXT NOT NULL,
+    opening   INTEGER NOT NULL       -- a random number, so that no two openings are alike
 ) STRICT;
 
 CREATE TABLE jobs (

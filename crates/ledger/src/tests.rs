@@ -22,8 +22,8 @@ use testkit::Random;
 
 use super::store::Store;
 use super::{
-    CheckedLedger, Evidence, JobEvidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest,
-    LedgerView, check_file, spawn, with_suffix,
+    CheckedLedger, Credential, Evidence, JobEvidence, Ledger, LedgerEvent, LedgerFault,
+    LedgerRequest, LedgerView, Role, check_file, spawn, with_suffix,
 };
 
 pub(crate) const JOB: JobId = JobId(1);

@@ -153,14 +153,16 @@ impl Ledger {
     }
 
     /// Does several things in one transaction. If another program has locked the ledger, it waits.
-    pub fn in_one_go<T, E: From<rusqlite::Error>>(
-        &self,
-        what: impl FnOnce() -> Result<T, E>,
-    ) -> Result<T, E> {
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::Taken`], if another coordinator has begun to write the ledger.
+    pub fn in_one_go<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
         let db = &self.db;
         // A transaction that begins with reading could not wait for a lock later, when it has to
         // write.
         let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+        self.check_opening()?;
         let result = what()?;
         transaction.commit()?;
         Ok(result)

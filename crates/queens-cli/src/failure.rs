@@ -76,6 +76,8 @@ failures! {
     Device = 18,
     /// A batch system is missing or refuses its command, or its jobs fail.
     BatchSystem = 19,
+    /// Another coordinator has begun to serve the ledger.
+    LedgerTaken = 20,
     /// This program or the coordinator has a fault.
     Internal = 70,
     /// The count was asked to stop, and a ledger keeps the work. Or the system refuses a thread or

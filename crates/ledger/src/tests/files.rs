@@ -248,3 +248,107 @@ fn the_evidence_of_a_job_is_that_of_the_whole_ledger_and_each_of_its_rows_is_che
     ledger.db.execute_batch("PRAGMA user_version = 99").expect("it is SQL");
     assert!(matches!(JobEvidence::open(&path, JOB), Err(LedgerFault::Version(_))));
 }
+
+/// On two machines that share a disk without locks, both hold the lock and write the same file.
+#[test]
+fn a_coordinator_ends_at_its_next_write_once_another_one_has_begun() {
+    for other in [
+        "INSERT INTO epochs VALUES (99, 0, '1', 5)",
+        "UPDATE epochs SET opening = opening + 1",
+        "DELETE FROM epochs",
+    ] {
+        let (_folder, path) = scratch();
+        let ledger = ledger_in(&path);
+        let before = read(&ledger);
+        rusqlite::Connection::open(&path).and_then(|db| db.execute_batch(other)).expect(other);
+        let key = ledger.note_keys(&["token"]);
+        for written in [ledger.apply(&[range(30, 40, 1)]).map(drop), key] {
+            assert!(matches!(written, Err(LedgerFault::Taken)), "{other}: {written:?}");
+        }
+        assert_eq!(read(&ledger), before, "{other}");
+        drop(ledger);
+        let next = open(&path).expect("its content is sound");
+        next.apply(&[range(30, 40, 1)]).expect("it is the only one");
+    }
+}
+
+/// A ledger may come from elsewhere, and have any number in any column. It is refused, or used
+/// without a panic, whatever is done with it.
+#[test]
+fn any_number_in_any_column_is_refused_or_does_no_harm() {
+    let (folder, path) = scratch();
+    let ledger = ledger_in(&path);
+    let dispute = LedgerCommand::Dispute(report(interval(0, 10), 8), provenance("c"));
+    ledger.apply(&[audit(JOB, everything(1, false), OWNER), dispute]).expect("it is written");
+    ledger.apply(&[change(Change::Pause)]).expect("it is written");
+    ledger.db.execute_batch(&copies(1, "second", "true")).expect("it is SQL");
+    ledger.note_keys(&["token"]).expect("it is written");
+    let credential = Credential {
+        id: 1,
+        owner: OWNER.into(),
+        role: Role::Worker,
+        hash: [1; 32],
+        created_at_ms: 1,
+        expires_at_ms: Some(2),
+        revoked_at_ms: None,
+    };
+    ledger.add_credential(&credential).expect("it is written");
+    let party = principal("x").party(AuditScope::Machines);
+    let store = Store::of(&ledger.db);
+    store.change_trust(&party, false, Some((JOB, interval(0, 10))), "").expect("it is written");
+    let columns = "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+                   WHERE m.type = 'table' AND c.type = 'INTEGER'";
+    let columns: Vec<(String, String)> =
+        store.all(columns, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("it is SQL");
+    assert!(columns.len() > 40, "{columns:?}");
+    ledger.close().expect("it can be closed");
+
+    for (table, column) in columns {
+        for number in [i64::MIN, i64::MAX] {
+            let altered = folder.path().join("altered.db");
+            fs::copy(&path, &altered).expect("it can be copied");
+            let db = rusqlite::Connection::open(&altered).expect("it is there");
+            let update = format!("UPDATE OR IGNORE {table} SET {column} = {number}");
+            db.execute_batch("PRAGMA foreign_keys = false; PRAGMA ignore_check_constraints = true")
+                .and_then(|()| db.execute_batch(&update))
+                .unwrap_or_else(|error| panic!("{update}: {error}"));
+            drop(db);
+            let found = check_file(&altered).map(drop);
+            let opened = open(&altered).map(|mut ledger| use_all(&mut ledger));
+            if let Err(fault) = &opened {
+                let fault = fault.to_string();
+                assert!(
+                    found.is_err(),
+                    "the start fails and the check does not: {update}: {fault}"
+                );
+            }
+            for suffix in ["", "-wal", "-shm"] {
+                let _ = fs::remove_file(with_suffix(&altered, suffix));
+            }
+        }
+    }
+}
+
+/// Does with a ledger what a coordinator does. What it is asked for may fail.
+fn use_all(ledger: &mut Ledger) {
+    let path = ledger.path().expect("it has a file").to_owned();
+    let _ = ledger.credentials();
+    for of in [CreditOf::Owners, CreditOf::Workers(OWNER.into())] {
+        let _ = LedgerView::open(&path).and_then(|view| view.credits(&of));
+    }
+    let _ = LedgerView::open(&path).and_then(|view| view.incidents(JOB));
+    for command in [
+        change(Change::Resume),
+        change(Change::Priority(1)),
+        range(30, 40, 1),
+        LedgerCommand::NoteCounted(JOB),
+        change(Change::Cancel),
+        LedgerCommand::Remove(JOB),
+    ] {
+        let _ = ledger.apply(&[command]);
+    }
+    let mut farm =
+        Farm::restore(config(), key(), Millis(0), ledger.take_restored(), |_, _| Known::nothing());
+    let _ = farm.step(Millis(1), Event::Tick);
+    let _ = farm.step(Millis(100_000), Event::Tick);
+}

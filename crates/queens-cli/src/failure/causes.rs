@@ -68,6 +68,10 @@ impl From<LedgerError> for Failure {
             LedgerFault::Locked => Failure::LedgerLocked(format!(
                 "the ledger {ledger} is locked by another process; stop that one, or name another file"
             )),
+            LedgerFault::Taken => Failure::LedgerTaken(format!(
+                "another coordinator has begun to serve the ledger {ledger}, on another machine or on a file system without \
+                 locks, and this one ends; see that only one is started: everything accepted so far is safe"
+            )),
             LedgerFault::Busy => Failure::LedgerLocked(format!(
                 "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \
                  export that is being made, or `sqlite3`), then start again: everything accepted so far is safe"

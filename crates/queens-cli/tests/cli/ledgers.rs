@@ -231,3 +231,13 @@ fn a_ledger_that_is_taken_away_stops_its_coordinator() {
     assert_eq!(coordinator.wait().code(), Some(10), "{}", coordinator.said());
     assert!(coordinator.said().contains("latest copy"), "{}", coordinator.said());
 }
+
+#[test]
+fn a_coordinator_ends_once_another_one_serves_its_ledger_where_locks_do_not_keep_that_out() {
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    sql(farm.ledger(), "INSERT INTO epochs SELECT max(epoch) + 1, 0, '', 0 FROM epochs");
+    let _ = farm.client(&["submit", "8"]);
+    assert_eq!(coordinator.wait().code(), Some(20), "{}", coordinator.said());
+    assert!(coordinator.said().contains("another coordinator has begun"), "{}", coordinator.said());
+}
