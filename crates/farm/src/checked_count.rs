@@ -35,12 +35,13 @@ impl CheckedCount {
         })
     }
 
-    /// The checked count of the tasks of both. `None` if the sum passes 2^64 - 1.
+    /// The checked count of the tasks of both. `None` if the sum of counts or residues passes
+    /// 2^64 - 1.
     #[must_use]
     pub fn join(self, other: CheckedCount) -> Option<CheckedCount> {
         Some(CheckedCount {
             count: self.count.checked_add(other.count)?,
-            residue: (self.residue + other.residue) % MODULUS,
+            residue: self.residue.checked_add(other.residue)? % MODULUS,
             digest: self.digest.join(other.digest),
         })
     }

@@ -116,10 +116,12 @@ impl Times {
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
     }
 
-    /// Notes that the job came to this at this time.
+    /// Notes that the job came to this at this time. A ledger and a clock may say any time, so that
+    /// differences and sums end at the limits of their type.
     pub fn note(&mut self, milestone: Milestone, now_ms: i64) {
         // A clock may have been set back.
-        let rested = |since: Option<i64>| since.map_or(0, |since| (now_ms - since).max(0));
+        let rested =
+            |since: Option<i64>| since.map_or(0, |since| now_ms.saturating_sub(since).max(0));
         // A pause adds nothing before the first lease, nor while all tasks are accepted.
         let pause = match (self.begun_at_ms, self.counted_at_ms) {
             (Some(begun), None) => rested(self.paused_at_ms.map(|since| since.max(begun))),
@@ -128,18 +130,19 @@ impl Times {
         match milestone {
             Milestone::Begun => _ = self.begun_at_ms.get_or_insert(now_ms),
             Milestone::Counted => {
-                self.paused_ms += pause;
+                self.paused_ms = self.paused_ms.saturating_add(pause);
                 self.counted_at_ms.get_or_insert(now_ms);
             }
             Milestone::TakenBack => {
-                self.paused_ms += pause + rested(self.counted_at_ms.take());
+                let rested = rested(self.counted_at_ms.take());
+                self.paused_ms = self.paused_ms.saturating_add(pause).saturating_add(rested);
                 self.paused_at_ms = self.paused_at_ms.and(Some(now_ms));
             }
             Milestone::State(JobState::Paused) => {
                 self.paused_at_ms.get_or_insert(now_ms);
             }
             Milestone::State(state) => {
-                self.paused_ms += pause;
+                self.paused_ms = self.paused_ms.saturating_add(pause);
                 self.paused_at_ms = None;
                 self.ended_at_ms = state.is_over().then(|| self.ended_at_ms.unwrap_or(now_ms));
             }
@@ -211,6 +214,36 @@ mod tests {
             changes.split(", ").flat_map(|it| [it; 2]).for_each(|it| note(&mut times, it));
             assert_eq!(times.counting(), took.map(Duration::from_secs), "{changes}");
             changes.rsplit(", ").for_each(|it| note(&mut times, it));
+        }
+    }
+
+    /// A ledger from elsewhere and a wrong clock may say any time.
+    #[test]
+    fn no_time_is_too_early_or_too_late() {
+        const TIMES: [i64; 4] = [i64::MIN, -1, 1, i64::MAX];
+        for at in 0..TIMES.len().pow(5) {
+            let time = |step: usize| TIMES[at / step % TIMES.len()];
+            let [begun, counted, paused, paused_ms, now] = [1, 4, 16, 64, 256].map(time);
+            for milestone in [
+                Milestone::Begun,
+                Milestone::Counted,
+                Milestone::TakenBack,
+                Milestone::State(JobState::Paused),
+                Milestone::State(JobState::Done),
+            ] {
+                for counted_at_ms in [None, Some(counted)] {
+                    let mut times = Times {
+                        submitted_at_ms: None,
+                        begun_at_ms: Some(begun),
+                        counted_at_ms,
+                        paused_at_ms: Some(paused),
+                        paused_ms,
+                        ended_at_ms: Some(counted),
+                    };
+                    times.note(milestone, now);
+                    let _ = times.counting();
+                }
+            }
         }
     }
 }

@@ -66,6 +66,13 @@ impl Past {
     }
 }
 
+/// The nearest time between 1970 and the year 9999, Unix milliseconds. A ledger or a clock may say
+/// any time, and the arithmetic here is safe only with such times. Whoever shows a time that is not
+/// among them says that it is unknown.
+fn bounded(unix_ms: i64) -> i64 {
+    unix_ms.clamp(0, 253_402_300_799_999)
+}
+
 /// Slots of one length in ascending order: their numbers since 1970, and their work.
 #[derive(Clone, Debug)]
 struct Ring {
@@ -77,6 +84,7 @@ impl History {
     /// Notes what was counted of jobs until `unix_ms`, while `workers` workers were connected. A
     /// job of which nothing was counted for a week is forgotten.
     pub fn note(&mut self, unix_ms: i64, progress: &[Progress], workers: usize) {
+        let unix_ms = bounded(unix_ms);
         let mut all = Load { placements: 0.0, workers: workers as u64 };
         for &Progress { job, placements, workers } in progress {
             all.placements += placements;
@@ -114,12 +122,14 @@ impl History {
     /// `None` if nothing is known.
     pub fn of(&self, job: Option<JobId>, unix_ms: i64, times: Times) -> Option<Past> {
         let mut ring = self.rings.get(&job)?.clone();
+        let unix_ms = bounded(unix_ms);
+        let [begun, ended] = [times.begun_at_ms, times.ended_at_ms].map(|at| at.map(bounded));
         let slots = |ring: &Ring| {
             let first = ring.loads.front()?.0;
             let slot_of = |ms: i64| ms.div_euclid(ring.slot_ms);
             // The last counts may be noted after the end of the job. If the last slot were much
             // shorter than others, they would show as too high a rate.
-            let last = times.ended_at_ms.map(|ended| slot_of(ended + ring.slot_ms / 2));
+            let last = ended.map(|ended| slot_of(ended + ring.slot_ms / 2));
             Some((first, last.map_or(slot_of(unix_ms), |end| end.max(first + 1))))
         };
         let (mut first, mut end) = slots(&ring)?;
@@ -133,16 +143,16 @@ impl History {
         let length = usize::try_from(end - first).ok().filter(|&length| length > 0)?;
         let mut past = vec![Load::default(); length];
         for (slot, load) in loads {
-            let slot = if times.ended_at_ms.is_some() { slot.min(end - 1) } else { slot };
+            let slot = if ended.is_some() { slot.min(end - 1) } else { slot };
             if let Ok(at) = usize::try_from(slot - first)
                 && let Some(place) = past.get_mut(at)
             {
                 place.add(load);
             }
         }
-        let (begin, begun) = (first * slot_ms, times.begun_at_ms.unwrap_or(i64::MIN));
+        let (begin, begun) = (first * slot_ms, begun.unwrap_or(i64::MIN));
         let from_ms = begun.clamp(begin, begin + slot_ms - 1);
-        let until_ms = times.ended_at_ms.unwrap_or(end * slot_ms);
+        let until_ms = ended.unwrap_or(end * slot_ms);
         Some(Past { slot_ms, loads: past, from_ms, until_ms })
     }
 }
@@ -278,5 +288,26 @@ mod tests {
         history.add(JOB, HOUR, load(1));
         history.add(JOB, 0, load(2));
         assert_eq!(history.of(JOB, 2 * HOUR, NOW).map(|past| sum(&past)), Some(3.0));
+    }
+
+    #[test]
+    fn no_time_is_too_early_or_too_late() {
+        const TIMES: [i64; 5] = [i64::MIN, -1, 253_402_300_800_000, i64::MAX - 1, i64::MAX];
+        for at in 0..TIMES.len().pow(4) {
+            let time = |step: usize| TIMES[at / step % TIMES.len()];
+            let [noted, now, begun, ended] = [1, 5, 25, 125].map(time);
+            let mut history = History::default();
+            for at in [0, noted, now] {
+                history.note(at, &[Progress { job: JobId(1), placements: 1.0, workers: 1 }], 1);
+            }
+            for ended_at_ms in [None, Some(ended)] {
+                let times = Times { begun_at_ms: Some(begun), ended_at_ms, ..NOW };
+                for job in [JOB, None] {
+                    let past = history.of(job, now, times);
+                    let slots = past.map_or(0, |past| past.loads.len());
+                    assert!(slots as i64 <= SLOTS, "{slots}");
+                }
+            }
+        }
     }
 }

@@ -284,11 +284,12 @@ fn table(
 
 fn sums(all: &[Contribution]) -> Credit {
     all.iter().fold(Credit::default(), |mut sum, (it, _)| {
-        sum.tasks += it.tasks;
         sum.placements += it.placements;
-        sum.busy_us += it.busy_us;
-        sum.agreed += it.agreed;
-        sum.contradicted += it.contradicted;
+        // A ledger may say any numbers.
+        sum.tasks = sum.tasks.saturating_add(it.tasks);
+        sum.busy_us = sum.busy_us.saturating_add(it.busy_us);
+        sum.agreed = sum.agreed.saturating_add(it.agreed);
+        sum.contradicted = sum.contradicted.saturating_add(it.contradicted);
         sum
     })
 }

@@ -133,18 +133,21 @@ pub(super) fn table(jobs: &[&JobView], without: &[&str]) -> Table {
     Table::new(jobs.iter().copied(), &columns)
 }
 
-/// A time in UTC, to the minute. Times before 1970 and after 9999 are shown as the first and the
-/// last time between.
+/// A time in UTC, to the minute. A time before 1970 or after the year 9999 is shown as unknown.
 pub(super) fn utc(unix_ms: i64) -> String {
     const LAST: u64 = 253_402_300_799_000;
-    let text = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_ms).unwrap_or(0).min(LAST));
-    let text = humantime::format_rfc3339_seconds(text).to_string();
-    text.get(..16).unwrap_or(&text).replace('T', " ")
+    let Some(unix_ms) = u64::try_from(unix_ms).ok().filter(|&unix_ms| unix_ms <= LAST) else {
+        return "an unknown time".into();
+    };
+    let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(unix_ms));
+    let text = text.to_string();
+    format!("{} UTC", text.get(..16).unwrap_or(&text).replace('T', " "))
 }
 
 /// Seconds from the submission of a job to its first lease.
 fn waited(job: &JobView) -> Option<f64> {
-    Some((job.times.begun_at_ms? - job.times.submitted_at_ms?).max(0) as f64 / 1e3)
+    let (begun, submitted) = (job.times.begun_at_ms?, job.times.submitted_at_ms?);
+    Some(begun.saturating_sub(submitted).max(0) as f64 / 1e3)
 }
 
 /// Seconds for which a job was counted, without pauses and audits.
@@ -178,7 +181,7 @@ pub(super) fn remarks(jobs: &[JobView]) -> Vec<String> {
 pub(super) fn details(job: &JobView) -> String {
     let JobView { id, spec, times, rate, .. } = job;
     let symmetry = if spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
-    let time = |at_ms| format!("{} UTC", utc(at_ms));
+    let time = utc;
     let speed =
         |tasks| format!("{} placements/s, {} tasks/s", si(rate.placements_per_second), si(tasks));
     let properties = [
@@ -220,4 +223,123 @@ pub(super) fn details(job: &JobView) -> String {
     let notes = job.remarks().into_iter().map(|remark| ("note", format!("it {remark}")));
     let lines = there.chain(notes).map(|(name, value)| format!("{name:<9} {value}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{Method, Problem};
+    use farm::{AuditPolicy, AuditScope, Hours, JobId, JobSpec, Origin, Plan, Rate, Shard, Times};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A job with all that a job may have.
+    fn job() -> JobView {
+        let (problem, method) = (Problem::Total { n: 12 }, Method::Prefixes { rows: 3 });
+        let plan = Plan { problem, method, tasks: 3 };
+        let (origin, shard) = (Origin::of("lab"), Shard::new(1, 2).expect("it is a part"));
+        JobView {
+            id: JobId(1),
+            spec: JobSpec { origin, plan, shard, priority: 1 },
+            state: JobState::Done,
+            tasks_done: 4,
+            counted: 5,
+            total: Some(6),
+            workers: 6,
+            able_workers: 7,
+            us_left: Some(8),
+            rate: Rate { tasks_per_second: 9.5, placements_per_second: 0.5 },
+            threads: 3,
+            disputes: 10,
+            disputed: Some("two owners disagree".into()),
+            audit: Some(AuditPolicy {
+                share_ppm: 1,
+                seed: 0,
+                by_reference: true,
+                across: AuditScope::Machines,
+            }),
+            suspended: Some("the total is odd".into()),
+            audits_wanted: 11,
+            audits_agreed: 12,
+            audits_stranded: Some(13),
+            failed: 14,
+            failed_first: vec![1],
+            times: Times {
+                submitted_at_ms: Some(1),
+                begun_at_ms: Some(24),
+                counted_at_ms: Some(26),
+                paused_at_ms: Some(28),
+                paused_ms: 27,
+                ended_at_ms: Some(25),
+            },
+            hours: Hours { processor_us: 26, gpu_us: 27 },
+            waits_for: Some("a worker: none is connected".into()),
+            awaits_turn: true,
+        }
+    }
+
+    /// The number, and the text of a number, in place of a value of the same kind.
+    fn in_place_of(value: &Value, number: &Value) -> Option<Value> {
+        match value {
+            Value::Number(_) => Some(number.clone()),
+            Value::String(text) if text.parse::<f64>().is_ok() => Some(number.to_string().into()),
+            Value::Array(values) => {
+                Some(values.iter().filter_map(|value| in_place_of(value, number)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// A coordinator may say any number in any field. Each is tried in each field, and in all
+    /// fields that may have it at once.
+    #[test]
+    fn a_job_with_any_numbers_can_be_shown() {
+        let whole = serde_json::to_value(job()).expect("it is JSON");
+        let numbers = [
+            json!(i64::MIN),
+            json!(-1),
+            json!(0),
+            json!(i64::MAX),
+            json!(u64::MAX),
+            json!(1e300),
+            json!(-1e300),
+        ];
+        for state in JobState::ALL {
+            for number in &numbers {
+                let mut all = whole.clone();
+                all["state"] = serde_json::to_value(state).expect("it is text");
+                let fields: Vec<String> =
+                    whole.as_object().expect("it has fields").keys().cloned().collect();
+                let mut shown = 0;
+                for field in fields {
+                    let Some(other) = in_place_of(&whole[&field], number) else { continue };
+                    let before = all[&field].take();
+                    all[&field] = other;
+                    let Ok(job) = serde_json::from_value::<JobView>(all.clone()) else {
+                        all[&field] = before;
+                        continue;
+                    };
+                    shown += 1;
+                    assert!(
+                        !details(&job).is_empty()
+                            && ended(&job).is_none_or(|text| !text.is_empty())
+                    );
+                    assert!(
+                        table(&[&job], &[]).lines_within(200, &[], &mut Vec::new()).0.len() > 1
+                    );
+                    remarks(std::slice::from_ref(&job));
+                    crate::progress::Progress::new(true, true).show(&job);
+                }
+                assert!(shown > 5, "{number}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_that_no_clock_can_say_is_shown_as_unknown() {
+        for unix_ms in [i64::MIN, -1, 253_402_300_799_001, i64::MAX] {
+            assert_eq!(utc(unix_ms), "an unknown time");
+        }
+        assert_eq!(utc(0), "1970-01-01 00:00 UTC");
+    }
 }

@@ -270,8 +270,8 @@ impl Worker {
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
         let TasksBlock { lease: id, start, tasks } = block;
         let Some((lease, next)) = self.leases.get_mut(&id) else { return Ok(()) };
-        let (lease, end) = (*lease, start + tasks.len() as u64);
-        let due = lease.range.end();
+        let (lease, due) = (*lease, lease.range.end());
+        let end = start.saturating_add(tasks.len() as u64);
         if start != *next || end > due {
             return Err(ServiceError::Incompatible(format!(
                 "the coordinator sent the tasks [{start}, {end}) where [{next}, {due}) was due"
