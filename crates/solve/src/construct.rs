@@ -27,7 +27,7 @@ pub fn solve(n: u32) -> Result<Placement, ConstructError> {
 /// dem Schachbrete", Deutsche Schachzeitung 29, 1874), found again by E. J. Hoffman, J. C. Loessi
 /// and R. C. Moore ("Constructions for the solution of the m queens problem", Mathematics Magazine
 /// 42, 1969). [`mod12`](Construction::mod12) is the list by the remainder of N by 12 that
-/// Wikipedia's article "Eight queens puzzle" gives.
+/// Wikipedia's article "Eight queens puzzle" gives: the row of the queen in each column.
 ///
 /// ```
 /// use queens_solve::Construction;
@@ -35,7 +35,7 @@ pub fn solve(n: u32) -> Result<Placement, ConstructError> {
 /// let eight = Construction::new(8)?;
 /// assert_eq!(eight.columns().collect::<Vec<_>>(), [3, 5, 7, 1, 6, 0, 2, 4]);
 /// let eight = Construction::mod12(8)?;
-/// assert_eq!(eight.columns().collect::<Vec<_>>(), [1, 3, 5, 7, 2, 0, 6, 4]);
+/// assert_eq!(eight.columns().collect::<Vec<_>>(), [5, 0, 4, 1, 7, 2, 6, 3]);
 /// # Ok::<(), queens_solve::ConstructError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +129,7 @@ impl Construction {
         assert!(row < self.n, "row {row} of a board of size {}", self.n);
         match self.rule {
             Rule::Pauls => pauls(self.n, row),
-            Rule::Mod12 => mod12(self.n, row) - 1,
+            Rule::Mod12 => mod12(self.n, row),
             Rule::Linear => 2 * row % self.n,
         }
     }
@@ -164,28 +164,29 @@ fn pauls(n: u32, row: u32) -> u32 {
     if row < half { stair(row) } else { even - 1 - stair(even - 1 - row) }
 }
 
-/// The column of a row, from 1. The even columns come first, in ascending order, and then the odd
-/// ones. Some remainders of N by 12 need exceptions.
+/// The column of a row, from 0. The list of rows, column by column and from 1 on, has the even rows
+/// in ascending order, and then the odd ones. Some remainders of N by 12 need exceptions.
 fn mod12(n: u32, row: u32) -> u32 {
     let remainder = n % 12;
     let (evens, odds) = (n / 2, n.div_ceil(2));
-    let Some(odd) = row.checked_sub(evens) else {
-        // Column 2 may go to the end of the even ones.
+    let place = row / 2;
+    if row % 2 == 1 {
+        // Row 2 may go to the end of the even ones.
         let first = u32::from(matches!(remainder, 3 | 9));
-        return 2 * ((row + first) % evens) + 2;
-    };
-    let place = match remainder {
-        // Columns 1 and 3 change places, and column 5 goes to the end.
-        2 if odd < 2 => 1 - odd,
-        2 if odd + 1 == odds => 2,
-        2 => odd + 1,
-        // Columns 1 and 3 go to the end.
-        3 | 9 => (odd + 2) % odds,
-        // Neighbours change places.
-        8 => odd ^ 1,
-        _ => odd,
-    };
-    2 * place + 1
+        return (place + evens - first) % evens;
+    }
+    evens
+        + match remainder {
+            // Rows 1 and 3 change places, and row 5 goes to the end.
+            2 if place < 2 => 1 - place,
+            2 if place == 2 => odds - 1,
+            2 => place - 1,
+            // Rows 1 and 3 go to the end.
+            3 | 9 => (place + odds - 2) % odds,
+            // Neighbours change places.
+            8 => place ^ 1,
+            _ => place,
+        }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clap::Args;
 use console::Term;
 use solve::{
     Completion, ConstructError, Construction, Effort, Notation, Opening, Placement, Rules, Start,
-    Symmetry, complete_within, is_placement, random_placement,
+    complete_within, is_placement, random_placement,
 };
 
 use super::options::{in_units, one_of};
@@ -24,7 +24,7 @@ Examples:
   queens solve 8                     a6 b4 c7 d1 e8 f2 g5 h3; a1 is the lower left corner
   queens solve 8 --format board      a drawn board
   queens solve 100000000 > columns   a column number a line
-  queens solve 14 --construction mod12
+  queens solve 14 --construction mod12 --by-file -o permutation
   queens solve 1000 --random --seed 7
   queens solve 13 --problem toroidal
   queens solve 8 --blocked a1-h8,d1
@@ -72,10 +72,9 @@ pub(super) struct SolveArgs {
     /// [default: 0, and another one each time with --random]
     #[arg(long, value_name = "S")]
     seed: Option<u32>,
-    /// Read and write by the rank on each file
+    /// Write a permutation as the rank on each file
     ///
-    /// What is constructed is read as the rank on each file from a on, and a permutation is written
-    /// so [default: as the column on each rank].
+    /// Files are taken from a on [default: as the column on each rank].
     #[arg(long, conflicts_with = "random")]
     by_file: bool,
     /// How a search fills free rows at first [default: few]
@@ -101,7 +100,7 @@ const RULES: [(&str, Rule, &str); 2] = [
     (
         "mod12",
         Construction::mod12,
-        "Even columns, then odd ones, with exceptions by N mod 12; --by-file draws it as its source does",
+        "File by file the even ranks, then the odd ones, with exceptions by N mod 12",
     ),
 ];
 
@@ -197,8 +196,7 @@ fn construct(args: &SolveArgs, n: u32, notation: Notation) -> Result<(), Failure
         admitted(&Start::with_rules(n, Rules::Torus, &[])?, &construction.placement())?;
     }
     if args.by_file {
-        let placement = construction.placement().image(Symmetry::TRANSPOSITION);
-        return print(args, notation, &placement, &[]);
+        return shown(notation, notation.by_file(&construction.placement()));
     }
     shown(notation, notation.of_rows(n, construction.columns(), &[]))
 }
