@@ -12,7 +12,7 @@
 //! are examined too. This search takes the same numbers. With rows but without the preference, it
 //! would take 636 tries.
 
-use board::{full_mask, ones};
+use board::{Square, full_mask, ones};
 
 /// The lines that are examined before a queen is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,15 +39,44 @@ pub struct ForcedCount {
 
 /// Counts the placements of `n` queens, N from 0 to 32.
 pub fn count(n: u32, looking: Looking) -> ForcedCount {
-    let (mut columns, all) = ([0; 32], full_mask(n));
-    columns[..n as usize].fill(all);
-    let mut search = Search { n: n as usize, looking, found: ForcedCount::default() };
-    search.go_on(Board { columns, without: all, rows_without: all });
+    count_with(n, &[], looking)
+}
+
+/// Counts the placements of `n` queens that have these, none of which attacks another. They are
+/// neither tries nor forced.
+pub fn count_with(n: u32, given: &[Square], looking: Looking) -> ForcedCount {
+    let mut board = Board::empty(n);
+    for queen in given {
+        board.place(queen.column, queen.row);
+    }
+    let mut search = Search { looking, found: ForcedCount::default() };
+    search.go_on(board);
     search.found
+}
+
+/// The queens of the search's first branch in order, each with whether it is forced. The branch
+/// ends at a dead line or at a whole placement.
+pub fn first_branch(n: u32, looking: Looking) -> Vec<(Square, bool)> {
+    let mut board = Board::empty(n);
+    let mut queens = Vec::new();
+    while board.without != 0 {
+        let (column, row, is_forced) = match board.look(looking) {
+            Seen::Dead => break,
+            Seen::Forced(column, row) => (column, row, true),
+            Seen::Nothing => {
+                let column = board.next_column(looking);
+                (column, board.columns[column as usize].trailing_zeros(), false)
+            }
+        };
+        board.place(column, row);
+        queens.push((Square { column, row }, is_forced));
+    }
+    queens
 }
 
 #[derive(Clone, Copy)]
 struct Board {
+    n: usize,
     /// The free squares of each column, a bit for each row. A column with a queen has no meaning
     /// here.
     columns: [u32; 32],
@@ -66,7 +95,6 @@ enum Seen {
 }
 
 struct Search {
-    n: usize,
     looking: Looking,
     found: ForcedCount,
 }
@@ -85,27 +113,38 @@ impl Search {
                 }
                 Seen::Forced(column, row) => {
                     self.found.forced += 1;
-                    board.place(self.n, column, row);
+                    board.place(column, row);
                 }
                 Seen::Nothing => break,
             }
         }
-        let has_two = |column: &u32| board.columns[*column as usize].count_ones() == 2;
-        let narrow = match self.looking {
-            Looking::Columns => None,
-            Looking::ColumnsAndRows => ones(board.without.into()).find(has_two),
-        };
-        let column = narrow.unwrap_or(board.without.trailing_zeros());
+        let column = board.next_column(self.looking);
         for row in ones(board.columns[column as usize].into()) {
             self.found.tries += 1;
             let mut next = board;
-            next.place(self.n, column, row);
+            next.place(column, row);
             self.go_on(next);
         }
     }
 }
 
 impl Board {
+    fn empty(n: u32) -> Board {
+        let (mut columns, all) = ([0; 32], full_mask(n));
+        columns[..n as usize].fill(all);
+        Board { n: n as usize, columns, without: all, rows_without: all }
+    }
+
+    /// The column whose squares are tried, if nothing is dead or forced.
+    fn next_column(&self, looking: Looking) -> u32 {
+        let has_two = |column: &u32| self.columns[*column as usize].count_ones() == 2;
+        let narrow = match looking {
+            Looking::Columns => None,
+            Looking::ColumnsAndRows => ones(self.without.into()).find(has_two),
+        };
+        narrow.unwrap_or(self.without.trailing_zeros())
+    }
+
     fn look(&self, looking: Looking) -> Seen {
         let mut forced = None;
         // The rows with at least one free square, and those with at least two.
@@ -135,11 +174,11 @@ impl Board {
 
     /// Puts a queen on a free square, and closes the squares that it attacks in columns without a
     /// queen.
-    fn place(&mut self, n: usize, column: u32, row: u32) {
+    fn place(&mut self, column: u32, row: u32) {
         let queen = 1 << row;
         self.without &= !(1 << column);
         self.rows_without &= !queen;
-        for (free, other) in self.columns[..n].iter_mut().zip(0..) {
+        for (free, other) in self.columns[..self.n].iter_mut().zip(0..) {
             let apart = column.abs_diff(other);
             *free &= !(queen | queen << apart | queen >> apart);
         }

@@ -4,6 +4,7 @@
 //! with the total.
 
 mod colours;
+mod family;
 mod ladder;
 
 use anyhow::{Context, ensure};
@@ -26,8 +27,8 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     let mut page = format!(
         "# How {n} queens are counted\n\n\
          `queens explain {n}` wrote this text and counted every number of a small board in it.\n\n\
-         There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. Each \
-         section counts them in another way.\n\n",
+         There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. The first \
+         sections count them, each in another way. The last ones are about other problems of the family.\n\n",
     );
     page += &ladder::section(n, &searched)?;
     page += &masks_section(n, searched.nodes)?;
@@ -35,6 +36,7 @@ pub fn page(n: u32) -> anyhow::Result<String> {
     page += &ladder::checks_section(n, total)?;
     page += "## Two colours and their product: the method colours\n\n";
     page += &colours::section(n)?;
+    page += &family::sections(n, total)?;
     Ok(page)
 }
 
