@@ -171,4 +171,36 @@ mod tests {
         assert_eq!(svg.matches("<polyline").count(), SERIES.len());
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
+
+    #[test]
+    fn a_row_has_each_time_and_their_quotient() {
+        let total = testkit::vectors::total(16) as u64;
+        let text = Times(vec![Timed { n: 16, total, seconds: [812.945, 2.0, 0.25] }]).text();
+        let row = text.lines().find(|line| line.starts_with("16  ")).expect("it is there");
+        let total = total.to_string();
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(words, ["16", &total, "812.945", "2.0000000", "0.2500000", "406"]);
+        assert!(text.contains(&times().program) && text.contains(&times().processor), "{text}");
+    }
+
+    #[test]
+    fn longer_times_are_higher_in_the_picture_and_larger_boards_further_right() {
+        let milliseconds = &times().milliseconds;
+        assert!(milliseconds.is_sorted(), "{milliseconds:?}");
+        let rows = (times().first_n..).zip(milliseconds).map(|(n, &milliseconds)| {
+            let seconds = f64::from(milliseconds) / 1e3;
+            Timed { n, total: 2, seconds: [seconds, seconds / 1e3, seconds / 1e4] }
+        });
+        let svg = Times(rows.collect()).svg();
+        let series = svg.split("points=\"").skip(1).map(|rest| rest.split('"').next());
+        for points in series.map(|points| points.expect("it ends")) {
+            let points: Vec<(f64, f64)> = points
+                .split(' ')
+                .map(|point| point.split_once(',').expect("two numbers"))
+                .map(|(x, y)| (x.parse().expect("a number"), y.parse().expect("a number")))
+                .collect();
+            assert_eq!(points.len(), milliseconds.len());
+            assert!(points.windows(2).all(|it| it[0].0 < it[1].0 && it[0].1 >= it[1].1), "{svg}");
+        }
+    }
 }
