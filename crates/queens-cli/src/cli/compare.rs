@@ -4,17 +4,15 @@ use std::ops::RangeInclusive;
 
 use board::{MethodChoice, Problem};
 use clap::Args;
-use console::Term;
 use count::Backend;
-use literature::compare::{Algorithm, Contest, Line, Measured, Why, agreed};
+use literature::compare::{Algorithm, Contest, Found, Line, Measured, Why, agreed};
 use serde_json::json;
 
 use super::options::{STATES_MEMORY, in_units, memory, one_of, sizes_of_boards};
 use crate::answer::check_total;
 use crate::failure::Failure;
 use crate::output;
-use crate::table::dash;
-use crate::terminal::width;
+use crate::table::{Column, Table, dash};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -63,73 +61,52 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
         if args.algorithms.is_empty() { &Algorithm::ALL[..] } else { &args.algorithms };
     let memory = args.memory.unwrap_or(STATES_MEMORY);
     let mut contest = Contest::new(algorithms, args.seconds as f64, args.all, memory);
-    let layout = Layout::new(width(&Term::stdout()));
-    if !args.json {
-        output::print(layout.head())?;
-    }
     for n in args.boards.clone() {
         let board = contest.board(n)?;
         agreed(&board)?.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
-        for line in &board {
-            output::print(if args.json { json(line) } else { layout.row(line) })?;
+        if args.json {
+            board.iter().map(json).try_for_each(output::print)?;
+        } else {
+            Table::new(&board, &COLUMNS).print(&SPARED, "")?;
         }
     }
     Ok(())
 }
 
-/// The columns besides N and the algorithm, each with its width. All but the seconds are left out
-/// where the terminal is too narrow, in this order.
-const COLUMNS: [(&str, usize); 6] =
-    [("total", 18), ("seconds", 13), ("range", 8), ("nodes", 17), ("nodes/solution", 16), ("", 9)];
-const SPARED: [usize; 5] = [4, 2, 3, 5, 0];
+const COLUMNS: [Column<Line>; 8] = [
+    ("N", true, |line| line.n.to_string()),
+    ("algorithm", false, |line| line.algorithm.name.into()),
+    ("total", true, |line| found(line, |found| Some(found.total.to_string()))),
+    ("seconds", true, |line| measured(line, |it| Some(format!("{:.6}", it.seconds)))),
+    ("range", true, |line| measured(line, range)),
+    ("nodes", true, |line| found(line, |found| found.nodes.map(|nodes| nodes.to_string()))),
+    ("nodes/solution", true, |line| {
+        found(line, |found| found.nodes_per_solution().map(|nodes| format!("{nodes:.2}")))
+    }),
+    ("", false, note),
+];
 
-/// Prints lines with those columns for which the terminal has room.
-struct Layout([bool; 6]);
+/// The columns that a narrow terminal leaves out, in this order.
+const SPARED: [&str; 4] = ["nodes/solution", "range", "nodes", "total"];
 
-impl Layout {
-    fn new(width: Option<usize>) -> Layout {
-        const FIRST: usize = 22;
-        let mut shown = [true; 6];
-        for column in SPARED {
-            let widths = COLUMNS.iter().zip(shown).filter(|(_, shown)| *shown);
-            let taken = FIRST + widths.map(|((_, width), _)| width).sum::<usize>();
-            if width.is_none_or(|width| taken <= width) {
-                break;
-            }
-            shown[column] = false;
-        }
-        Layout(shown)
-    }
+fn measured(line: &Line, entry: fn(Measured) -> Option<String>) -> String {
+    line.outcome.ok().and_then(entry).unwrap_or_else(dash)
+}
 
-    fn line(&self, n: &str, algorithm: &str, entries: [String; 6]) -> String {
-        let mut line = format!("{n:>2}  {algorithm:<18}");
-        for ((entry, (_, width)), _) in entries.iter().zip(COLUMNS).zip(self.0).filter(|it| it.1) {
-            line += &format!("{entry:>width$}");
-        }
-        line.trim_end().into()
-    }
+fn found(line: &Line, entry: fn(Found) -> Option<String>) -> String {
+    line.outcome.ok().and_then(|measured| entry(measured.found)).unwrap_or_else(dash)
+}
 
-    fn head(&self) -> String {
-        self.line("N", "algorithm", COLUMNS.map(|(name, _)| name.into()))
-    }
+/// How much longer the slowest run took than the fastest one.
+fn range(Measured { seconds, slowest, .. }: Measured) -> Option<String> {
+    (slowest > seconds).then(|| format!("+{:.0}%", 100.0 * (slowest / seconds - 1.0)))
+}
 
-    fn row(&self, line: &Line) -> String {
-        let (n, algorithm) = (line.n.to_string(), line.algorithm.name);
-        let Measured { found, seconds, slowest } = match line.outcome {
-            Err(why) => return format!("{n:>2}  {algorithm:<18}  {}", reason(why)),
-            Ok(measured) => measured,
-        };
-        let more = format!("+{:.0}%", 100.0 * (slowest / seconds - 1.0));
-        let each = found.nodes_per_solution().map_or_else(dash, |nodes| format!("{nodes:.2}"));
-        let entries = [
-            found.total.to_string(),
-            format!("{seconds:.6}"),
-            if slowest > seconds { more } else { dash() },
-            found.nodes.map_or_else(dash, |nodes| nodes.to_string()),
-            each,
-            if is_default(line) { "default".into() } else { String::new() },
-        ];
-        self.line(&n, algorithm, entries)
+fn note(line: &Line) -> String {
+    match line.outcome {
+        Err(why) => reason(why).into(),
+        Ok(_) if is_default(line) => "default".into(),
+        Ok(_) => String::new(),
     }
 }
 
