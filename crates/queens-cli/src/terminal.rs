@@ -4,8 +4,10 @@
 //! lines stay whole and plain.
 
 use std::io::{self, Write};
+use std::mem::take;
 
 use console::{Term, measure_text_width};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use textwrap::{WordSeparator, WordSplitter};
 
 use crate::os;
@@ -96,7 +98,7 @@ impl<W: Write> Write for Wrapping<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         if !self.line.is_empty() {
-            self.out.write_all(&std::mem::take(&mut self.line))?;
+            self.out.write_all(&take(&mut self.line))?;
         }
         self.out.flush()
     }
@@ -137,51 +139,39 @@ pub(crate) fn board(drawn: &str) -> String {
 }
 
 /// A page of Markdown as text for people, with a line for each paragraph and each row of a table.
-/// It knows what the pages of this program have: headings, paragraphs, code, tables and links.
+/// The address of a link is in parentheses after its words.
 pub(crate) fn page(markdown: &str, is_coloured: bool) -> String {
-    let bold = |text: &str| if is_coloured { Style::Bold.paint(text) } else { text.to_owned() };
-    let mut text = String::new();
-    let (mut paragraph, mut table) = (String::new(), Vec::<Vec<String>>::new());
-    let mut is_code = false;
-    for line in markdown.lines().chain([""]) {
-        let is_row = !is_code && line.starts_with('|');
-        let is_sentence = !is_code && !is_row && !line.is_empty() && !line.starts_with(['#', '`']);
-        let is_sentence =
-            is_sentence || !is_code && line.starts_with('`') && !line.starts_with("```");
-        let begins = ["- ", "* "].iter().any(|bullet| line.starts_with(bullet));
-        if (!is_sentence || begins) && !paragraph.is_empty() {
-            text += &format!("{}\n", without_links(&std::mem::take(&mut paragraph)));
-        }
-        if !is_row && !table.is_empty() {
-            text += &aligned(&std::mem::take(&mut table));
-        }
-        if line.starts_with("```") {
-            is_code = !is_code;
-        } else if is_code {
-            text += &format!("{line}\n");
-        } else if is_row {
-            table.extend(cells(line));
-        } else if line.starts_with('#') {
-            text += &format!("{}\n", bold(line.trim_start_matches('#').trim()));
-        } else if line.is_empty() {
-            text += "\n";
-        } else {
-            paragraph += if paragraph.is_empty() { "" } else { " " };
-            paragraph += line.trim();
+    let (mut text, mut line, mut address) = (String::new(), String::new(), String::new());
+    let (mut row, mut table) = (Vec::new(), Vec::new());
+    let mut number = None;
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        match event {
+            Event::Text(words) | Event::InlineHtml(words) => line += &words,
+            Event::Code(words) => line += &format!("`{words}`"),
+            Event::SoftBreak => line.push(' '),
+            Event::Start(Tag::Link { dest_url, .. }) => address = dest_url.into_string(),
+            Event::End(TagEnd::Link) => line += &format!(" ({address})"),
+            Event::Start(Tag::List(first)) => number = first,
+            Event::Start(Tag::Item) => {
+                line = number.map_or_else(|| "- ".into(), |number| format!("{number}. "));
+                number = number.map(|number| number + 1);
+            }
+            Event::End(TagEnd::Item) => text += &format!("{}\n", take(&mut line)),
+            Event::End(TagEnd::List(_)) => text.push('\n'),
+            Event::End(TagEnd::TableCell) => row.push(take(&mut line)),
+            Event::End(TagEnd::TableHead | TagEnd::TableRow) => table.push(take(&mut row)),
+            Event::End(TagEnd::Table) => text += &format!("{}\n", aligned(&take(&mut table))),
+            Event::End(TagEnd::Heading(_)) if is_coloured => {
+                text += &format!("{}\n\n", Style::Bold.paint(&take(&mut line)));
+            }
+            Event::End(TagEnd::Heading(_) | TagEnd::Paragraph) => {
+                text += &format!("{}\n\n", take(&mut line));
+            }
+            Event::End(TagEnd::CodeBlock) => text += &format!("{}\n", take(&mut line)),
+            _ => {}
         }
     }
     text.trim_end().into()
-}
-
-/// The cells of a row of a table; `None` for the line below the names.
-fn cells(row: &str) -> Option<Vec<String>> {
-    const BAR: &str = "\u{0}";
-    let row = row.replace("\\|", BAR);
-    let cells = row.trim().trim_matches('|').split('|');
-    let cells: Vec<String> =
-        cells.map(|cell| without_links(cell.trim()).replace(BAR, "|")).collect();
-    let is_rule = cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
-    (!is_rule).then_some(cells)
 }
 
 /// The rows with two spaces between their columns.
@@ -198,30 +188,6 @@ fn aligned(rows: &[Vec<String>]) -> String {
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     rows.iter().map(line).collect()
-}
-
-/// The text with the address of each link in parentheses after its words.
-fn without_links(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('[') {
-        let link = after.split_once("](").and_then(|(words, after)| {
-            let (address, after) = after.split_once(')')?;
-            (!words.contains(']')).then_some((words, address, after))
-        });
-        plain += before;
-        match link {
-            Some((words, address, after)) => {
-                plain += &format!("{words} ({address})");
-                rest = after;
-            }
-            None => {
-                plain.push('[');
-                rest = after;
-            }
-        }
-    }
-    plain + rest
 }
 
 #[cfg(test)]
@@ -263,8 +229,8 @@ mod tests {
     #[test]
     fn a_page_has_no_marks_of_markdown() {
         let markdown = "# Codes\n\nOne\nparagraph ([here](a.md)).\n\n| code | a |\n|---|:--|\n| 10 | `x \\| y` |\n\n\
-                        ```text\n# code\n```\n\n- one\n- two\n  more\n";
-        let text = "Codes\n\nOne paragraph (here (a.md)).\n\ncode  a\n10    `x | y`\n\n# code\n\n- one\n- two more";
+                        ```text\n# code\n```\n\n- one\n- two\n  more\n\n1. first\n2. next\n";
+        let text = "Codes\n\nOne paragraph (here (a.md)).\n\ncode  a\n10    `x | y`\n\n# code\n\n- one\n- two more\n\n1. first\n2. next";
         assert_eq!(page(markdown, false), text);
         assert!(page(markdown, true).starts_with("\u{1b}[1mCodes\u{1b}[0m\n"));
     }
