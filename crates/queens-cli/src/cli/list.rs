@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use board::squares::Square;
 use clap::Args;
+use console::Term;
 use solve::{Notation, Placement, Solutions, Start, Symmetry, solutions};
 
 use super::placement_output::FormatArgs;
@@ -11,6 +12,7 @@ use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
 use crate::output::Lines;
+use crate::terminal::{self, is_coloured};
 
 const EXAMPLES: &str = "\
 A placement comes as soon as it is found, in lexicographic order of the column on each rank from 1 on. \
@@ -73,9 +75,11 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
+    let notation = args.format.notation(args.n, Notation::Squares)?;
     let mut printer = Printer {
         out: Lines::new(),
-        notation: args.format.notation(args.n, Notation::Squares)?,
+        notation,
+        is_painted: notation == Notation::Board && is_coloured(&Term::stdout()),
         by_file: args.by_file,
         printed: 0,
     };
@@ -119,6 +123,8 @@ impl ListArgs {
 struct Printer {
     out: Lines,
     notation: Notation,
+    /// Whether drawn boards have colours.
+    is_painted: bool,
     by_file: bool,
     printed: u64,
 }
@@ -131,6 +137,7 @@ impl Printer {
             true => self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION)).to_string(),
             false => self.notation.of(placement).to_string(),
         };
+        let text = if self.is_painted { terminal::board(&text) } else { text };
         let takes_lines = matches!(self.notation, Notation::Board | Notation::Columns);
         if takes_lines && self.printed > 0 {
             self.out.print("")?;

@@ -95,6 +95,7 @@ fn colours_are_for_terminals_that_want_them() {
         "count 40",
         "draw a2 b4 c1 d3",
         "solve 8 --format board",
+        "list 6 --format board --limit 2",
         "-h",
         "count -h",
         "help all",
