@@ -97,6 +97,7 @@ pub(super) fn prepared(command: Command, typed: &Typed) -> Command {
         let _ = writeln!(text, "{heading} also {}", others.join(", "));
         text.extend(names.iter().map(|name| line(&command, name)));
     }
+    let command = command.term_width(help::columns());
     command.help_template(format!("{{about-with-newline}}\n{text}{TOOLS}"))
 }
 

@@ -72,15 +72,20 @@ pub(super) fn shown(help: &StyledStr, stream: &Term) -> String {
     if is_coloured(stream) { help.ansi().to_string() } else { help.to_string() }
 }
 
-/// Prints a page of help, whose lines are usually read in a terminal, also behind a pipe.
+/// Prints a page of help.
 pub(super) fn print(page: &str) -> Result<(), Failure> {
-    const USUAL: usize = 80;
-    let width = width(&Term::stdout()).unwrap_or(USUAL);
-    let lines = page.lines().map(|line| wrapped(line, width));
+    let lines = page.lines().map(|line| wrapped(line, columns()));
     output::print(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The width of help. It is usually read in a terminal, also behind a pipe.
+pub(super) fn columns() -> usize {
+    const USUAL: usize = 80;
+    width(&Term::stdout()).unwrap_or(USUAL)
 }
 
 fn options<A: Args>(name: &'static str, about: &'static str) -> String {
     let command = A::augment_args(Command::new(name)).disable_help_flag(true).about(about);
-    command.help_template("{about}\n\n{all-args}").render_long_help().to_string()
+    let mut command = command.help_template("{about}\n\n{all-args}").term_width(columns());
+    command.render_long_help().to_string()
 }

@@ -1,6 +1,7 @@
 //! Tests that what is printed for people fits terminals of 40, 80 and 120 columns.
 
 use super::terminals::{PROGRAM, drawn, of_a_shell};
+use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch, at_once};
 
 /// The lines that a command shows on a terminal of this width, whatever its exit code is.
@@ -129,5 +130,23 @@ fn explanations_and_exit_codes_have_no_marks_of_markdown() {
         let lines = lines(80, command);
         let is_mark = |line: &&String| ["# ", "```", "|"].iter().any(|mark| line.starts_with(mark));
         assert_eq!(lines.iter().find(is_mark), None, "{command}");
+    }
+}
+
+#[test]
+fn lines_of_options_are_full_behind_a_pipe() {
+    let text_of = |line: &str| line.strip_prefix("          ").map(str::to_owned);
+    let is_text = |text: &String| !text.starts_with([' ', '-', '[']) && !text.is_empty();
+    for command in ["worker", "coordinator", "submit", "count", "solve"] {
+        let help = run(&mut queens(&[command, "--help"])).success();
+        let lines: Vec<&str> = help.lines().collect();
+        let pairs = lines.windows(2).filter_map(|pair| text_of(pair[0]).zip(text_of(pair[1])));
+        let mut checked = 0;
+        for (line, next) in pairs.filter(|(line, next)| is_text(line) && is_text(next)) {
+            let word = next.split(' ').next().unwrap_or_default();
+            assert!(10 + line.len() + 1 + word.len() > 80, "{command}: {line}\n{next}");
+            checked += 1;
+        }
+        assert!(checked > 0, "{help}");
     }
 }
