@@ -1,6 +1,8 @@
 //! Tests of shards of a plan that are counted without a coordinator and then merged.
 
 use std::fs;
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +11,7 @@ use ledger::CheckedLedger;
 use rusqlite::Connection;
 
 use crate::support::Scratch;
-use crate::support::process::{Outcome, queens, run};
+use crate::support::process::{Outcome, program, queens, run, without_settings};
 use crate::support::small_disk::SmallDisk;
 
 #[test]
@@ -148,6 +150,38 @@ fn contradicting_parts_are_refused_without_a_result() {
     merge(&[one, none], &whole).refusal(10, &["none.db"]);
     run(&mut queens(&["merge", "--into", "x"])).usage("<PARTS>");
     assert!(!whole.exists());
+}
+
+/// A total that may be empty or a part of one would be taken for a result.
+#[cfg(unix)]
+#[test]
+fn scripts_of_slurm_leave_a_whole_total_or_none() {
+    let scratch = Scratch::new();
+    // The fake `srun` drops its own options and runs the command here.
+    let (bin, srun) = (scratch.path("bin"), scratch.path("bin/srun"));
+    fs::create_dir(&bin).expect("it can be made");
+    fs::write(&srun, "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nexec \"$@\"\n")
+        .and_then(|()| fs::set_permissions(&srun, PermissionsExt::from_mode(0o755)))
+        .and_then(|()| std::os::unix::fs::symlink(program(), bin.join("queens")))
+        .expect("they can be made");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("there is a PATH"));
+    let script = |name: &str, args: &[&str]| {
+        let script = format!("{}/../../deploy/slurm/{name}", env!("CARGO_MANIFEST_DIR"));
+        let mut bash = without_settings(Command::new("bash"), &[&[script.as_str()], args].concat());
+        bash.current_dir(scratch.path("")).env("PATH", &path).env("SLURM_ARRAY_TASK_ID", "9");
+        run(bash.env("SLURM_CPUS_PER_TASK", "1")).code
+    };
+    let total = || fs::read_to_string(scratch.path("total.txt")).ok();
+    let swept = || fs::read_to_string(scratch.path("q9.txt")).ok();
+    let whole = Some(format!("{}\n", testkit::vectors::total(9)));
+
+    let [_one, _two] = [1, 2].map(|index| shard(&scratch, "9", index));
+    assert_eq!((script("merge.sbatch", &[]), total()), (Some(13), None));
+    shard(&scratch, "9", 3);
+    assert_eq!((script("merge.sbatch", &[]), total()), (Some(0), whole.clone()));
+
+    assert_eq!((script("sweep.sbatch", &["--rows", "99"]), swept()), (Some(2), None));
+    assert_eq!((script("sweep.sbatch", &[]), swept()), (Some(0), whole));
 }
 
 /// Counts shard `index` of three shards of a plan by rows.

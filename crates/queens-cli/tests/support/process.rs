@@ -44,7 +44,22 @@ pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
 }
 
 pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Command {
-    const SCHEDULERS: [&str; 7] = ["SLURM", "PBS_", "LSB_", "SGE_", "JOB_", "HQ_", "CONDOR_"];
+    const SCHEDULERS: [&str; 14] = [
+        "SLURM",
+        "PBS_",
+        "LSB_",
+        "SGE_",
+        "OAR_",
+        "FLUX_",
+        "JOB_",
+        "HQ_",
+        "CONDOR_",
+        "NOMAD_",
+        "AWS_",
+        "BATCH_",
+        "CLOUD_",
+        "PARALLEL_",
+    ];
     const COLOURS: [&str; 3] = ["NO_COLOR", "CLICOLOR", "CI"];
     for (name, _) in std::env::vars_os() {
         let upper = name.to_string_lossy().to_uppercase();
