@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_contributors_come_in_pages_of_which_each_leads_to_the_next() {
+    fn many_owners_come_in_pages_of_which_each_leads_to_the_next() {
         let credit = |at| Credit { owner: format!("owner {at}"), ..Credit::default() };
         let credits = Some(Arc::new((0..250).map(credit).collect()));
         let overview = Overview {
