@@ -90,6 +90,9 @@ impl From<rusqlite::Error> for LedgerFault {
                 | ErrorCode::Unknown,
             )
             | None => LedgerFault::Content(error.to_string()),
+            Some(ErrorCode::TooBig) => {
+                LedgerFault::Content("a row of it is larger than any that is written".into())
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerFault::Busy,
             Some(ErrorCode::NotADatabase) => {
                 let text =

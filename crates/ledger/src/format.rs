@@ -20,7 +20,7 @@ const APPLICATION_ID: i32 = 0x514e_534c;
 const FORMAT: i32 = 1;
 /// The size of the largest row that is read or written, in bytes. The counts of the single tasks
 /// take at most 32 KiB of a row.
-const MOST_BYTES: i32 = 1 << 20;
+pub(super) const MOST_BYTES: i32 = 1 << 20;
 /// The size of a page of a new ledger, in bytes. Every commit writes each page that it changes as a
 /// whole to the log, and most commits change a row of some 200 bytes in one to four pages. So half
 /// the default of SQLite writes 40% less for single reports. A page of 1 KiB would put every row of

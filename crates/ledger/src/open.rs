@@ -252,7 +252,9 @@ impl Ledger {
         if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
     }
 
-    /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
+    /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound. Both a
+    /// start and a check of a ledger do this; see [`check_file`](super::check_file()) for what only
+    /// a check does.
     fn check_and_read(&self) -> Result<Restored> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check(&self.db)?;
@@ -278,7 +280,29 @@ impl Ledger {
                 ));
             }
         }
+        self.credentials()?;
+        self.check_values()?;
         Ok(restored)
+    }
+
+    /// Refuses texts and blobs of any table that this program would not have written: names of
+    /// owners and machines with characters that no name has, control characters in any text, and
+    /// values that are larger than a row. The values are not loaded for that.
+    fn check_values(&self) -> Result<()> {
+        let store = Store::of(&self.db);
+        let columns = store.all(queries::TEXTS_AND_BLOBS, [], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        })?;
+        for (table, column, wrong) in columns {
+            // The names of tables and columns are those of `schema.sql`.
+            let query = format!("SELECT 1 FROM {table} WHERE {}", wrong.replace("COLUMN", &column));
+            if self.db.prepare(&query)?.exists([format::MOST_BYTES])? {
+                let text =
+                    format!("the column {column} of its table {table} has what no ledger has");
+                return Err(LedgerFault::Content(text));
+            }
+        }
+        Ok(())
     }
 }
 

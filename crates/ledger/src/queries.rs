@@ -166,6 +166,19 @@ pub(super) const ACCEPTED_AGAIN: &str = "
         AND e.checksum = c.checksum AND e.standing = 'settled'
     WHERE NOT t.trusted";
 
+/// The columns of a ledger's tables with texts or blobs, each with a condition that no value meets
+/// which this program writes. The word COLUMN stands for the column, and the parameter is the
+/// largest size in bytes. The names of owners, machines and workers are visible ASCII.
+pub(super) const TEXTS_AND_BLOBS: &str = "
+    SELECT t.name, c.name, 'octet_length(COLUMN) > ?1' || CASE
+        WHEN c.type = 'BLOB' THEN ''
+        WHEN c.name IN ('owner', 'counted_by', 'asked_by', 'machine', 'worker', 'key')
+        THEN ' OR COLUMN GLOB ''*[^!-~]*'' OR length(COLUMN) != octet_length(COLUMN)'
+        ELSE ' OR COLUMN GLOB ''*['' || char(1) || ''-'' || char(31) || char(127) || '']*'' OR instr(COLUMN, char(0))'
+    END
+    FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+    WHERE t.type = 'table' AND c.type IN ('TEXT', 'BLOB')";
+
 /// For the map of a job: its accepted counts.
 pub(super) const MAP: &str = "
     SELECT first, past, worker, standing = 'agreed' FROM counts

@@ -39,7 +39,7 @@ const PLANTED: [(&str, &str); 8] = [
     ("CREATE TABLE more (x CHECK (x > 0))", "its table \"more\" is no part"),
     ("CREATE TABLE _litestream_lock (id INTEGER, more)", "is no part"),
     ("DROP INDEX counts_to_audit", "its index \"counts_to_audit\" is missing"),
-    ("UPDATE counts SET kernel = CAST(zeroblob(2000000) AS TEXT)", "too big"),
+    ("UPDATE counts SET kernel = CAST(zeroblob(2000000) AS TEXT)", "larger than any"),
 ];
 
 #[test]
@@ -351,4 +351,50 @@ fn use_all(ledger: &mut Ledger) {
         Farm::restore(config(), key(), Millis(0), ledger.take_restored(), |_, _| Known::nothing());
     let _ = farm.step(Millis(1), Event::Tick);
     let _ = farm.step(Millis(100_000), Event::Tick);
+}
+
+#[test]
+fn a_value_that_no_ledger_has_is_found_by_the_check_and_stops_the_start() {
+    let (folder, path) = scratch();
+    let ledger = ledger_in(&path);
+    let credential = Credential {
+        id: 1,
+        owner: OWNER.into(),
+        role: Role::Worker,
+        hash: [1; 32],
+        created_at_ms: 1,
+        expires_at_ms: None,
+        revoked_at_ms: None,
+    };
+    ledger.add_credential(&credential).expect("it is written");
+    ledger.note_keys(&["token"]).expect("it is written");
+    let party = principal("x").party(AuditScope::Machines);
+    Store::of(&ledger.db).change_trust(&party, false, None, "it lies").expect("it is written");
+    ledger.close().expect("it can be closed");
+    for harm in [
+        "UPDATE credentials SET role = 'emperor'",
+        "UPDATE credentials SET hash = x'00'",
+        "UPDATE credentials SET hash = zeroblob(33)",
+        "UPDATE credentials SET owner = 'a' || char(27) || '[31m'",
+        "UPDATE credentials SET owner = 'a' || char(0)",
+        "UPDATE jobs SET owner = 'ow' || char(10) || 'ner'",
+        "UPDATE jobs SET key = 'a b'",
+        "UPDATE jobs SET reason = char(7)",
+        "UPDATE trust SET machine = 'no de'",
+        "UPDATE trust SET reason = 'x' || char(13)",
+        "UPDATE trust SET reason = CAST(zeroblob(2000000) AS TEXT)",
+        "UPDATE counts SET task_counts = zeroblob(2000000)",
+        "UPDATE keys SET name = char(27)",
+        "UPDATE epochs SET build = replace(hex(zeroblob(1000000)), '0', 'x')",
+    ] {
+        let altered = folder.path().join("altered.db");
+        fs::copy(&path, &altered).expect("it can be copied");
+        let db = rusqlite::Connection::open(&altered).and_then(|db| db.execute_batch(harm));
+        db.unwrap_or_else(|error| panic!("{harm}: {error}"));
+        let before = fs::read(&altered).expect("it is there");
+        for fault in [check_file(&altered).map(drop), CheckedLedger::open(&altered).map(drop)] {
+            assert!(matches!(fault, Err(LedgerFault::Content(_))), "{harm}: {fault:?}");
+        }
+        assert!(fs::read(&altered).expect("it is there") == before, "{harm}: it has changed");
+    }
 }
