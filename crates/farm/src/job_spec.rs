@@ -1,5 +1,7 @@
 //! What a job is, and where it stands.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::fmt;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! The credentials of a coordinator. A ledger keeps the hash of each secret, never the secret.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use farm::json::text;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};

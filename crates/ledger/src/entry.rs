@@ -1,5 +1,7 @@
 //! Reads a [`Row`] from SQLite, and its standing.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use farm::{
     Check, CheckedCount, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Provenance,
     Range, Row,

@@ -1,5 +1,7 @@
 //! Reads back jobs, policies and changes of trust, and checks them before they are used.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use farm::{
     AuditPolicy, AuditScope, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
     Shard, StoredJob, Times, TrustChange,

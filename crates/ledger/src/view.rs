@@ -3,6 +3,8 @@
 //! The pages show what is read here, and no decision rests on it. Therefore it is not checked like
 //! evidence, and costs little more than reading its rows.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::ops::ControlFlow;
 use std::path::Path;
 
