@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use crate::json::hours;
 use crate::{KernelName, Millis};
 
-/// Thread time that counts took, as their workers said. The time of a graphics processor is that of
-/// the thread that feeds it.
+/// Thread time that counts took, as their workers said and as far as the farm believes it: see
+/// `Session::believed_us`. The time of a graphics processor is that of the thread that feeds it.
 ///
 /// The hours of a job include all counts that its ledger keeps: accepted counts, second counts, and
 /// counts that are only evidence because they contradict others or are distrusted. These took time
@@ -56,7 +56,6 @@ impl Hours {
 
 impl AddAssign for Hours {
     fn add_assign(&mut self, other: Hours) {
-        // Workers may claim any time.
         self.processor_us = self.processor_us.saturating_add(other.processor_us);
         self.gpu_us = self.gpu_us.saturating_add(other.gpu_us);
     }

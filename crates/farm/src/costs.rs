@@ -83,7 +83,6 @@ pub(crate) struct Speed {
     sample: Spent,
     /// How many tasks were measured in all.
     pub(crate) counted: u64,
-    measured_at: Millis,
 }
 
 impl Speed {
@@ -93,20 +92,23 @@ impl Speed {
     const KNOWN_US: u64 = 4_000_000;
 
     /// Notes that `tasks` tasks of `lease` have come back now, with this many placements. A first
-    /// count has taken the time since the session's latest report, but not longer than its lease. A
-    /// recount has taken the time since its lease began, because it comes back as a whole while
-    /// first counts are reported beside it.
+    /// count has taken the time since the time `before`, at which the session reported something of
+    /// whatever job, but not longer than its lease. A recount has taken the time since its lease
+    /// began, because it comes back as a whole while first counts are reported beside it.
+    ///
+    /// No thread can have taken longer for a task than since it was leased, however many threads
+    /// the worker says it has.
     fn measured(
         &mut self,
         now: Millis,
+        before: Millis,
         lease: &OpenLease,
         threads: u32,
         tasks: u64,
         placements: f64,
     ) {
-        let before = if lease.recount { Millis(0) } else { self.measured_at };
+        let before = if lease.recount { Millis(0) } else { before };
         let ms = now.0.saturating_sub(before.max(lease.leased_at).0);
-        self.measured_at = now;
         self.counted = self.counted.saturating_add(tasks);
         self.tasks += tasks as f64;
         self.placements += placements;
@@ -117,6 +119,8 @@ impl Speed {
         self.ms *= faded;
         if !lease.recount {
             let thread_us = ms.saturating_mul(1_000).saturating_mul(threads.into());
+            let leased_us = now.0.saturating_sub(lease.leased_at.0).saturating_mul(1_000);
+            let thread_us = thread_us.min(leased_us.saturating_mul(tasks));
             self.sample.add(tasks, thread_us);
             self.sample.fade(threads);
         }
@@ -176,10 +180,11 @@ impl Costs {
     }
 
     /// Notes that `tasks` tasks of `lease`, which a session of `threads` threads holds, have come
-    /// back now, with this many placements.
+    /// back now, with this many placements. The session last reported something `before`.
     pub(crate) fn measured(
         &mut self,
         now: Millis,
+        before: Millis,
         lease: &OpenLease,
         threads: u32,
         tasks: u64,
@@ -188,7 +193,7 @@ impl Costs {
         let speed = self.sessions.entry(lease.session).or_default();
         self.rate = self.rate.saturating_sub(speed.tasks_per_kilosecond().unwrap_or(0));
         self.present.take_away(speed.sample);
-        speed.measured(now, lease, threads, tasks, placements);
+        speed.measured(now, before, lease, threads, tasks, placements);
         self.rate = self.rate.saturating_add(speed.tasks_per_kilosecond().unwrap_or(0));
         self.present.add_all(speed.sample);
     }
@@ -245,8 +250,8 @@ mod tests {
     fn report(costs: &mut Costs, session: u64, tasks: u64, ms: u64) {
         let session = SessionId(session);
         let lease = OpenLease::for_test(session);
-        let now = costs.speed_of(session).measured_at.after(ms);
-        costs.measured(now, &lease, 1, tasks, 0.0);
+        let before = Millis(1 << 40);
+        costs.measured(before.after(ms), before, &lease, 1, tasks, 0.0);
     }
 
     /// A worker that is `slowness` times as slow as the fastest one counts for 16 seconds.

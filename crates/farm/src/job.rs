@@ -431,10 +431,15 @@ impl Job {
     /// No estimate is much better, and workers do not change between jobs of about the same size
     /// with each report.
     pub(crate) fn work_left(&self) -> u32 {
-        let plan = &self.spec.plan;
-        let us = self.costs.us_per_task().unwrap_or_else(|| plan.usual_us() / plan.tasks as f64);
-        let us = (self.tasks - self.accepted.len()) as f64 * us;
+        let us = (self.tasks - self.accepted.len()) as f64 * self.task_us();
         u64::BITS - (us as u64).leading_zeros()
+    }
+
+    /// Thread time that a task takes on average, microseconds. Before any was counted, it is what
+    /// the plan says.
+    pub(crate) fn task_us(&self) -> f64 {
+        let plan = &self.spec.plan;
+        self.costs.us_per_task().unwrap_or_else(|| plan.usual_us() / plan.tasks as f64)
     }
 
     /// Forgets what is needed only for counting, but keeps the ranges that wait to be counted
@@ -475,7 +480,7 @@ mod tests {
     fn counted(job: &mut Job, session: SessionId, range: Range, ms: u64) {
         let lease = OpenLease::for_test(session);
         job.accept(range);
-        job.costs.measured(Millis(ms), &lease, 1, range.len(), 1.0);
+        job.costs.measured(Millis(ms), Millis(0), &lease, 1, range.len(), 1.0);
     }
 
     #[test]

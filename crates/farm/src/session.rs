@@ -23,6 +23,13 @@ pub(crate) struct Session {
     /// How many tasks of each job the session holds, and the thread time that they were expected to
     /// take, nanoseconds. Jobs with 0 tasks are left out.
     held: BTreeMap<JobId, (u64, u128)>,
+    /// The most tasks that it has held at once.
+    most_held: u64,
+    work: Work,
+    /// Whether it began with what was leased to another session, which no longer tells since when.
+    pub(crate) came_back: bool,
+    /// When it last reported tasks that it held.
+    pub(crate) reported_at: Millis,
     /// The session has missed a deadline and is leased nothing until this time, or until it reports
     /// something.
     pub(crate) rests_until: Option<Millis>,
@@ -30,6 +37,15 @@ pub(crate) struct Session {
     /// connected. Such reports are not used to measure its speed.
     pub(crate) backlog_until: Millis,
     pub(crate) leases: BTreeSet<LeaseId>,
+}
+
+/// The thread time in which a session may have counted what it has not reported yet: as long as it
+/// holds tasks, as many of its threads can be busy as it holds tasks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    us: u64,
+    /// Until when it is added up.
+    until: Millis,
 }
 
 /// A worker that comes back sends what it counted meanwhile within this time, milliseconds.
@@ -64,6 +80,10 @@ impl Session {
             process,
             credit: hello.credit,
             held: BTreeMap::new(),
+            most_held: 0,
+            work: Work::default(),
+            came_back: !hello.holding.is_empty(),
+            reported_at: Millis(0),
             rests_until: None,
             backlog_until: if hello.holding.is_empty() { now } else { now.after(BACKLOG_MS) },
             leases: BTreeSet::new(),
@@ -86,16 +106,59 @@ impl Session {
         self.seen.tasks == 0 || tasks <= self.room()
     }
 
+    /// The threads that the farm believes it has: no more than it has held tasks at once, because a
+    /// thread counts one task at a time.
+    pub(crate) fn threads(&self) -> u32 {
+        let most_held = u32::try_from(self.most_held).unwrap_or(u32::MAX);
+        self.seen.threads.min(most_held.max(1))
+    }
+
+    /// Adds up the thread time in which it may have counted until now.
+    fn work_until(&mut self, now: Millis) {
+        let ms = now.0.saturating_sub(self.work.until.0);
+        let busy = u64::from(self.seen.threads).min(self.seen.tasks);
+        let us = ms.saturating_mul(1_000).saturating_mul(busy);
+        self.work = Work { us: self.work.us.saturating_add(us), until: now };
+    }
+
+    /// How much of the thread time `busy_us` is believed that a count took, as its worker says. It
+    /// is at most the thread time since the count was leased, as far as no other count since the
+    /// `oldest` lease of the session took it. If the session came back, it is at least what such
+    /// tasks take on average, for the time in which the worker had another session.
+    pub(crate) fn believed_us(
+        &mut self,
+        now: Millis,
+        [oldest, leased_at]: [Millis; 2],
+        busy_us: u64,
+        average_us: u64,
+    ) -> u64 {
+        self.work_until(now);
+        let threads = u64::from(self.threads());
+        let since = |at: Millis| now.0.saturating_sub(at.0).saturating_add(1);
+        let most_us = |at| since(at).saturating_mul(1_000).saturating_mul(threads);
+        self.work.us = self.work.us.min(most_us(oldest));
+        let believed_us = busy_us.min(self.work.us.min(most_us(leased_at)).max(average_us));
+        self.work.us = self.work.us.saturating_sub(believed_us);
+        believed_us
+    }
+
     /// Notes that the session holds more tasks of a job, which are expected to take `ns` of thread
     /// time.
-    pub(crate) fn hold(&mut self, job: JobId, tasks: u64, ns: u128) {
+    pub(crate) fn hold(&mut self, now: Millis, job: JobId, tasks: u64, ns: u128) {
+        self.work_until(now);
+        if self.seen.tasks == 0 {
+            // The clock has milliseconds, and may have shown almost one less.
+            self.work.us += 1_000 * u64::from(self.seen.threads).min(tasks);
+        }
         self.seen.tasks += tasks;
+        self.most_held = self.most_held.max(self.seen.tasks);
         let held = self.held.entry(job).or_default();
         *held = (held.0 + tasks, held.1 + ns);
     }
 
     /// Notes that the session no longer holds tasks of a job, which were expected to take `ns`.
-    pub(crate) fn let_go(&mut self, job: JobId, tasks: u64, ns: u128) {
+    pub(crate) fn let_go(&mut self, now: Millis, job: JobId, tasks: u64, ns: u128) {
+        self.work_until(now);
         self.seen.tasks -= tasks;
         let held = self.held.get_mut(&job).filter(|held| held.0 >= tasks);
         let held = held.expect("only what is held is let go");
@@ -134,7 +197,7 @@ pub struct WorkerView {
     pub provenance: Provenance,
     /// The counting loop in use, as the worker names it; it may be empty.
     pub backend: String,
-    /// Counting threads.
+    /// Counting threads, as it says.
     pub threads: u32,
     /// Tasks that it was leased and has not reported.
     pub tasks: u64,

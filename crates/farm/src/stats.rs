@@ -13,7 +13,8 @@ pub struct Stats {
     pub tasks_accepted: u64,
     /// What they count, before symmetry.
     pub placements_accepted: f64,
-    /// Thread time that the accepted counts took, microseconds, as their workers said.
+    /// Thread time that the accepted counts took, microseconds, as far as the farm believes
+    /// their workers.
     pub busy_us: u64,
     /// Leases that were taken back because their time was over.
     pub leases_expired: u64,
@@ -36,7 +37,6 @@ impl Stats {
     pub(crate) fn accepted(&mut self, report: &Report) {
         self.tasks_accepted += report.range.len();
         self.placements_accepted += report.checked_count.count as f64;
-        // Workers may claim any time.
         self.busy_us = self.busy_us.saturating_add(report.busy_us);
     }
 }

@@ -355,7 +355,7 @@ impl Farm {
         let ns = u128::from(range.len()) * u128::from(task_ns);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
         session.leases.insert(lease);
-        session.hold(job, range.len(), ns);
+        session.hold(self.now, job, range.len(), ns);
         self.account_of(job).leased_ns += ns;
     }
 
@@ -364,12 +364,10 @@ impl Farm {
     fn task_ns(&self, id: SessionId, job: JobId) -> u64 {
         const NS: u64 = 1_000_000_000_000;
         let (session, job) = (&self.sessions[&id], &self.jobs[&job]);
-        let threads = session.seen.threads;
-        let (ns, tasks) = match job.costs.speed_of(id).tasks_per_kilosecond() {
-            Some(rate) => (NS, rate),
-            None => (self.pace.lease_ms(&self.config) * 1_000_000, self.probe_tasks(threads)),
-        };
-        ns.saturating_mul(threads.into()) / tasks.max(1)
+        match job.costs.speed_of(id).tasks_per_kilosecond() {
+            Some(rate) => NS.saturating_mul(session.threads().into()) / rate,
+            None => self.pace.lease_ms(&self.config) * 1_000_000 / self.config.probe_tasks.max(1),
+        }
     }
 
     /// How many tasks a session of this many threads is leased before its speed is known.

@@ -28,7 +28,7 @@ const STAY_LEASES: u64 = 4;
 
 /// One lease in this many goes to the job that has waited for the longest time. The first leases of
 /// a job are short, so that what counts is their thread time.
-const SHARE: u128 = 16;
+pub(super) const SHARE: u128 = 16;
 
 /// Jobs of which something may be leased, by priority and owner.
 #[derive(Debug, Default)]
@@ -171,7 +171,7 @@ impl Farm {
         let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));
         let stays = latest.map(|lease| self.owner_of(lease.job));
         let lease_ms = STAY_LEASES * self.pace.lease_ms(&self.config);
-        let stay_ns = u128::from(lease_ms) * u128::from(session.seen.threads) * 1_000_000;
+        let stay_ns = u128::from(lease_ms) * u128::from(session.threads()) * 1_000_000;
         let turn = move |owner: &str| {
             let ahead = if stays == Some(owner) { stay_ns } else { 0 };
             self.accounts[owner].turn(self.now).saturating_sub(ahead)
@@ -204,7 +204,7 @@ impl Farm {
         }
         let ns = u128::from(tasks) * u128::from(task_ns);
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.let_go(job, tasks, ns);
+            session.let_go(self.now, job, tasks, ns);
         }
         let leased_ns = &mut self.account_of(job).leased_ns;
         *leased_ns = leased_ns.checked_sub(ns).expect("only what is leased comes back");

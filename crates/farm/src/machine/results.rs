@@ -36,10 +36,6 @@ use crate::{
     Withdrawn,
 };
 
-/// The longest time for which a thread can have counted for one report, microseconds: a day,
-/// because leases live for hours at most.
-const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
-
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
@@ -57,8 +53,6 @@ impl Farm {
         if !job.spec.plan.reports_tasks() {
             report.task_counts = TaskCounts::default();
         }
-        let most_busy_us = MOST_BUSY_US.saturating_mul(known.seen.threads.into());
-        report.busy_us = report.busy_us.min(most_busy_us);
         let is_whole = !report.token.is_recount() || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
@@ -68,7 +62,7 @@ impl Farm {
         if !job.holds(range) || !is_right {
             return self.ack(session, &report, Verdict::Invalid);
         }
-        self.note_progress(session, &report);
+        self.note_progress(session, &mut report);
         let id = report.job;
         self.judge(session, provenance, report);
         let job = &self.jobs[&id];
@@ -81,27 +75,35 @@ impl Farm {
     /// of a lease of its session renews the lease and shows the worker's speed. That report, and
     /// any report of which no ordinal is accepted yet, shows that the worker does not hang and that
     /// the job's tasks do not outlast its deadlines. Any other report only ends the session's rest,
-    /// so that a worker cannot keep a lease by repeating reports.
-    fn note_progress(&mut self, session_id: SessionId, report: &Report) {
+    /// so that a worker cannot keep a lease by repeating reports. The thread time that the worker
+    /// says it took is cut down to what the farm believes.
+    fn note_progress(&mut self, session_id: SessionId, report: &mut Report) {
         let takes_off = self.takes_off(session_id, report);
         let job = existing(&mut self.jobs, report.job);
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
+        let average_us = report.range.len() as f64 * job.task_us();
+        let average_us = if session.came_back { average_us as u64 } else { 0 };
         session.rests_until = None;
         let is_backlog = self.now < session.backlog_until;
         if !takes_off && job.accepted().intersects(report.range) {
+            report.busy_us = report.busy_us.min(average_us);
             return;
         }
+        let lease = self.leases.get(report.lease).filter(|_| takes_off);
+        let oldest = session.leases.first().and_then(|&id| self.leases.get(id));
+        let leased_at = [oldest, lease].map(|it| it.map_or(self.now, |lease| lease.leased_at));
+        report.busy_us = session.believed_us(self.now, leased_at, report.busy_us, average_us);
         session.seen.missed = 0;
         (session.seen.heard_at, job.heard_at) = (self.now, self.now);
-        if takes_off {
-            let lease = self.leases.get(report.lease).expect("something is taken off it");
+        if let Some(lease) = lease {
             let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
             let share = tasks as f64 / report.range.len() as f64;
             session.seen.counted = session.seen.counted.saturating_add(tasks);
-            let threads = session.seen.threads;
+            let threads = session.threads();
             let placements = share * report.checked_count.count as f64;
+            let before = std::mem::replace(&mut session.reported_at, self.now);
             if !is_backlog {
-                job.costs.measured(self.now, lease, threads, tasks, placements);
+                job.costs.measured(self.now, before, lease, threads, tasks, placements);
             }
             if lease.recount {
                 return self.end_lease(report.lease);

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Farm;
+use super::owners::SHARE;
 use crate::job::Job;
 use crate::{AuditScope, JobId, JobState, JobView};
 
@@ -73,8 +74,10 @@ impl Farm {
             return None;
         }
         let able = self.sessions.iter().filter(|(_, session)| !session.seen.draining);
-        let able: Vec<_> = able.map(|(&id, session)| (id, session.seen.threads)).collect();
-        before.into_iter().map(|job| job.us_left(&able)).sum()
+        let able: Vec<_> = able.map(|(&id, session)| (id, session.threads())).collect();
+        let us: Option<u64> = before.into_iter().map(|job| job.us_left(&able)).sum();
+        // Some of the leases meanwhile are of this job.
+        us.map(|us| us.saturating_add(us / (SHARE as u64 - 1)))
     }
 }
 

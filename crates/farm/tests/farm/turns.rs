@@ -178,6 +178,7 @@ fn hours_include_all_counts_even_of_removed_jobs() {
     let hours = |scene: &Scene| scene.farm.job(job).expect("it exists").hours;
     assert_eq!(hours(&scene), Hours { processor_us: 0, gpu_us: 70 });
     let two = scene.join("w2", 100);
+    scene.now += 4;
     work(&mut scene, two);
     assert_eq!(scene.state(job).0, JobState::Done);
     let taken = Hours { processor_us: 4_000, gpu_us: 70 };
