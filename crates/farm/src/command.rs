@@ -23,6 +23,8 @@ pub enum LedgerCommand {
     NoteBegun(JobId),
     /// All tasks of a job are accepted.
     NoteCounted(JobId),
+    /// A job had no lease for this time, in milliseconds, in which other jobs had some.
+    NoteWaited(JobId, u64),
     /// A client changes a job. If the change is an audit, accepted ranges are to be counted again:
     /// those that the policy chooses, and those whose second count is no second opinion under the
     /// policy. The policy replaces the earlier one. A suspended job runs again, and a job that is
@@ -113,6 +115,7 @@ impl LedgerCommand {
             | LedgerCommand::Finish { job, .. }
             | LedgerCommand::NoteBegun(job)
             | LedgerCommand::NoteCounted(job)
+            | LedgerCommand::NoteWaited(job, _)
             | LedgerCommand::Remove(job)
             | LedgerCommand::FindAudits { job, .. } => Some(*job),
             LedgerCommand::Accept { report, .. }

@@ -74,6 +74,11 @@ pub(crate) struct Job {
     pub(crate) times: Times,
     /// The thread time of all durable counts of the job.
     pub(crate) hours: Hours,
+    /// For how long any job had a lease when the last lease of this one ended, ms: what that has
+    /// grown by since is how long it waits while others are served.
+    pub(crate) served_until: u64,
+    /// For how long it waited so, ms, as far as the ledger was not told.
+    pub(crate) waited_ms: u64,
     /// How many commands about the job the ledger has not answered.
     pub(crate) unanswered: usize,
     pub(crate) tasks_done: u64,
@@ -123,6 +128,8 @@ impl Job {
             stage: Stage::Live(Live::running(false)),
             times: Times::default(),
             hours: Hours::default(),
+            served_until: 0,
+            waited_ms: 0,
             unanswered: 0,
             tasks_done: 0,
             total: 0,

@@ -99,9 +99,9 @@ pub struct Times {
     pub counted_at_ms: Option<i64>,
     /// Since when it is paused, or counts of it were taken back in that pause.
     pub paused_at_ms: Option<i64>,
-    /// For how long it rested between its first lease and `counted_at_ms`: it was paused, or had
-    /// all its tasks until some were taken back. What has passed since `paused_at_ms` is not in it
-    /// yet, if the job has not all its tasks.
+    /// For how long it rested between its first lease and `counted_at_ms`: it was paused, waited
+    /// while workers counted other jobs, or had all its tasks until some were taken back. What has
+    /// passed since `paused_at_ms` is not in it yet, if the job has not all its tasks.
     pub paused_ms: i64,
     /// When the job was done or cancelled.
     pub ended_at_ms: Option<i64>,
@@ -109,13 +109,18 @@ pub struct Times {
 
 impl Times {
     /// How long the job was counted: from its first lease until all its tasks were accepted, or
-    /// until its end if they never were. Pauses and audits are left out. `None` before then, and if
-    /// nothing of the job was leased.
+    /// until its end if they never were. Pauses, audits, and the time in which other jobs were
+    /// counted instead are left out. `None` before then, and if nothing of the job was leased.
     #[must_use]
     pub fn counting(self) -> Option<Duration> {
         let end = self.counted_at_ms.or(self.ended_at_ms)?;
         let ms = end.saturating_sub(self.begun_at_ms?).saturating_sub(self.paused_ms);
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
+
+    /// Notes that the job waited for `ms` while workers counted others.
+    pub fn note_wait(&mut self, ms: u64) {
+        self.paused_ms = self.paused_ms.saturating_add_unsigned(ms);
     }
 
     /// Notes that the job came to this at this time. A ledger and a clock may say any time, so that

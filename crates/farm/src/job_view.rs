@@ -44,7 +44,7 @@ pub struct JobView {
     /// How fast these sessions count the job. For a job that is over, how fast it was counted.
     #[serde(flatten)]
     pub rate: Rate,
-    /// How many threads these sessions have.
+    /// How many threads these sessions have: each at most as many as it held tasks at once.
     pub threads: u32,
     /// Ranges whose count is in dispute.
     pub disputes: usize,

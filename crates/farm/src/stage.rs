@@ -146,6 +146,11 @@ impl Stage {
         matches!(self, Stage::Finishing { contradiction: Some(_), .. } | Stage::Suspended(_))
     }
 
+    /// Whether a range of it was leased and it is neither over, nor suspended, nor paused.
+    pub(crate) fn is_begun(&self) -> bool {
+        matches!(self, Stage::Live(Live { begun: true, paused: false, .. }))
+    }
+
     /// A range of it is leased. Returns whether it is the first one.
     pub(crate) fn begin(&mut self) -> bool {
         match self {

@@ -28,8 +28,8 @@ CREATE TABLE jobs (
     begun_at     INTEGER,            -- when its first range was leased
     counted_at   INTEGER,            -- since when all its tasks are accepted
     paused_at    INTEGER,            -- since when it is paused, or counts were taken back in that pause
-    paused_ms    INTEGER NOT NULL DEFAULT 0, -- from begun_at until counted_at: in pauses, and with all tasks until
-                                     -- some were taken back
+    paused_ms    INTEGER NOT NULL DEFAULT 0, -- from begun_at until counted_at: in pauses, while workers counted other
+                                     -- jobs instead, and with all tasks until some were taken back
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
     key          TEXT                -- the owner's name for it, if it has one

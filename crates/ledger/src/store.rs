@@ -185,6 +185,13 @@ impl Store<'_> {
         )
     }
 
+    /// Adds to the time that a job rested.
+    pub(crate) fn add_wait(&self, job: JobId, ms: u64) -> Result<()> {
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+        let query = "UPDATE jobs SET paused_ms = min(paused_ms, 9223372036854775807 - ?1) + ?1 WHERE id = ?2";
+        self.change(query, (ms, job.0))
+    }
+
     /// Writes the priority of a job. If it differs from the old one, notes the change for people.
     pub(crate) fn set_priority(&self, job: JobId, priority: i32, by: &str) -> Result<()> {
         self.change(

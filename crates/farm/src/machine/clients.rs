@@ -126,6 +126,29 @@ impl Farm {
         }
     }
 
+    /// A job waits from now on whenever others are served, if nobody has a lease of it.
+    pub(super) fn begin_wait(&mut self, id: JobId) {
+        if self.leases.holders(id).next().is_none() {
+            existing(&mut self.jobs, id).served_until = self.served_ms;
+        }
+    }
+
+    /// Adds up how long a job has waited while others were served, before it gets a lease or rests.
+    /// The ledger is told once it is `least_ms`.
+    pub(super) fn end_wait(&mut self, id: JobId, least_ms: u64) {
+        let waits = self.leases.holders(id).next().is_none();
+        let job = existing(&mut self.jobs, id);
+        if waits {
+            let ms = self.served_ms - std::mem::replace(&mut job.served_until, self.served_ms);
+            let counts = job.times.begun_at_ms.is_some() && job.times.counted_at_ms.is_none();
+            job.waited_ms += if counts { ms } else { 0 };
+        }
+        if job.waited_ms >= least_ms {
+            let ms = std::mem::take(&mut job.waited_ms);
+            self.command(Asker::Farm, LedgerCommand::NoteWaited(id, ms));
+        }
+    }
+
     /// Notes that the ledger has a milestone of a job.
     pub(super) fn reached(&mut self, id: JobId, milestone: Milestone) {
         existing(&mut self.jobs, id).times.note(milestone, self.unix_ms);
@@ -138,6 +161,10 @@ impl Farm {
         id: JobId,
         change: Change,
     ) -> Result<(), Refusal> {
+        let waits = self.jobs.get(&id).is_some_and(|job| job.stage.is_begun());
+        if waits && matches!(change, Change::Pause | Change::Cancel) {
+            self.end_wait(id, 1);
+        }
         match change {
             Change::Cancel => {
                 self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?.stage.cancel(id)?
@@ -160,6 +187,7 @@ impl Farm {
                 }
             }
             Some(_) => {
+                self.begin_wait(id);
                 self.requeue(id);
                 self.forget_attempts(id);
             }
@@ -212,6 +240,7 @@ impl Farm {
             return;
         }
         if job.times.counted_at_ms.is_none() {
+            self.end_wait(id, 1);
             self.command(Asker::Farm, LedgerCommand::NoteCounted(id));
         }
         let job = existing(&mut self.jobs, id);

@@ -339,6 +339,7 @@ impl Farm {
         recount: bool,
         term: LeaseTime,
     ) {
+        self.end_wait(job, 1_000);
         let task_ns = self.task_ns(session_id, job);
         let new = OpenLease {
             session: session_id,

@@ -44,6 +44,8 @@ pub struct Farm {
     config: Config,
     key: LeaseKey,
     now: Millis,
+    /// For how long any job had a lease, milliseconds.
+    served_ms: u64,
     /// When the ledger last answered: Unix milliseconds, for people.
     unix_ms: i64,
     /// Until this time, leases of earlier lives of the coordinator may be taken up again.
@@ -109,6 +111,9 @@ impl Farm {
     /// `now` may stand still; if it goes back, it is taken to stand still. Panics if an invariant
     /// is broken: going on could falsify a count.
     pub fn step(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+        if self.leases.jobs().next().is_some() {
+            self.served_ms += now.0.saturating_sub(self.now.0);
+        }
         self.now = self.now.max(now);
         match event {
             Event::Joined { session, owner, is_trusted, hello } => {
@@ -291,6 +296,9 @@ impl Farm {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, .. }, Written) => self.finish_written(job),
             (Farm, NoteBegun(job), Written) => self.reached(job, Milestone::Begun),
+            (Farm, NoteWaited(job, ms), Written) => {
+                existing(&mut self.jobs, job).times.note_wait(ms);
+            }
             (Farm, NoteCounted(job), Written) => self.reached(job, Milestone::Counted),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {

@@ -92,6 +92,7 @@ impl Farm {
             config,
             key,
             now,
+            served_ms: 0,
             unix_ms: 0,
             adopts_until: now.after(config.lease_ttl_ms),
             pace: Pace::default(),

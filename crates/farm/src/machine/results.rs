@@ -161,6 +161,7 @@ impl Farm {
         self.release_time(session_id, job, taken, task_ns);
         self.idle.insert(session_id);
         if self.leases.get(id).is_none() {
+            self.begin_wait(job);
             let session = self.sessions.get_mut(&session_id).expect("leases end with it");
             session.leases.remove(&id);
             existing(&mut self.jobs, job).overtaken.remove(&id);

@@ -125,6 +125,7 @@ impl Farm {
             self.idle.insert(lease.session);
         }
         self.release_time(lease.session, lease.job, lease.open.len(), lease.task_ns);
+        self.begin_wait(lease.job);
         let job = existing(&mut self.jobs, lease.job);
         job.overtaken.remove(&id);
         for range in lease.open.iter() {

@@ -83,6 +83,7 @@ impl Farm {
         }
         if !ranges.is_empty() {
             self.reached(*id, Milestone::TakenBack);
+            self.begin_wait(*id);
         }
         self.requeue(*id);
         self.find_audits(*id);

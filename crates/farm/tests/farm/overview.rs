@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::disputes::disputed;
-use crate::scene::{AUDIT_ALL, Scene, audit, audits, change, work};
+use crate::scene::{AUDIT_ALL, CONFIG, Scene, audit, audits, change, work};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -127,6 +127,33 @@ fn an_ended_job_has_its_duration_and_its_speed_without_pauses_and_audits() {
     scene.ask(change(RequestId(9), job, again)).expect("it is done");
     scene.tick(950_000);
     assert_eq!((took(&scene).0, audits(&scene, job).0 > 0), (JobState::Done, true));
+}
+
+#[test]
+fn the_time_of_a_job_leaves_out_that_in_which_others_were_served_even_over_a_restart() {
+    let mut scene = Scene::new();
+    let job = scene.submit(8, 0);
+    let worker = scene.join("w1", 4);
+    let first = scene.last_lease(worker);
+    let urgent = scene.submit(20, 1);
+    scene.finish(worker, &first, 500_000);
+    while scene.state(urgent).0 == JobState::Running {
+        let lease = scene.last_lease(worker);
+        assert_eq!(lease.job, urgent, "its priority is higher");
+        scene.finish(worker, &lease, 1_000_000);
+    }
+    // The wait is told when the job is served again, and nobody is served while nobody is there.
+    scene.act(Event::Left(worker));
+    scene.restart();
+    let worker = scene.join("w2", 4);
+    scene.tick(scene.now + CONFIG.grace_ms);
+    while scene.state(job).0 == JobState::Running {
+        let lease = scene.last_lease(worker);
+        scene.finish(worker, &lease, 500_000);
+    }
+    let times = scene.farm.job(job).expect("it exists").times;
+    let grace = Duration::from_millis(CONFIG.grace_ms);
+    assert_eq!(times.counting(), Some(Duration::from_secs(4) + grace), "{times:?}");
 }
 
 #[test]

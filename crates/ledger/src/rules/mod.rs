@@ -62,6 +62,7 @@ pub(crate) fn execute(store: &Store<'_>, command: &LedgerCommand) -> Result<Ledg
                 reach(store, *job, Milestone::Counted, NOBODY)?;
             }
         }
+        LedgerCommand::NoteWaited(job, ms) => store.add_wait(*job, *ms)?,
         LedgerCommand::Change { job, change, by } => match *change {
             Change::Cancel => stand(store, *job, JobState::Cancelled, by)?,
             Change::Pause => stand(store, *job, JobState::Paused, by)?,

@@ -238,7 +238,9 @@ impl Ledger {
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::NoteBegun(job) | LedgerCommand::NoteCounted(job) => {
+            LedgerCommand::NoteBegun(job)
+            | LedgerCommand::NoteCounted(job)
+            | LedgerCommand::NoteWaited(job, _) => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
             // The priority of a job that is done may change, because the job may still be audited.
@@ -371,6 +373,7 @@ impl Ledger {
             }
             LedgerCommand::Doubt(..) => self.coverage.counted_again += 1,
             LedgerCommand::Compare(..)
+            | LedgerCommand::NoteWaited(..)
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Remove(..) => {}
         }

@@ -47,7 +47,9 @@ impl Model {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
-            LedgerCommand::NoteBegun(_) | LedgerCommand::NoteCounted(_) => {}
+            LedgerCommand::NoteBegun(_)
+            | LedgerCommand::NoteCounted(_)
+            | LedgerCommand::NoteWaited(..) => {}
             LedgerCommand::Change { job, change: Change::Audit { policy, .. }, by } => {
                 let (change, who) = asked(event, *job);
                 let Change::Audit { policy: wanted, narrows } = change else {

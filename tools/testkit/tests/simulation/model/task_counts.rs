@@ -95,6 +95,7 @@ impl Model {
             LedgerCommand::Change { .. }
             | LedgerCommand::NoteBegun(_)
             | LedgerCommand::NoteCounted(_)
+            | LedgerCommand::NoteWaited(..)
             | LedgerCommand::Dispute(..) => {}
             LedgerCommand::Doubt(..)
             | LedgerCommand::Settle { .. }
