@@ -45,7 +45,7 @@ pub enum CreditOf {
     Jobs(Principal, String),
 }
 
-/// What somebody has counted: the sum of rows of a ledger.
+/// What somebody has counted: the sum of rows of a ledger, with those of removed jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Credit {
     /// The owner.
@@ -54,7 +54,7 @@ pub struct Credit {
     pub machine: String,
     /// The name of the worker, unless these are all of an owner's.
     pub worker: String,
-    /// The job, if these are of one.
+    /// The job, if these are of one that was not removed.
     pub job: Option<JobId>,
     /// The kernels, with commas between them.
     pub kernels: String,

@@ -186,21 +186,24 @@ pub(super) const MAP: &str = "
     ORDER BY first";
 
 /// Who has counted what, the most placements first: owners, or the workers of an owner, or what one
-/// worker has counted of each job. A second count adds its time, but neither its placements nor its
-/// agreement, which the accepted count adds already. Evidence is counted as contradicting unless an
-/// accepted count of the same range has the same digest.
+/// worker has counted of each job. Removed jobs are included.
 pub(super) const CREDITS: &str = "
     SELECT owner, iif(?1 IS NULL, '', machine), iif(?1 IS NULL, '', worker), iif(?2 IS NULL, NULL, job),
-           group_concat(DISTINCT kernel),
-           sum(iif(place = 0, past - first, 0)),
-           total(iif(place = 0, CAST(count AS REAL), 0)),
-           CAST(min(total(busy_us), 9e18) AS INTEGER),
-           sum(standing = 'agreed'),
-           sum(place > 1 AND NOT EXISTS (
-               SELECT 1 FROM counts a
-               WHERE a.job = c.job AND a.first = c.first AND a.place = 0 AND a.past = c.past
-                   AND a.digest = c.digest)),
-           max(noted_at)
-    FROM counts c
+           group_concat(DISTINCT kernel), sum(tasks), total(placements),
+           CAST(min(total(busy_us), 9e18) AS INTEGER), sum(agreed), sum(contradicted), max(last_at)
+    FROM credits
     WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3)
     GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT ?4";
+
+/// Keeps the credit for a job that is about to be removed.
+pub(super) const KEEP_CREDITS: &str = "
+    INSERT INTO removed_credits
+    SELECT owner, machine, worker, kernel, sum(tasks), total(placements),
+           CAST(min(total(busy_us), 4e18) AS INTEGER), sum(agreed), sum(contradicted), max(last_at)
+    FROM credits WHERE job = ?
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT DO UPDATE SET
+        tasks = tasks + excluded.tasks, placements = placements + excluded.placements,
+        busy_us = CAST(min(busy_us + excluded.busy_us, 4e18) AS INTEGER),
+        agreed = agreed + excluded.agreed, contradicted = contradicted + excluded.contradicted,
+        last_at = max(last_at, excluded.last_at)";

@@ -36,7 +36,7 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
 
--- Jobs that were removed. Only these rows and their hours are left of them. No other job gets their
+-- Jobs that were removed. Only these rows, their hours and the credit for them are left of them. No other job gets their
 -- numbers.
 CREATE TABLE removed (
     job        INTEGER PRIMARY KEY,
@@ -59,6 +59,21 @@ CREATE TABLE removed_hours (
     processor_us INTEGER NOT NULL,
     gpu_us       INTEGER NOT NULL
 ) STRICT;
+
+-- What `credits` said of jobs when they were removed.
+CREATE TABLE removed_credits (
+    owner        TEXT NOT NULL,
+    machine      TEXT NOT NULL,
+    worker       TEXT NOT NULL,
+    kernel       TEXT NOT NULL,
+    tasks        INTEGER NOT NULL,
+    placements   REAL NOT NULL,
+    busy_us      INTEGER NOT NULL,
+    agreed       INTEGER NOT NULL,
+    contradicted INTEGER NOT NULL,
+    last_at      INTEGER NOT NULL,
+    PRIMARY KEY (owner, machine, worker, kernel)
+) STRICT, WITHOUT ROWID;
 
 -- The policies that say which ranges are counted twice. The newest policy of a job also holds for
 -- ranges that come later.
@@ -162,6 +177,26 @@ CREATE TABLE credentials (
     expires_at INTEGER,
     revoked_at INTEGER
 ) STRICT;
+
+-- What each count is to the credit of who made it; of removed jobs, all counts of a worker and
+-- kernel together, without a job. A second count adds its time, but neither its placements nor its
+-- agreement, which the accepted count adds already. Evidence contradicts unless an accepted count
+-- of the same range has the same digest.
+CREATE VIEW credits AS
+SELECT job, owner, machine, worker, kernel,
+       iif(place = 0, past - first, 0) AS tasks,
+       iif(place = 0, CAST(count AS REAL), 0.0) AS placements,
+       busy_us,
+       standing = 'agreed' AS agreed,
+       place > 1 AND NOT EXISTS (
+           SELECT 1 FROM counts a
+           WHERE a.job = c.job AND a.first = c.first AND a.place = 0 AND a.past = c.past
+               AND a.digest = c.digest) AS contradicted,
+       noted_at AS last_at
+FROM counts c
+UNION ALL
+SELECT NULL, owner, machine, worker, kernel, tasks, placements, busy_us, agreed, contradicted, last_at
+FROM removed_credits;
 
 -- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were
 -- noted: accepted ranges, second counts, and what is only evidence. The microseconds are exact up

@@ -201,7 +201,8 @@ impl Store<'_> {
         self.change("UPDATE jobs SET priority = ? WHERE id = ?", (priority, job.0))
     }
 
-    /// Removes a job with everything about it, except for a short note and its hours. No other job
+    /// Removes a job with everything about it, except for a short note, its hours and the credit of
+    /// those who counted. No other job
     /// gets its number.
     pub(crate) fn remove_job(&self, job: JobId) -> Result<()> {
         self.change(
@@ -209,6 +210,7 @@ impl Store<'_> {
              WHERE job = ?",
             [job.0],
         )?;
+        self.change(queries::KEEP_CREDITS, [job.0])?;
         self.change(
             "INSERT INTO removed \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",

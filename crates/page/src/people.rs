@@ -166,6 +166,8 @@ pub fn worker(
                     (job)
                     @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
                 }
+            } @else {
+                "Removed jobs"
             }
         }
     };

@@ -20,6 +20,48 @@ fn a_range_that_was_counted_twice_is_one_for_jobs_and_for_contributors() {
     assert_eq!(read(&ledger)[0].audits_agreed, 1);
 }
 
+/// Who counted is told the same after the jobs are removed and the ledger was opened again.
+#[test]
+fn contributors_keep_their_credit_when_jobs_are_removed() {
+    let (_folder, path) = scratch();
+    let ledger = ledger_in(&path);
+    ledger.db.execute_batch(&confirm_all()).expect("it is SQL");
+    let by = |start, end, worker| range_by(start, end, 3, worker);
+    let dispute = LedgerCommand::Dispute(report(interval(20, 30), 8), provenance("c"));
+    ledger.apply(&[by(20, 30, "a"), by(30, 35, "b"), dispute]).expect("it is written");
+    let told = |of: &CreditOf| {
+        let view = LedgerView::open(&path).expect("it can be read beside its writer");
+        let mut all = view.credits(of).expect("it can be read");
+        all.sort_by(|a, b| a.worker.cmp(&b.worker));
+        all
+    };
+    let of = [CreditOf::Owners, CreditOf::Workers(OWNER.into())];
+    let before = of.each_ref().map(told);
+    let [owners, workers] = &before;
+    assert_eq!((owners.len(), workers.len()), (1, 4), "{before:?}");
+    assert_eq!((owners[0].tasks, owners[0].agreed, owners[0].contradicted), (25, 1, 1));
+
+    ledger.apply(&[change(Change::Cancel), LedgerCommand::Remove(JOB)]).expect("it is over");
+    ledger.close().expect("it can be closed");
+    let ledger = open(&path).expect("its tables are ours");
+    assert_eq!(of.each_ref().map(told), before);
+    let one = told(&CreditOf::Jobs(principal("a"), "a".into()));
+    assert_eq!(one.iter().map(|it| (it.job, it.tasks)).collect::<Vec<_>>(), [(None, 10)]);
+
+    // What is removed later is added to it.
+    let LedgerCommand::CreateJob { spec, .. } = new_job() else { unreachable!("it is one") };
+    let job = JobId(2);
+    let report = Report { job, ..report(interval(0, 10), 3) };
+    let accept = LedgerCommand::Accept { report, provenance: provenance("a"), audit: false };
+    let cancel = LedgerCommand::Change { job, change: Change::Cancel, by: OWNER.into() };
+    let create = LedgerCommand::CreateJob { job, spec, audit: None };
+    ledger.apply(&[create, accept, cancel]).expect("it is written");
+    let with_both = told(&of[0]);
+    assert_eq!((with_both[0].tasks, with_both[0].agreed), (35, 1));
+    ledger.apply(&[LedgerCommand::Remove(job)]).expect("it is over");
+    assert_eq!(told(&of[0]), with_both);
+}
+
 #[test]
 fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let (_folder, path) = scratch();
