@@ -17,7 +17,7 @@ use tonic::transport::{self, Channel, Uri};
 use tonic::{Request, Status};
 use tower::{Service, ServiceExt, service_fn};
 
-use crate::{JoinString, Pin, ServiceError, Token};
+use crate::{HostPort, HostPortError, JoinString, Pin, ServiceError, Token};
 
 /// Where a coordinator is, how it is recognised, and the secret that is shown to it.
 #[derive(Clone, Debug)]
@@ -132,6 +132,22 @@ impl Endpoint {
         }
     }
 
+    /// Why what was asked in plain text gave no answer: that its port serves TLS or, if it does not,
+    /// `reason`.
+    pub async fn why_silent(&self, reason: String) -> String {
+        if !matches!(self.found, Found::Url(_)) {
+            return reason;
+        }
+        // No certificate has this hash, so that a port that serves TLS is refused for its own.
+        let asked = Target { url: self.name.clone(), token: None, pin: Some(Pin::of(&[])) };
+        match asked.channel().await {
+            Err(ServiceError::Secret(_)) => {
+                "this port serves TLS, and was asked in plain text".into()
+            }
+            _ => reason,
+        }
+    }
+
     /// The hash of the secret that a connection would show now: `Some(None)` if it would show none,
     /// and `None` if a file cannot be used now.
     pub(crate) fn secret(&self) -> Option<Option<blake3::Hash>> {
@@ -200,7 +216,20 @@ impl Target {
                  in the join string; get the join string that the coordinator shows now, and if it is the same, \
                  somebody else answers at this address"
             )),
-            _ => ServiceError::Unreachable { url, reason: innermost(error) },
+            _ => ServiceError::Unreachable { url, reason: self.reason(error) },
+        }
+    }
+
+    /// Why there is no connection. The library says of a name that cannot be looked up only
+    /// "dns error".
+    fn reason(&self, error: &transport::Error) -> String {
+        let uri = self.url.parse::<Uri>().unwrap_or_default();
+        match causes(error).any(|cause| cause.to_string().starts_with("dns error")) {
+            true => {
+                let host = uri.host().unwrap_or_default();
+                format!("the name {host} is not known here: {}", innermost(error))
+            }
+            false => innermost(error),
         }
     }
 
@@ -214,6 +243,13 @@ impl Target {
         let port = authority.rsplit_once(':').map(|(_, port)| port).filter(|it| !it.contains(']'));
         if let Some(port) = port.filter(|port| port.parse::<u16>().is_err()) {
             return Err(refuse(format!("{port:?} is no port: it is a number up to 65535")));
+        }
+        with_port(authority, PORT)
+            .parse::<HostPort>()
+            .map_err(|error: HostPortError| refuse(error.to_string()))?;
+        let host = builder.uri().host().unwrap_or_default();
+        if host.bytes().all(|sign| sign.is_ascii_digit()) {
+            return Err(refuse(format!("{host} is no host: name one before a port")));
         }
         if self.pin.is_none() && builder.uri().scheme_str() != Some("http") {
             return Err(refuse(
@@ -287,13 +323,25 @@ mod tests {
 
     #[test]
     fn an_address_that_cannot_be_is_refused_at_once() {
-        for wrong in ["foo:bar", "127.0.0.1:99999", "[::1]:x", "http://a:-1", "http://a:65536/"] {
+        let ports = ["foo:bar", "127.0.0.1:99999", "[::1]:x", "http://a:-1", "http://a:65536/"];
+        let hosts = ["7410", "foo:0", "a b", "me@farm", "http://", "http://:7410", "a,b", "[a]"];
+        for wrong in ports.into_iter().chain(hosts) {
             let refused = Endpoint::new(wrong, None).check().expect_err(wrong);
             assert!(matches!(refused, ServiceError::Url(_)), "{wrong}: {refused}");
         }
         for right in ["foo", "foo:1", "127.0.0.1:65535", "[::1]", "::1", "http://[::1]:80"] {
             Endpoint::new(right, None).check().expect(right);
         }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_not_known_is_said_to_be_so() {
+        // No name ends so (RFC 6761).
+        let endpoint = Endpoint::new("farm.invalid", None);
+        let refused = endpoint.connect().await.expect_err("there is no such name");
+        assert!(matches!(refused, ServiceError::Unreachable { .. }), "{refused}");
+        let text = refused.to_string();
+        assert!(text.contains("the name farm.invalid is not known here"), "{text}");
     }
 
     #[test]

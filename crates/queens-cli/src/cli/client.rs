@@ -125,6 +125,7 @@ impl Client {
                     // It was connected: what is there takes no HTTP, or was just ended.
                     Err(error) => {
                         let reason = format!("what is there does not speak plain HTTP: {error}");
+                        let reason = endpoint.why_silent(reason).await;
                         return Err(Failure::unreachable(url, &reason));
                     }
                 },

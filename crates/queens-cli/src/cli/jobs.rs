@@ -250,8 +250,13 @@ async fn health(args: JobsArgs, service: String) -> Result<(), Failure> {
     let endpoint = args.client.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);
     let unreachable = |reason: &str| Failure::unreachable(endpoint.url(), reason);
-    let answer = client.check(HealthCheckRequest { service }).await;
-    match answer.map_err(|status| unreachable(status.message()))?.into_inner().status() {
+    let answer = match client.check(HealthCheckRequest { service }).await {
+        Ok(answer) => answer.into_inner(),
+        Err(status) => {
+            return Err(unreachable(&endpoint.why_silent(status.message().into()).await));
+        }
+    };
+    match answer.status() {
         ServingStatus::Serving if args.client.json => output::print(json!({"status": "serving"})),
         ServingStatus::Serving => output::print("serving"),
         other => {

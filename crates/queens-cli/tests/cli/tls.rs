@@ -106,13 +106,13 @@ fn a_coordinator_for_other_hosts_needs_tls_and_a_token() {
 fn plain_text_and_another_authority_are_refused() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
-    let way_out = [&farm.url(), "if it serves TLS, --join-file"];
+    let way_out = [&farm.url(), "this port serves TLS, and was asked in plain text", "--join-file"];
     for command in ["jobs", "jobs --health", "submit 8 --wait", "watch 1"] {
         let args: Vec<&str> = command.split(' ').collect();
         farm.client(&args).refusal(5, &way_out);
     }
     let worker = ["worker", "--give-up-after", "1s", "--log", "error"];
-    farm.client(&worker).refusal(5, &[]);
+    farm.client(&worker).refusal(5, &["this port serves TLS, and was asked in plain text"]);
 
     let join = read(&farm.key("join"));
     let (head, _) = join.split_once('#').expect("it has a hash");

@@ -71,7 +71,13 @@ impl Connect for Endpoint {
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         let answers = tokio::time::timeout(WELCOME_TIMEOUT, client.work(requests)).await;
         let answers = answers.map_err(|_| LinkEnd::Lost("it does not answer".into()))?;
-        let answers = answers.map_err(&has_ended)?.into_inner();
+        let answers = match answers.map_err(&has_ended) {
+            Ok(answers) => answers.into_inner(),
+            Err(LinkEnd::Lost(reason)) => {
+                return Err(LinkEnd::Lost(self.why_silent(reason).await));
+            }
+            Err(end) => return Err(end),
+        };
         let orders = answers.map(move |answer| {
             // A coordinator whose messages cannot be decoded is of another version.
             let unreadable = |error: WireError| ServiceError::Incompatible(error.to_string());

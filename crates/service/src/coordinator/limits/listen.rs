@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::stream::select_all;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Timeout, timeout};
@@ -169,8 +169,31 @@ type Opened = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Opened> {
     match tls {
         None => Ok(Either::Left(stream)),
-        Some(tls) => Ok(Either::Right(Box::new(tls.accept(stream).await?))),
+        Some(tls) => {
+            let mut first = [0];
+            if stream.peek(&mut first).await? == 1 && first != [TLS_HANDSHAKE] {
+                return Err(refuse_plain_text(stream).await);
+            }
+            Ok(Either::Right(Box::new(tls.accept(stream).await?)))
+        }
     }
+}
+
+/// The type of the first record of a TLS connection.
+const TLS_HANDSHAKE: u8 = 22;
+
+/// Answers HTTP in plain text that this port serves TLS.
+async fn refuse_plain_text(mut stream: TcpStream) -> io::Error {
+    const TEXT: &str = "this port serves TLS: begin its address with https://\n";
+    let length = TEXT.len();
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{TEXT}"
+    );
+    // If anything were unread at the end, the system would discard the answer.
+    let _ = stream.try_read(&mut [0; 4096]);
+    let _ = stream.write_all(answer.as_bytes()).await;
+    io::Error::other("it was asked in plain text")
 }
 
 /// How long a peer may take nothing of what was sent to it before its connection ends.
@@ -279,7 +302,7 @@ impl AsyncWrite for Connection {
 mod tests {
     use std::time::Instant;
 
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::io::AsyncReadExt;
 
     use super::*;
     use crate::tests::authority;
@@ -323,6 +346,19 @@ mod tests {
 
             ended.expect("it is closed").expect_err("nothing is said");
         }
+    }
+
+    #[tokio::test]
+    async fn who_asks_a_port_that_serves_tls_in_plain_text_is_told_so() {
+        let (address, _accepted) = listen(Limits::default(), Some(authority().acceptor())).await;
+        let mut client = TcpStream::connect(address).await.expect("it listens");
+        client.write_all(b"GET / HTTP/1.1\r\nHost: farm\r\n\r\n").await.expect("it is connected");
+
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.expect("it is answered");
+
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.ends_with("this port serves TLS: begin its address with https://\n"));
     }
 
     #[tokio::test]
