@@ -154,8 +154,15 @@ impl AccessArgs {
             None if has_tls => Some(keys.with_folder(KeyFolder::OWN_TOKEN)?),
             file => file,
         };
+        let made = self.token_file.clone().filter(|file| !file.exists());
         let own = own.map(|file| Token::read_or_make(&file).map(|token| (token, file)));
         let own = own.transpose()?;
+        if let Some(file) = made {
+            tracing::warn!(
+                "there was no {}: it is made, with a new token that workers and clients need",
+                file.display()
+            );
+        }
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
         Ok(Access { own, authority, args: self, keys })
     }

@@ -168,6 +168,8 @@ fn a_token_is_required_without_tls_if_there_is_one() {
     let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
     let mut coordinator = farm.serve(&mut farm.coordinator_at(&anywhere));
     coordinator.wait_for_line("anybody on the network can read");
+    let made = format!("there was no {}: it is made, with a new token", token.display());
+    assert!(coordinator.said().contains(&made), "{}", coordinator.said());
     farm.client(&["jobs"]).refusal(6, &["refuses this token"]);
     farm.client(&["jobs", "--token-file", text(&token)]).success();
     assert!(!farm.key("join").exists(), "there is no join string");
