@@ -71,7 +71,8 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         ..AuditWish::of_ppm(share_ppm)
     };
     let patch = Patch { audit: Some(wish), ..Patch::default() };
-    let job: JobView = client.ask(Method::PATCH, &format!("/jobs/{}", args.job), &patch).await?;
+    let job: JobView =
+        client.ask(Method::PATCH, &format!("/jobs/{}", args.job), Some(&patch)).await?;
     let mut later = job.clone();
     // The coordinator knows a moment later which ranges wait, and whether a worker may count them.
     for _ in 0..MOST_LOOKS {

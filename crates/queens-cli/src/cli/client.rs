@@ -99,6 +99,9 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What a request without a body has in its place.
+pub(super) const NO_BODY: Option<&()> = None;
+
 /// A connection to a coordinator whose failures are those of a command.
 pub(super) struct Client(service::Client);
 
@@ -159,8 +162,7 @@ impl Client {
 
     /// Reads what is at this path of the API.
     pub(super) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
-        let answer = self.0.get(path).await;
-        answer.map_err(|error| self.failure(error))
+        self.ask(Method::GET, path, NO_BODY).await
     }
 
     /// One job.
@@ -168,24 +170,14 @@ impl Client {
         self.get(&format!("/jobs/{job}")).await
     }
 
-    /// Sends a request with a body, and reads the answer.
+    /// Sends a request, with a body if it has one, and reads the answer.
     pub(super) async fn ask<T: DeserializeOwned>(
         &mut self,
         method: Method,
         path: &str,
-        body: &impl Serialize,
+        body: Option<&impl Serialize>,
     ) -> Result<T, Failure> {
-        let answer = self.0.ask(method, path, Some(body)).await;
-        answer.map_err(|error| self.failure(error))
-    }
-
-    /// Sends a request without a body, and reads the answer.
-    pub(super) async fn order<T: DeserializeOwned>(
-        &mut self,
-        method: Method,
-        path: &str,
-    ) -> Result<T, Failure> {
-        let answer = self.0.ask(method, path, None::<&()>).await;
+        let answer = self.0.ask(method, path, body).await;
         answer.map_err(|error| self.failure(error))
     }
 

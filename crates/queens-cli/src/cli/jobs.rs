@@ -17,7 +17,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use super::audits::{self, AuditArgs};
-use super::client::{Client, ClientArgs, LONG_PATIENCE, PATIENCE};
+use super::client::{Client, ClientArgs, LONG_PATIENCE, NO_BODY, PATIENCE};
 use super::follow::follow;
 use super::options::{MethodArgs, name, scope, share, sizes};
 use super::problem::ProblemArgs;
@@ -161,8 +161,11 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let patience = if args.wait { LONG_PATIENCE } else { PATIENCE };
     let mut client = Client::connect_within(&args.client.coordinator, patience).await?;
+    if let Some(wanted) = args.wait_for_workers {
+        wait_for_workers(&mut client, wanted as usize, args.progress.quiet).await?;
+    }
     let answer: Result<Vec<JobView>, _> = {
-        let mut answer = pin!(client.ask(Method::POST, "/jobs", &requests));
+        let mut answer = pin!(client.ask(Method::POST, "/jobs", Some(&requests)));
         match timeout(SILENCE, &mut answer).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -237,7 +240,9 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
         Some(JobsCommand::Rm(args)) => {
             each(
                 args,
-                async |client, job| client.order(Method::DELETE, &format!("/jobs/{job}")).await,
+                async |client, job| {
+                    client.ask(Method::DELETE, &format!("/jobs/{job}"), NO_BODY).await
+                },
                 removed,
             )
             .await
@@ -363,7 +368,7 @@ impl ChangeCommand {
             ChangeCommand::Priority(PriorityArgs { of, priority }) => {
                 let patch = Patch { priority: Some(priority), ..Patch::default() };
                 let ask = async |client: &mut Client, job| {
-                    client.ask(Method::PATCH, &format!("/jobs/{job}"), &patch).await
+                    client.ask(Method::PATCH, &format!("/jobs/{job}"), Some(&patch)).await
                 };
                 let line =
                     |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
@@ -374,7 +379,7 @@ impl ChangeCommand {
             ChangeCommand::Resume(args) => (args, "resume"),
         };
         let ask = async |client: &mut Client, job| {
-            client.order(Method::POST, &format!("/jobs/{job}/{word}")).await
+            client.ask(Method::POST, &format!("/jobs/{job}/{word}"), NO_BODY).await
         };
         each(args, ask, |job| format!("job {} is {}", job.id, job.state)).await
     }
@@ -384,9 +389,9 @@ impl ChangeCommand {
 async fn cancel(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.client.coordinator).await?;
     for_each(args.jobs, async |id| {
-        // A credential that may not see the job is refused by the order.
+        // A credential that may not see the job is refused by the cancellation.
         let before = client.job(id).await.map(|job| job.state).ok();
-        let job: JobView = client.order(Method::POST, &format!("/jobs/{id}/cancel")).await?;
+        let job: JobView = client.ask(Method::POST, &format!("/jobs/{id}/cancel"), NO_BODY).await?;
         output::mention(match (args.client.json, before) {
             (true, _) => output::json(&job).to_string(),
             (false, Some(JobState::Cancelled)) => format!("job {id} was cancelled before"),

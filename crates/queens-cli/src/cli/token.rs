@@ -5,7 +5,7 @@ use ledger::{Credential, Role, unix_ms};
 use service::api::{MadeToken, NewToken, Tokens};
 use service::{HostPort, Method};
 
-use super::client::{Client, ClientArgs, CoordinatorArgs};
+use super::client::{Client, ClientArgs, CoordinatorArgs, NO_BODY};
 use super::options::{in_units, name};
 use crate::failure::{Failure, usage};
 use crate::progress::clock;
@@ -96,7 +96,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     }
     let lifetime_s = args.days.map(|days| days * 24 * 60 * 60);
     let wanted = NewToken { role, owner: args.owner, lifetime_s };
-    let made: MadeToken = client.ask(Method::POST, "/tokens", &wanted).await?;
+    let made: MadeToken = client.ask(Method::POST, "/tokens", Some(&wanted)).await?;
     let MadeToken { token, secret } = &made;
     let join = client.join_string(secret)?;
     let plain = || client.url().into();
@@ -134,7 +134,7 @@ async fn list(args: ClientArgs) -> Result<(), Failure> {
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let revoked = client.order(Method::DELETE, &format!("/tokens/{}", args.id)).await?;
+    let revoked = client.ask(Method::DELETE, &format!("/tokens/{}", args.id), NO_BODY).await?;
     let Credential { owner, .. } = revoked;
     output::print(format_args!("token {} of {owner} is revoked", args.id))?;
     if args.id == 0 {

@@ -93,7 +93,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let trusted = !revoke;
     let Party { owner, machine } = party.clone();
     let trust = Trust { owner, machine, trusted, reason };
-    let answer: Distrusted = client.ask(Method::POST, "/trust", &trust).await?;
+    let answer: Distrusted = client.ask(Method::POST, "/trust", Some(&trust)).await?;
     let still: Vec<String> = answer.distrusted.iter().map(ToString::to_string).collect();
     if json {
         return output::print(json!({
