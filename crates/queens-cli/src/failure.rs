@@ -112,8 +112,12 @@ impl Failure {
 
     /// No coordinator answers at `url`.
     pub(crate) fn unreachable(url: &str, reason: &str) -> Failure {
+        let here = ["http://127.0.0.1:", "http://localhost:"];
+        let port = here.iter().find_map(|start| url.strip_prefix(start)?.parse::<u16>().ok());
+        let listen = port.filter(|&port| port != service::PORT);
+        let listen = listen.map_or(String::new(), |port| format!(" --listen {port}"));
         Failure::Unreachable(format!(
-            "no coordinator answers at {url} ({reason}); start one with `queens coordinator`, or name another with \
+            "no coordinator answers at {url} ({reason}); start one with `queens coordinator{listen}`, or name another with \
              --coordinator or, if it serves TLS, --join-file"
         ))
     }

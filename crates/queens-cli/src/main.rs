@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![recursion_limit = "256"] // the JSON of a job has so many fields
 
+mod advice;
 mod answer;
 mod cli;
 mod failure;

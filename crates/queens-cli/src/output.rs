@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::terminal::{Style, Wrapping, is_coloured, width};
-use crate::{os, progress};
+use crate::{advice, os, progress};
 
 /// Prints lines, without holding their text in memory, because a placement may be long. On a
 /// terminal they break at words.
@@ -17,6 +17,11 @@ pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut out = Wrapping::new(out, width(&Term::stdout()));
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// Prints a text whose commands get the options that they need.
+pub(crate) fn advise(text: impl std::fmt::Display) -> Result<(), Failure> {
+    print(advice::completed(&text.to_string()))
 }
 
 /// The text in this style, if standard output takes colours.

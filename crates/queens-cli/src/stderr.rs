@@ -5,13 +5,16 @@ use std::io::Write;
 
 use console::Term;
 
+use crate::advice;
 use crate::terminal::{Style, Wrapping, is_coloured, width};
 
-/// Writes a text to standard error, on a terminal in lines that break at words. A text that cannot
-/// be written is dropped, because it is never the result.
+/// Writes a text to standard error, on a terminal in lines that break at words. Commands in it get
+/// the options that they need. A text that cannot be written is dropped, because it is never the
+/// result.
 pub(crate) fn print(text: impl Display) {
     let mut out = Wrapping::new(std::io::stderr(), width(&Term::stderr()));
-    let _ = write!(out, "{text}").and_then(|()| out.flush());
+    let text = text.to_string();
+    let _ = write!(out, "{}", advice::completed(&text)).and_then(|()| out.flush());
 }
 
 /// The text in this style, if standard error takes colours.

@@ -18,6 +18,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use console::Term;
 
 use super::help;
+use crate::advice::{Connection, quoted};
 use crate::failure::Failure;
 use crate::terminal::Style;
 use crate::{output, stderr};
@@ -275,6 +276,41 @@ pub(super) fn exported_options(
         options.extend(below.into_iter().flatten());
     }
     options
+}
+
+/// The options of how to reach a coordinator that were typed, and the commands that take such
+/// options.
+pub(super) fn connection(command: &Command, matches: &ArgMatches) -> Connection {
+    let takes_them = |command: &&Command| {
+        let mut all = std::iter::once(*command).chain(command.get_subcommands());
+        all.any(|command| command.get_arguments().any(is_of_connection))
+    };
+    let commands = command.get_subcommands().filter(takes_them).map(Command::get_name);
+    let commands = commands.map(String::from).collect();
+    Connection { options: farm::visible(&typed_connection(command, matches)), commands }
+}
+
+fn is_of_connection(arg: &Arg) -> bool {
+    arg.get_help_heading() == Some(CONNECTION)
+}
+
+/// The typed options of how to reach a coordinator as a shell reads them, without their secret.
+fn typed_connection(command: &Command, matches: &ArgMatches) -> String {
+    let spelled = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            return None;
+        }
+        let value = matches.get_raw(id)?.next()?.to_string_lossy();
+        let name = arg.get_value_names()?.first()?.to_string();
+        let value = if arg.is_hide_env_values_set() { name } else { quoted(&value) };
+        Some(format!(" --{} {value}", arg.get_long()?))
+    };
+    let own = command.get_arguments().filter(|arg| is_of_connection(arg)).filter_map(spelled);
+    let below = matches.subcommand().and_then(|(name, matches)| {
+        Some(typed_connection(command.find_subcommand(name)?, matches))
+    });
+    own.chain(below).collect()
 }
 
 /// What Rust says of a number that cannot be read, and what users are told instead.

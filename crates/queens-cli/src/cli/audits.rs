@@ -86,7 +86,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         return output::print(output::json(&later));
     }
     let id = job.id;
-    output::print(match job.audits_wanted {
+    output::advise(match job.audits_wanted {
         0 if share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
         0 if args.all => format!(
             "job {id}: nothing is counted again: none of its ranges is accepted yet, or all were counted twice already"
@@ -103,6 +103,6 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     })?;
     match later.waits_for.filter(|_| later.audits_wanted > 0) {
         None => Ok(()),
-        Some(what) => output::print(format!("job {id} waits for {what}")),
+        Some(what) => output::advise(format!("job {id} waits for {what}")),
     }
 }

@@ -15,7 +15,7 @@ use super::show;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
-use crate::{output, progress, stderr};
+use crate::{advice, output, progress, stderr};
 
 /// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the
 /// total of one job, or the number and the total of each of several. With --json, an object is
@@ -54,7 +54,7 @@ pub(super) async fn follow(
             if job.disputed != disputed {
                 disputed.clone_from(&job.disputed);
                 if let Some(what) = job.dispute() {
-                    tracing::warn!("job {} is disputed: {what}", job.id);
+                    tracing::warn!("job {} is disputed: {}", job.id, advice::completed(&what));
                 }
             }
             if json && each_change { output::print(output::json(job)) } else { Ok(()) }
@@ -69,34 +69,13 @@ pub(super) async fn follow(
         progress.finish();
         still.retain(|id| *id != job);
         if let Some(what) = end.audited() {
-            tracing::warn!("job {job} is {what}");
+            tracing::warn!("job {job} is {}", advice::completed(&what));
         }
-        if json && !each_change {
-            output::print(output::json(&end))?;
+        let told = tell_end(&end, json.then_some(!each_change), is_one, has_bar);
+        if let Some(command) = on_end {
+            run_at_end(command, &end).await;
         }
-        if let Some(reason) = &end.suspended {
-            return Err(Failure::Suspended(format!(
-                "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
-                 workers, and `queens cancel {job}` gives the job up"
-            )));
-        }
-        let total = end.total.ok_or_else(|| {
-            Failure::Incomplete(match end.state {
-                JobState::Done => format!("job {job} counts a shard: its sum is no total"),
-                state => format!(
-                    "job {job} ended as {state}, without a total; `queens submit` counts it anew"
-                ),
-            })
-        })?;
-        match (json, is_one) {
-            (true, _) => {}
-            (false, true) => output::print(total)?,
-            (false, false) => output::print(format_args!("{job} {total}"))?,
-        }
-        if let Some(line) = show::ended(&end).filter(|_| has_bar) {
-            stderr::print(format_args!("{line}\n"));
-        }
-        Ok(())
+        told
     })
     .await
 }

@@ -294,8 +294,8 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         }
         show::table(&ended, &show::ONLY_OF_LIVE).print(&show::SPARED, "")?;
     }
-    show::remarks(&listed).into_iter().try_for_each(output::print)?;
-    if are_more { output::print("more have ended: `queens jobs --all`") } else { Ok(()) }
+    show::remarks(&listed).into_iter().try_for_each(output::advise)?;
+    if are_more { output::advise("more have ended: `queens jobs --all`") } else { Ok(()) }
 }
 
 /// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and
@@ -327,7 +327,7 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
             return output::print(output::json(&job));
         }
         let between = if Some(id) == first { "" } else { "\n" };
-        output::print(format_args!("{between}{}", show::details(&job)))
+        output::advise(format_args!("{between}{}", show::details(&job)))
     })
     .await
 }

@@ -45,7 +45,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{os, output, stderr};
+use crate::{advice, os, output, stderr};
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
@@ -127,6 +127,7 @@ fn started() -> Result<(), Failure> {
     let matches = arguments::read(&mut command)?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
     let cli = Cli::from_arg_matches(&matches).map_err(usage)?;
+    advice::complete_by(arguments::connection(&command, &matches));
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);

@@ -13,6 +13,7 @@ use super::quit_key;
 use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
+use crate::advice;
 use crate::failure::{Failure, usage};
 use crate::progress::{is_dumb, si};
 use crate::table::Table;
@@ -103,7 +104,7 @@ fn screen(
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
     for line in all.iter().take(lines.saturating_sub(1).into()) {
-        let _ = writeln!(text, "{}", truncate_str(line, columns, ""));
+        let _ = writeln!(text, "{}", truncate_str(&advice::completed(line), columns, ""));
     }
     text
 }

@@ -102,7 +102,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
             "still_distrusted": still,
         }));
     }
-    output::print(match (trusted, still.is_empty()) {
+    output::advise(match (trusted, still.is_empty()) {
         (true, true) => format!("{party} is trusted again; its workers may be started anew"),
         (true, false) => format!(
             "{party} is reinstated, but what was decided about {} still stands; `queens trust` reinstates each",

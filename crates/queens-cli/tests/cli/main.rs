@@ -4,6 +4,7 @@
 mod support;
 
 mod access;
+mod advice;
 mod arguments;
 mod attackers;
 mod backups;

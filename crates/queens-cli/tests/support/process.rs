@@ -129,7 +129,9 @@ pub(crate) fn end_of(command: &Command, child: Child) -> Outcome {
     let (stdout, stderr) = (text(output.stdout), text(output.stderr));
     let was_late = watch.join().expect("the watch does not panic");
     assert!(!was_late, "{command} had not ended after {PATIENCE:?}:\n{stdout}\n{stderr}");
-    Outcome { command, code: output.status.code(), stdout, stderr }
+    let outcome = Outcome { command, code: output.status.code(), stdout, stderr };
+    outcome.assert_advice_is_complete();
+    outcome
 }
 
 /// The exit code and the output of a command.
@@ -143,6 +145,32 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// The commands that it advises.
+    pub(crate) fn advice(&self) -> impl Iterator<Item = &str> {
+        let texts = [self.stdout.as_str(), &self.stderr].into_iter();
+        let begun = texts.flat_map(|text| text.split("`queens ").skip(1));
+        begun.filter_map(|text| text.split('`').next())
+    }
+
+    /// Asserts that every command that it advises has the address of the coordinator, if the
+    /// command itself was given one on its command line. JSON is for programs, which know it.
+    #[track_caller]
+    fn assert_advice_is_complete(&self) {
+        const WITHOUT: [&str; 4] = ["coordinator", "count", "solve", "help"];
+        let is_client = !self.command.contains(r#""coordinator""#);
+        let is_typed =
+            [r#""--coordinator"#, r#""--join"#].iter().any(|it| self.command.contains(it));
+        if !(is_client && is_typed) || self.code == Some(2) || self.command.contains("--json") {
+            return;
+        }
+        for advised in self.advice() {
+            let needs_none = WITHOUT.iter().any(|name| advised.starts_with(name));
+            let has_one = [" --coordinator ", " --join ", " --join-file "];
+            let has_one = has_one.iter().any(|option| advised.contains(option));
+            assert!(needs_none || has_one, "{}: `queens {advised}`", self.command);
+        }
+    }
+
     /// Asserts that it succeeded, and returns its standard output.
     #[track_caller]
     pub(crate) fn success(self) -> String {
