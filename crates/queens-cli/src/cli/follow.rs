@@ -1,8 +1,10 @@
 //! Follows jobs to their ends: `queens watch`, and `queens submit --wait`.
 
 use std::cell::RefCell;
-use std::io::{IsTerminal, stdout};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, stdout};
 use std::pin::pin;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use farm::{JobId, JobState, JobView, Plan};
@@ -19,12 +21,14 @@ use crate::{advice, output, progress, stderr};
 
 /// Follows jobs to their ends, one after the other, over any number of lost connections. Prints the
 /// total of one job, or the number and the total of each of several. With --json, an object is
-/// printed at the end of each, or with `each_change` at every change.
+/// printed at the end of each, or with `each_change` at every change. The command `on_end` is run
+/// at the end of each.
 pub(super) async fn follow(
     client: &mut Client,
     jobs: Vec<(JobId, Plan)>,
     json: bool,
     each_change: bool,
+    on_end: Option<&[OsString]>,
     progress: ProgressArgs,
 ) -> Result<(), Failure> {
     output::end_with_reader();
@@ -78,6 +82,58 @@ pub(super) async fn follow(
         told
     })
     .await
+}
+
+/// Prints the total of a job that is over or suspended, or fails if it has none. With `json`, it
+/// is an object, and is only printed if that says so.
+fn tell_end(end: &JobView, json: Option<bool>, is_one: bool, has_bar: bool) -> Result<(), Failure> {
+    let job = end.id;
+    if json == Some(true) {
+        output::print(output::json(end))?;
+    }
+    if let Some(reason) = &end.suspended {
+        return Err(Failure::Suspended(format!(
+            "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
+             workers, and `queens cancel {job}` gives the job up"
+        )));
+    }
+    let total = end.total.ok_or_else(|| {
+        Failure::Incomplete(match end.state {
+            JobState::Done => format!("job {job} counts a shard: its sum is no total"),
+            state => format!(
+                "job {job} ended as {state}, without a total; `queens submit` counts it anew"
+            ),
+        })
+    })?;
+    match (json, is_one) {
+        (Some(_), _) => {}
+        (None, true) => output::print(total)?,
+        (None, false) => output::print(format_args!("{job} {total}"))?,
+    }
+    if let Some(line) = show::ended(end).filter(|_| has_bar) {
+        stderr::print(format_args!("{line}\n"));
+    }
+    Ok(())
+}
+
+/// Runs the command that was asked for at the end of a job. What it prints goes to standard error,
+/// because standard output has the total alone. Its failure is said, and changes nothing.
+async fn run_at_end(command: &[OsString], end: &JobView) {
+    let Some((program, arguments)) = command.split_first() else { return };
+    let mut child = Command::new(program);
+    child.args(arguments).stdin(Stdio::null()).stdout(std::io::stderr());
+    child.env("QUEENS_JOB_ID", end.id.to_string());
+    child.env("QUEENS_JOB_STATE", end.state.name());
+    child.env("QUEENS_JOB_TOTAL", end.total.map_or(String::new(), |total| total.to_string()));
+    let ended = tokio::task::spawn_blocking(move || child.status()).await;
+    let fault = match ended.unwrap_or_else(|fault| Err(io::Error::other(fault))) {
+        Ok(status) if status.success() => return,
+        Ok(status) => format!("failed: {status}"),
+        Err(error) => format!("cannot be run: {error}"),
+    };
+    let (job, program) = (end.id, program.to_string_lossy());
+    let text = farm::visible(&format!("{program}, the command at the end of job {job}, {fault}"));
+    stderr::print(format_args!("{text}\n"));
 }
 
 /// What a job waits for, to be told if it still does after a moment.

@@ -1,6 +1,7 @@
 //! The commands that talk to a coordinator about jobs.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use std::ops::RangeInclusive;
 use std::pin::pin;
@@ -10,7 +11,7 @@ use clap::{Args, Subcommand};
 use farm::{AuditPolicy, AuditScope, JobId, JobSpec, JobState, JobView};
 use serde_json::json;
 use service::Method;
-use service::api::{AuditWish, Patch, Submit};
+use service::api::{AuditWish, Patch, Submit, Workers};
 use service::wire::{LIVENESS, READINESS};
 use tokio::time::timeout;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -72,6 +73,19 @@ pub(super) struct SubmitArgs {
     /// Of several jobs, each one's number and total are printed.
     #[arg(long)]
     wait: bool,
+    /// Run a command at the end of each job; the rest of the line is its arguments
+    ///
+    /// It is run without a shell, by this command, which waits for it. QUEENS_JOB_ID,
+    /// QUEENS_JOB_STATE and QUEENS_JOB_TOTAL tell it of the job; the total is empty if there is
+    /// none. What it prints goes to standard error. If it fails, one line says so, and the exit code
+    /// stays that of the job.
+    #[arg(hide_short_help = true, long, value_names = ["CMD", "ARG"], num_args = 1..,
+          allow_hyphen_values = true, requires = "wait")]
+    on_end: Option<Vec<OsString>>,
+    /// Submit only when this many workers are connected
+    #[arg(hide_short_help = true, long, value_name = "K",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    wait_for_workers: Option<u32>,
     #[command(flatten)]
     progress: ProgressArgs,
     #[command(flatten)]
@@ -205,7 +219,36 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    follow(&mut client, jobs, args.client.json, false, args.progress).await
+    let on_end = args.on_end.as_deref();
+    follow(&mut client, jobs, args.client.json, false, on_end, args.progress).await
+}
+
+/// Waits until so many workers are connected that take work, and says for how many it waits.
+async fn wait_for_workers(
+    client: &mut Client,
+    wanted: usize,
+    is_quiet: bool,
+) -> Result<(), Failure> {
+    const PAUSE: Duration = Duration::from_millis(500);
+    let mut said = None;
+    loop {
+        match client.get::<Workers>("/workers").await {
+            Ok(Workers { workers, .. }) => {
+                let there = workers.iter().filter(|worker| !worker.draining).count();
+                if there >= wanted {
+                    return Ok(());
+                }
+                if !is_quiet && said.replace(there) != Some(there) {
+                    stderr::print(format_args!(
+                        "waiting for workers: {there} of {wanted} connected; `queens worker` starts one\n"
+                    ));
+                }
+            }
+            Err(Failure::Unreachable(_)) if said.is_some() => client.connect_again().await?,
+            Err(failure) => return Err(failure),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 impl SubmitArgs {
@@ -343,7 +386,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         let job = client.job(job).await?;
         jobs.push((job.id, job.spec.plan));
     }
-    follow(&mut client, jobs, args.client.json, true, args.progress).await
+    follow(&mut client, jobs, args.client.json, true, None, args.progress).await
 }
 
 /// Sends a request about each of several jobs, and prints a line about each answer.

@@ -11,6 +11,7 @@ mod backups;
 mod bench;
 mod devices;
 mod draw;
+mod ends;
 mod farm_commands;
 mod following;
 mod jobs;
