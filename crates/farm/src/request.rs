@@ -1,7 +1,7 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which
 //! answers it once.
 
-use crate::{AuditPolicy, JobId, JobSpec, JobState, JobView, Known, Party};
+use crate::{AuditPolicy, JobId, JobSpec, JobState, JobView, Known, Party, WorkerView};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,13 @@ pub enum Request {
         trusted: bool,
         /// Why, for people.
         reason: String,
+    },
+    /// Lease nothing more to the connected workers of this name. The answer is these workers.
+    Drain {
+        /// The name.
+        worker: String,
+        /// Whose workers are meant; `None` for those of all owners.
+        owner: Option<String>,
     },
 }
 
@@ -86,6 +93,8 @@ pub enum Answer {
     Jobs(Vec<JobView>),
     /// Parties that are distrusted.
     Distrusted(Vec<Party>),
+    /// The workers that are leased nothing more.
+    Drained(Vec<WorkerView>),
 }
 
 impl Answer {
@@ -94,7 +103,7 @@ impl Answer {
         match self {
             Answer::Job(job) => Some(*job),
             Answer::Jobs(mut jobs) if jobs.len() == 1 => jobs.pop(),
-            Answer::Jobs(_) | Answer::Distrusted(_) => None,
+            Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Drained(_) => None,
         }
     }
 }

@@ -215,7 +215,7 @@ pub struct WorkerView {
     pub heard_at: Millis,
     /// Deadlines that it has missed since it last reported something.
     pub missed: u32,
-    /// It asked for no more work.
+    /// It is leased nothing more: it asked for that, or a client did.
     pub draining: bool,
 }
 

@@ -223,6 +223,13 @@ pub struct Distrusted {
     pub distrusted: Vec<Party>,
 }
 
+/// The workers that are leased nothing more.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Drained {
+    /// All connected ones of the name that the credential may drain.
+    pub workers: Vec<WorkerView>,
+}
+
 /// A credential to be made.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -301,6 +308,8 @@ codes! {
     NoSuchJob = "no_such_job", NOT_FOUND;
     /// There is no such credential.
     NoSuchToken = "no_such_token", NOT_FOUND;
+    /// No worker of this name is connected.
+    NoSuchWorker = "no_such_worker", NOT_FOUND;
     /// The address does not answer such a method.
     WrongMethod = "wrong_method", METHOD_NOT_ALLOWED;
     /// Another job of the owner has the name.

@@ -26,6 +26,10 @@ impl Farm {
                 self.change_trust(request, party, trusted, reason);
                 Ok(())
             }
+            Request::Drain { worker, owner } => {
+                self.drain(request, &worker, owner.as_deref());
+                Ok(())
+            }
         };
         if let Err(refusal) = granted {
             self.effects.push(Effect::Reply(request, Err(refusal)));

@@ -65,6 +65,8 @@ pub struct Farm {
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
+    /// Processes that are leased nothing more because a client asked for it. It is not durable.
+    drained: BTreeSet<Process>,
     /// Sessions that have room, and for which the farm still has to look through all jobs for work.
     idle: BTreeSet<SessionId>,
     /// Sessions that have room, and for which there was no work in any job. The farm looks again

@@ -110,6 +110,7 @@ impl Farm {
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: VecDeque::new(),
+            drained: BTreeSet::new(),
             settling: 0,
             coming: BTreeMap::new(),
             submissions: Vec::new(),

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::{Farm, existing};
 use crate::lease::OpenLease;
 use crate::session::Session;
-use crate::{CoordinatorMessage, Dismissal, Effect, Hello, Holding, LeaseId, SessionId};
+use crate::{
+    Answer, CoordinatorMessage, Dismissal, Effect, Hello, Holding, LeaseId, Provenance, RequestId,
+    SessionId,
+};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
@@ -39,7 +42,11 @@ impl Farm {
             hello.holding.iter().map(|holding| holding.lease).collect();
         not_adopted.retain(|lease| !self.sessions[&id].leases.contains(lease));
         not_adopted.into_iter().for_each(|lease| self.tell(id, CoordinatorMessage::Revoke(lease)));
-        self.serve(id);
+        if self.drained.contains(&self.sessions[&id].process) {
+            self.draining(id);
+        } else {
+            self.serve(id);
+        }
     }
 
     /// Lets a reconnected worker keep a range that it still works on, until the earlier deadline of
@@ -76,6 +83,22 @@ impl Farm {
             session.seen.draining = true;
             self.stop_waiting(id);
         }
+    }
+
+    /// Leases nothing more to the workers of this name, of one owner or of all. They report what
+    /// they have. Only another process of the name is leased something again.
+    pub(super) fn drain(&mut self, request: RequestId, worker: &str, owner: Option<&str>) {
+        let is_meant = |of: &Provenance| {
+            of.worker == worker && owner.is_none_or(|owner| owner == of.principal.owner)
+        };
+        let sessions = self.sessions.iter().filter(|(_, it)| is_meant(&it.seen.provenance));
+        let meant: Vec<SessionId> = sessions.map(|(&id, _)| id).collect();
+        for id in meant {
+            self.drained.insert(self.sessions[&id].process.clone());
+            self.draining(id);
+        }
+        let drained = self.worker_views().filter(|view| is_meant(&view.provenance)).collect();
+        self.effects.push(Effect::Reply(request, Ok(Answer::Drained(drained))));
     }
 
     pub(super) fn dismiss(&mut self, id: SessionId, reason: Dismissal) {

@@ -103,7 +103,7 @@ enum Command {
     #[command(subcommand)]
     Token(token::TokenCommand),
     /// List a coordinator's workers, and those that it distrusts
-    Workers(client::ClientArgs),
+    Workers(trust::WorkersArgs),
     /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Show how fast this machine counts, loop by loop

@@ -1,13 +1,13 @@
 //! `queens workers` and `queens trust`.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use count::Variant;
 use farm::{Party, WorkerView};
 use serde_json::json;
 use service::Method;
-use service::api::{Distrusted, Trust, Workers};
+use service::api::{Distrusted, Drained, Trust, Workers};
 
-use super::client::{Client, ClientArgs};
+use super::client::{Client, ClientArgs, NO_BODY};
 use super::options::name;
 use super::show;
 use crate::failure::Failure;
@@ -43,7 +43,59 @@ fn party(text: &str) -> anyhow::Result<Party> {
     Ok(Party { owner: owner.into(), machine: machine.map(Into::into) })
 }
 
-pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct WorkersArgs {
+    #[command(subcommand)]
+    command: Option<WorkersCommand>,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum WorkersCommand {
+    /// Let workers report what they have, and take nothing more until they are started anew
+    Drain(DrainArgs),
+}
+
+#[derive(Debug, Args)]
+struct DrainArgs {
+    /// The name of the workers, as `queens workers` lists it
+    #[arg(value_name = "NAME", value_parser = name)]
+    worker: String,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
+    match args.command {
+        Some(WorkersCommand::Drain(args)) => drain(args).await,
+        None => list(args.client).await,
+    }
+}
+
+async fn drain(DrainArgs { worker, client: args }: DrainArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    // A name may have any visible character.
+    let escaped = |byte: u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    let path: String = worker.bytes().map(escaped).collect();
+    let path = format!("/workers/{path}/drain");
+    let Drained { workers } = client.ask(Method::POST, &path, NO_BODY).await?;
+    workers.iter().try_for_each(|view| {
+        output::mention(match args.json {
+            true => output::json(view).to_string(),
+            false => format!(
+                "worker {worker} of {}: it reports what it has, and takes nothing more",
+                view.provenance.principal
+            ),
+        })
+    })
+}
+
+async fn list(args: ClientArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let Workers { mut workers, distrusted, .. } = client.get("/workers").await?;
     workers.sort_by_cached_key(|worker| {
@@ -52,6 +104,10 @@ pub(super) async fn workers(args: ClientArgs) -> Result<(), Failure> {
     if !args.json {
         let nothing = "no worker is connected; `queens worker` starts one";
         Table::new(&workers, &COLUMNS).print(&SPARED, nothing)?;
+        for worker in workers.iter().filter(|worker| worker.draining) {
+            let name = &worker.provenance.worker;
+            output::print(format_args!("draining: {name} takes nothing more"))?;
+        }
         return distrusted
             .iter()
             .try_for_each(|party| output::print(format_args!("distrusted: {party}")));

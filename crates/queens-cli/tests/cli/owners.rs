@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use crate::access::{client, in_time};
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
-use crate::support::process::Outcome;
+use crate::support::process::{Outcome, wait_until};
 
 #[test]
 fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
@@ -50,6 +50,46 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
         let beyond = limit.replace('0', "1");
         submit(&lab, &beyond).refusal(6, &[&beyond, "for admins only", "from -10 to 10"]);
     }
+}
+
+#[test]
+fn a_drained_worker_takes_nothing_more_and_only_its_owner_and_an_admin_may_drain_it() {
+    let guarded = Guarded::new();
+    let [lab, guest] = ["lab", "guest"].map(|owner| guarded.create("submitter", owner).0);
+    let (token, _) = guarded.create("worker", "lab");
+    let name = "node/7 of lab?".replace(' ', "_");
+    let token = guarded.scratch.path(&token).display().to_string();
+    let start = |name: &str| {
+        let mut worker =
+            guarded.farm.start_worker_with(&format!("--token-file {token} --name {name}"));
+        worker.wait_for_line("welcomes");
+        worker
+    };
+    let worker = start(&name);
+
+    guarded
+        .client(&lab, &["workers", "drain", "nobody"])
+        .refusal(4, &["nobody", "`queens workers"]);
+    guarded.client(&guest, &["workers", "drain", &name]).refusal(6, &[&name, "only its owner"]);
+    for who in [&lab, &lab, "admin"] {
+        let said = guarded.client(who, &["workers", "drain", &name]).success();
+        assert!(said.starts_with(&format!("worker {name} of lab/")), "{said}");
+    }
+    let listed = guarded.client(&guest, &["workers", "--json"]).success();
+    assert!(listed.contains(r#""draining":true"#), "{listed}");
+    assert!(guarded.client(&guest, &["workers"]).success().contains("takes nothing more"));
+
+    // Another one counts the job.
+    let _other = start("other");
+    guarded.client(&lab, &["submit", "12", "--wait"]).total(12);
+    assert!(!worker.said().contains(r#""lease""#), "{}", worker.said());
+    // One that is started anew takes work again.
+    worker.stop();
+    let _again = start(&name);
+    wait_until("the one before to be gone", || {
+        let listed = guarded.client(&guest, &["workers", "--json"]).success();
+        !listed.contains(r#""draining":true"#)
+    });
 }
 
 #[test]

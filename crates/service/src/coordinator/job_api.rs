@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use farm::{
     Answer, Change, JobId, JobSpec, JobView, Known, Origin, Party, Refusal, Shard, Submission,
-    is_name, rule_of_names,
+    WorkerView, is_name, rule_of_names,
 };
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use ledger::Role;
 
 use super::downloads::Downloads;
 use super::refused::Refused;
 use super::{Credentials, FarmHandle, Identity, Plans, Right};
-use crate::api::{Patch, Submit, Trust};
+use crate::api::{Code, Patch, Submit, Trust};
 
 #[derive(Clone)]
 pub(super) struct JobApi {
@@ -117,6 +118,40 @@ impl JobApi {
         }
     }
 
+    /// Leases nothing more to the connected workers of this name, which the identity's owner has or,
+    /// for an admin, which anybody has. Returns them.
+    pub(super) async fn drain(
+        &self,
+        identity: &Identity,
+        worker: String,
+    ) -> Result<Vec<WorkerView>, Refused> {
+        identity.require(Right::Change)?;
+        let owner = (identity.role != Role::Admin).then(|| identity.owner.clone());
+        let request = farm::Request::Drain { worker: worker.clone(), owner };
+        match self.ask(identity, request).await? {
+            Answer::Drained(workers) if workers.is_empty() => {}
+            Answer::Drained(workers) => return Ok(workers),
+            answer => unreachable!("a drain is answered with workers, not with {answer:?}"),
+        }
+        let named = worker.clone();
+        let of_others = self
+            .farm
+            .look(move |farm| farm.worker_views().any(|view| view.provenance.worker == named));
+        Err(match of_others.await? {
+            true => Refused::new(
+                Code::Forbidden,
+                format!(
+                    "the worker {worker} is not {:?}'s: only its owner and an admin may drain it",
+                    identity.owner
+                ),
+            ),
+            false => Refused::new(
+                Code::NoSuchWorker,
+                format!("no worker {worker} is connected; `queens workers` lists them"),
+            ),
+        })
+    }
+
     async fn ask_for_job(
         &self,
         identity: &Identity,
@@ -166,6 +201,9 @@ fn log(ask: &farm::Request, answer: &Answer, by: &str) {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
             let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
+        }
+        (farm::Request::Drain { worker, .. }, Answer::Drained(workers)) => {
+            tracing::info!(worker, by, connected = workers.len(), "worker drained");
         }
         (farm::Request::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");

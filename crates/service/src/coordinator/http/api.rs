@@ -38,8 +38,8 @@ use super::fields::Fields;
 use super::pages::job_id;
 use super::{Web, no_such_page};
 use crate::api::{
-    Code, Distrusted, Jobs, LAST_EVENT, MOST_LISTED, MadeToken, NewToken, OneOrMore, Patch,
-    ProblemDetails, ROOT, Submit, Tokens, Trust, Workers,
+    Code, Distrusted, Drained, Jobs, LAST_EVENT, MOST_LISTED, MadeToken, NewToken, OneOrMore,
+    Patch, ProblemDetails, ROOT, Submit, Tokens, Trust, Workers,
 };
 use crate::coordinator::downloads::Download;
 use crate::coordinator::refused::Refused;
@@ -82,6 +82,7 @@ fn of_json() -> OpenApiRouter<Web> {
         .routes(routes!(change))
         .routes(routes!(events))
         .routes(routes!(workers))
+        .routes(routes!(drain))
         .routes(routes!(trust))
         .routes(routes!(tokens, create_token))
         .routes(routes!(revoke_token));
@@ -534,6 +535,20 @@ async fn workers(
         bytes(&seen.await?)
     };
     web.read(&identity, Asked::Workers, seen).await
+}
+
+/// Drains the workers of this name: they report what they have, and are leased nothing more until
+/// they are started anew. Repeating it does no harm. For their owner, and for admins.
+#[utoipa::path(post, path = "/workers/{worker}/drain",
+    params(("worker" = String, Path, description = "The name of the workers")),
+    responses((status = OK, description = "The workers", body = Drained)))]
+async fn drain(
+    State(web): State<Web>,
+    Extension(identity): Extension<Identity>,
+    Path(worker): Path<String>,
+) -> Result<Response, Refused> {
+    let workers = web.jobs.drain(&identity, worker).await?;
+    Ok(json(bytes(&Drained { workers })?))
 }
 
 /// Distrusts a machine or an owner, or trusts it again. For admins.

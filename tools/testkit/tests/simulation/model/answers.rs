@@ -144,7 +144,7 @@ impl Model {
             ClientRequest::Change(_, Change::Cancel) => JobState::Cancelled.name(),
         };
         match answer {
-            Ok(Answer::Jobs(_) | Answer::Distrusted(_)) => {
+            Ok(Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Drained(_)) => {
                 panic!("nobody asks for it")
             }
             Ok(Answer::Job(view)) => {

@@ -445,6 +445,7 @@ async fn the_description_has_every_call() {
         })
         .collect();
     tested.push(format!("DELETE {ROOT}/tokens/{{token}}"));
+    tested.push(format!("POST {ROOT}/workers/{{worker}}/drain"));
     found.sort();
     tested.sort();
     tested.dedup();
