@@ -71,12 +71,8 @@ fn recounter(name: &str) -> anyhow::Result<Backend> {
 const MOST_DRAWS: i64 = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let opened = std::fs::File::open(&args.bundle).and_then(|file| file.metadata());
-    if !opened.map_err(|error| args.unreadable(&error))?.is_file() {
-        // A bundle is read several times, and its text must have an end. Neither is true of a pipe
-        // or a device.
-        return Err(args.unreadable(&"it is a folder, a pipe or a device"));
-    }
+    // A bundle is read several times, and its text must have an end.
+    service::open_file(&args.bundle).map_err(|error| args.unreadable(&error))?;
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
         None => Seed::Number(args.seed.unwrap_or_else(rand::random)),

@@ -206,7 +206,7 @@ fn a_file_without_an_end_is_refused() {
     let args = ["check", "--board", "/dev/zero"];
     run(&mut queens(&args)).refusal(2, &["cannot read /dev/zero (it has more than 1 GiB)"]);
     let verify = run(&mut queens(&["verify", "/dev/zero"]));
-    verify.refusal(2, &["cannot read the bundle /dev/zero (it is a folder, a pipe or a device)"]);
+    verify.refusal(2, &["cannot read the bundle /dev/zero (it is no regular file)"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! system allows it. If the name is a link, the link stays, and the file that it leads to is
 //! replaced or made. A pipe or a device is written to.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,6 @@ pub(crate) fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> Vec<u8>,
 ) -> Result<Vec<u8>, ServiceError> {
-    // Only a file has the same contents when it is read again. Reading a pipe that nobody writes to
-    // would not end.
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(ServiceError::secret_file(path, NO_FILE));
-    }
     if let Some(contents) = read(path)? {
         return Ok(contents);
     }
@@ -50,19 +45,10 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     }
 }
 
-/// The error about a device or a folder, and about a pipe where there must be a file. It does not
-/// name the mode, because changing the mode of these would harm others.
-const NO_FILE: &str = "it is no regular file";
-
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
     const MOST_BYTES: u64 = 64 << 10;
-    let file = File::open(path)?;
-    let found = file.metadata()?;
-    match check_mode(&found, path) {
-        is_private if found.is_file() => is_private?,
-        Ok(()) if !found.is_dir() => {}
-        _ => return Err(io::Error::other(NO_FILE)),
-    }
+    let file = os::open_file(path)?;
+    check_mode(&file.metadata()?, path)?;
     let mut contents = Vec::new();
     if file.take(MOST_BYTES + 1).read_to_end(&mut contents)? as u64 > MOST_BYTES {
         return Err(io::Error::other("it has more than 64 KiB, so that it is no secret"));
