@@ -73,9 +73,12 @@ impl FromStr for Square {
     type Err = SquaresError;
 
     fn from_str(word: &str) -> Result<Square, SquaresError> {
+        // A capital Q before a file is the letter of the piece, as in Qa1.
+        let is_file = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+        let name = word.strip_prefix('Q').filter(is_file).unwrap_or(word);
         let square = || -> Option<Square> {
-            let end = word.find(|c: char| !c.is_ascii_alphabetic())?;
-            let (file, rank) = word.split_at(end);
+            let end = name.find(|c: char| !c.is_ascii_alphabetic())?;
+            let (file, rank) = name.split_at(end);
             if rank.starts_with('+') {
                 return None;
             }
@@ -141,6 +144,7 @@ mod tests {
             assert_eq!(square.to_string(), name);
             assert_eq!(name.parse(), Ok(square));
         }
+        assert_eq!(("Qa1".parse(), "q1".parse()), (Ok(Square::new(0, 0)), Ok(Square::new(16, 0))));
         for column in [0, 701, 702, u32::MAX - 1] {
             let square = Square { column, row: u32::MAX - 1 };
             assert_eq!(square.to_string().parse(), Ok(square));

@@ -72,9 +72,9 @@ pub use count::{
     MissingBackend, Progress, SelfTestError, UnknownBackend, count,
 };
 pub use solve::{
-    Completion, ConstructError, Construction, Notation, NotationError, Placement, Rules, Solutions,
-    Start, Symmetry, SymmetryClass, attack, complete, complete_until, is_placement,
-    random_placement, read_queens, solutions, solve,
+    Completion, ConstructError, Construction, Notation, NotationError, Placement, QueensRead,
+    Rules, Solutions, Start, Symmetry, SymmetryClass, attack, complete, complete_until,
+    is_placement, random_placement, read_queens, solutions, solve,
 };
 
 #[cfg(doctest)]

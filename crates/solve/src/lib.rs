@@ -46,7 +46,7 @@ pub use check::{Rules, attack, is_placement};
 pub use construct::{ConstructError, Construction, solve};
 pub use notation::Notation;
 pub use placement::Placement;
-pub use reading::{NotationError, boards, read_queens, read_ranks};
+pub use reading::{NotationError, QueensRead, boards, read_queens, read_ranks};
 pub use search::{
     Completion, Effort, Opening, Start, complete, complete_until, complete_within, random_placement,
 };

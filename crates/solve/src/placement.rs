@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use board::squares::{Square, SquaresError, check_queens};
 
-use crate::{Notation, NotationError, is_placement, read_queens};
+use crate::{Notation, NotationError, QueensRead, is_placement, read_queens};
 
 /// N queens on an N x N board, one in each row, none attacking another. It holds the column of each
 /// row's queen, from row 0 on.
@@ -79,7 +79,7 @@ impl FromStr for Placement {
     /// Reads a placement in any notation but JSON. A list of squares is on a board with as many
     /// rows as squares.
     fn from_str(text: &str) -> Result<Placement, NotationError> {
-        let (n, mut queens) = read_queens(text)?;
+        let QueensRead { n, squares: mut queens, .. } = read_queens(text)?;
         let n = n.unwrap_or(queens.len() as u32);
         check_queens(n, &queens)?;
         if queens.len() < n as usize {

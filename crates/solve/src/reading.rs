@@ -1,4 +1,10 @@
-//! Queens read from text, in any of the notations of [`Notation`](crate::Notation) but JSON.
+//! Queens read from text, in any of the notations of [`Notation`](crate::Notation) but JSON, and
+//! in those of other programs (`elsewhere`). docs/PLACEMENTS.md has the table of all. A text is
+//! read whole or refused: whoever judges the queens must not judge a part of them.
+
+mod elsewhere;
+
+use std::fmt::Display;
 
 use board::squares::{Square, SquaresError, parse_squares};
 use thiserror::Error;
@@ -17,9 +23,38 @@ impl From<SquaresError> for NotationError {
 /// The size of a board, if the text has it, and its queens.
 type Queens = (Option<u32>, Vec<Square>);
 
+/// Queens that were read from a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueensRead {
+    /// The size of the board, if the text has it. Squares do not say it.
+    pub n: Option<u32>,
+    /// The queens, which may attack each other.
+    pub squares: Vec<Square>,
+    /// The number of the first column, 0 or 1, in a list of columns or in atoms. It is 0 if all
+    /// columns from 0 on are there, each once.
+    pub counted_from: Option<u32>,
+}
+
+impl QueensRead {
+    fn of_board((n, squares): Queens) -> QueensRead {
+        QueensRead { n, squares, counted_from: None }
+    }
+}
+
+/// The error about a word of a text, with its place.
+fn at(text: &str, word: &str, reason: impl Display) -> NotationError {
+    // A word that is not a part of the text has no place in it.
+    let offset = (word.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
+    let before = offset.and_then(|offset| text.get(..offset)).unwrap_or_default();
+    let line = before.split('\n').count();
+    let character = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    NotationError(format!("line {line}, character {character}: {reason}"))
+}
+
 /// The boards that a text has. An empty line ends a board, unless all of the text is one drawn
 /// board. Within a paragraph, each FEN and each permutation, on a line or in brackets, is a board
-/// of its own. So is each line of squares, if the paragraph is a list of whole placements.
+/// of its own. So is each line of squares, if the paragraph is a list of whole placements, and each
+/// line of atoms, if each line has several.
 #[must_use]
 pub fn boards(text: &str) -> Vec<&str> {
     let paragraphs = if is_drawn(text) { vec![text] } else { paragraphs(text) };
@@ -34,6 +69,9 @@ fn boards_of_paragraph(paragraph: &str) -> Vec<&str> {
     if is_drawn(paragraph) {
         return vec![paragraph];
     }
+    if let Some(found) = elsewhere::boards(paragraph) {
+        return found;
+    }
     // Lines of squares are a list of placements if the first of them is one, or most are; otherwise
     // they are one board.
     let has_squares =
@@ -47,7 +85,10 @@ fn boards_of_paragraph(paragraph: &str) -> Vec<&str> {
     for line in paragraph.split_inclusive('\n') {
         let (plain, words) = (plain(line), words(line));
         let is_listed = is_list && has_squares(&line);
-        let is_board = plain.contains('/') || is_listed || is_permutation(plain, &words);
+        let is_board = plain.contains('/')
+            || is_listed
+            || is_permutation(plain, &words)
+            || elsewhere::in_brackets(plain).is_some();
         if is_board && open_brackets == 0 {
             boards.extend([&paragraph[begin..at], line]);
             begin = at + line.len();
@@ -72,11 +113,17 @@ fn is_permutation(line: &str, words: &[&str]) -> bool {
 
 /// The permutations of a text that begins with a bracket. Any other text is returned as it is.
 fn without_brackets(text: &str) -> Vec<&str> {
-    // Permutations have no 0. Brackets within comments mean nothing.
-    if !text.lines().any(|line| plain(line).starts_with('[')) || words(text).contains(&"0") {
+    let is_one = elsewhere::in_brackets(plain(text)).is_some();
+    // A matrix has no other numbers than 0 and 1. Brackets within comments mean nothing.
+    let is_matrix = words(text).iter().all(|word| matches!(*word, "0" | "1"));
+    if is_one || is_matrix || !text.lines().any(|line| plain(line).starts_with('[')) {
         return vec![text];
     }
-    if text.contains('#') { text.lines().collect() } else { text.split(']').collect() }
+    if text.contains('#') {
+        text.lines().collect()
+    } else {
+        text.trim_end().trim_end_matches(['.', ';']).split(']').collect()
+    }
 }
 
 /// Whether a line has the squares of a whole placement of more than one queen: one square on each
@@ -96,7 +143,7 @@ fn paragraphs(text: &str) -> Vec<&str> {
     let mut paragraphs = Vec::new();
     let (mut begin, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {
-        if line.trim().is_empty() {
+        if line.trim().is_empty() || elsewhere::is_between_answers(line, &text[begin..at]) {
             paragraphs.push(&text[begin..at]);
             begin = at + line.len();
         }
@@ -207,90 +254,123 @@ fn queens_of(rows: &[(&str, usize)]) -> Result<Queens, NotationError> {
             )));
         }
     }
+    if n == 1 && squares.is_empty() {
+        return Err(NotationError("a board of one square without a queen".into()));
+    }
     Ok((Some(n as u32), squares))
 }
 
-/// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and
-/// everything else is a drawn board or a list of squares. Returns the queens and, if the text has
-/// it, the size of the board. It does not check whether the queens attack each other.
+/// Reads queens in any notation but JSON. It does not check whether the queens attack each other.
 ///
 /// # Errors
 ///
 /// [`NotationError`] for the first word that does not describe queens.
-pub fn read_queens(text: &str) -> Result<Queens, NotationError> {
-    refuse_several(text)?;
-    one_board(text)
+pub fn read_queens(text: &str) -> Result<QueensRead, NotationError> {
+    one_board(single(text)?)
 }
 
-fn refuse_several(text: &str) -> Result<(), NotationError> {
-    match boards(text).len() {
-        ..=1 => Ok(()),
-        several => Err(NotationError(format!("there are {several} boards: give one"))),
+/// The text of the only board. What stands around it, as a comment, is left out.
+fn single(text: &str) -> Result<&str, NotationError> {
+    match boards(text)[..] {
+        [] => Ok(text),
+        [board] => Ok(board),
+        ref several => Err(NotationError(format!("there are {} boards: give one", several.len()))),
     }
 }
 
-fn one_board(text: &str) -> Result<Queens, NotationError> {
+fn one_board(text: &str) -> Result<QueensRead, NotationError> {
     if let Ok(drawn @ (Some(_), _)) = parse_board(text) {
-        return Ok(drawn);
+        return Ok(QueensRead::of_board(drawn));
+    }
+    if let Some(read) = elsewhere::read(text) {
+        return read;
     }
     let words = words(text);
     match words.as_slice() {
-        // The other fields of a position, such as whose turn it is, are ignored.
         [fen, fields @ ..] if fen.contains('/') => {
-            match fields.iter().find(|it| it.contains('/')) {
-                Some(other) => Err(NotationError(format!(
-                    "{other} is another board behind {fen}: give each a line of its own"
-                ))),
-                None => read_fen(fen),
-            }
+            check_fields(text, fen, fields)?;
+            read_fen(text, fen).map(QueensRead::of_board)
         }
-        [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
-        _ => parse_board(text),
+        [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => {
+            read_permutation(text, &words)
+        }
+        _ => match parse_rows(text, plain) {
+            Some(Err(error)) => Err(error),
+            _ => {
+                let square =
+                    |word: &&str| word.parse().map_err(|error: SquaresError| at(text, word, error));
+                let squares = words.iter().map(square).collect::<Result<_, _>>()?;
+                Ok(QueensRead { n: None, squares, counted_from: None })
+            }
+        },
     }
 }
 
-/// The words of a text without its comments.
+/// Checks the other fields of a position, which are ignored: whose turn it is, who may castle, and
+/// anything behind these.
+fn check_fields(text: &str, fen: &str, fields: &[&str]) -> Result<(), NotationError> {
+    if let Some(other) = fields.iter().find(|it| it.contains('/')) {
+        let reason = format!("{other} is another board behind {fen}: give each a line of its own");
+        return Err(at(text, other, reason));
+    }
+    let is_castling = |word: &str| word.chars().all(|c| "KQkq-".contains(c));
+    match fields {
+        [] | ["w" | "b"] => Ok(()),
+        ["w" | "b", castling, ..] if is_castling(castling) => Ok(()),
+        [other, ..] => Err(at(text, other, format!("`{other}` behind a FEN is no field of it"))),
+    }
+}
+
+/// The words of a text without its comments, and without the brackets, the name and the full stop
+/// of a list.
 fn words(text: &str) -> Vec<&str> {
-    let lines = text.lines().map(plain);
+    let lines = text.lines().map(|line| elsewhere::in_brackets(plain(line)).unwrap_or(plain(line)));
     let words = lines.flat_map(|line| line.split([',', ' ', '\t', '[', ']']));
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the
-/// size of the board and the queens, like [`read_queens`].
+/// Reads a permutation as the rank of the queen on each file from a on, counted like the columns of
+/// [`read_queens`].
 ///
 /// # Errors
 ///
 /// [`NotationError`] for the first word that is no such rank.
-pub fn read_ranks(text: &str) -> Result<Queens, NotationError> {
-    refuse_several(text)?;
-    let (n, squares) = read_permutation(&words(text))?;
-    let swap = |Square { column, row }| Square { column: row, row: column };
-    Ok((n, squares.into_iter().map(swap).collect()))
+pub fn read_ranks(text: &str) -> Result<QueensRead, NotationError> {
+    let text = single(text)?;
+    let mut read = read_permutation(text, &words(text))?;
+    for Square { column, row } in &mut read.squares {
+        std::mem::swap(column, row);
+    }
+    Ok(read)
 }
 
-fn read_permutation(words: &[&str]) -> Result<Queens, NotationError> {
+/// Reads the column of the queen of each row. They are counted from 0 if the columns from 0 on are
+/// there, each once, and otherwise from 1.
+fn read_permutation(text: &str, words: &[&str]) -> Result<QueensRead, NotationError> {
     let n = words.len();
-    let square = |(row, word): (usize, &&str)| {
-        let column = word.parse().ok().filter(|column| (1..=n).contains(column));
-        let column = column.ok_or_else(|| {
-            NotationError(format!(
-                "{word} is no column: a permutation of {n} numbers has columns from 1 to {n}"
-            ))
-        })?;
-        Ok(Square { column: column as u32 - 1, row: row as u32 })
+    let refused = |word: &&str| {
+        let rule = format!("a permutation of {n} numbers has columns from 1 to {n}");
+        at(text, word, format!("{word} is no column: {rule}, or from 0 to {}, each once", n - 1))
     };
-    let squares: Result<_, NotationError> = words.iter().enumerate().map(square).collect();
-    Ok((Some(n as u32), squares?))
+    let number = |word: &&str| word.parse::<u32>().ok().filter(|_| !word.starts_with('+'));
+    let numbers = words.iter().map(|word| number(word).ok_or_else(|| refused(word)));
+    let numbers = numbers.collect::<Result<Vec<u32>, _>>()?;
+    let first = elsewhere::first(&numbers);
+    let square = |(row, (&number, word)): (usize, (&u32, &&str))| {
+        let column = number.checked_sub(first).filter(|&column| (column as usize) < n);
+        column.map(|column| Square { column, row: row as u32 }).ok_or_else(|| refused(word))
+    };
+    let squares = numbers.iter().zip(words).enumerate().map(square).collect::<Result<_, _>>()?;
+    Ok(QueensRead { n: Some(n as u32), squares, counted_from: Some(first) })
 }
 
-fn read_fen(fen: &str) -> Result<Queens, NotationError> {
+fn read_fen(text: &str, fen: &str) -> Result<Queens, NotationError> {
     let ranks: Vec<&str> = fen.split('/').collect();
     let n = ranks.len();
     let mut squares = Vec::new();
     for (row, rank) in ranks.iter().rev().enumerate() {
         let columns = read_rank(rank, n).ok_or_else(|| {
-            NotationError(format!(
+            at(text, rank, format!(
                 "`{rank}` is no rank of a board of {n} ranks: give runs of empty squares and Q, {n} in all"
             ))
         })?;
@@ -332,10 +412,10 @@ mod tests {
             let notations = [Squares, Permutation, Columns, Fen, Board];
             for notation in notations {
                 let text = notation.of(&placement).to_string();
-                let (n, mut squares) = read_queens(&text).expect("it was written so");
-                squares.sort_unstable();
-                assert_eq!(squares, wanted, "{notation:?}: {text}");
-                assert!(n.is_none_or(|n| n == placement.n()), "{notation:?}: {text}");
+                let mut read = read_queens(&text).expect("it was written so");
+                read.squares.sort_unstable();
+                assert_eq!(read.squares, wanted, "{notation:?}: {text}");
+                assert!(read.n.is_none_or(|n| n == placement.n()), "{notation:?}: {text}");
             }
         }
     }
@@ -419,7 +499,8 @@ mod tests {
     #[test]
     fn ranks_are_read_file_by_file() {
         let four = Placement::trusted(vec![2, 0, 3, 1]);
-        let (n, mut squares) = read_ranks("2, 4 1 3").expect("it is a permutation");
+        let QueensRead { n, mut squares, .. } =
+            read_ranks("2, 4 1 3").expect("it is a permutation");
         squares.sort_unstable_by_key(|square| square.row);
         assert_eq!((n, squares), (Some(4), four.squares().collect()));
         assert!(read_ranks("a2 b4 c1 d3").is_err());
@@ -429,7 +510,9 @@ mod tests {
     fn what_is_no_placement_is_refused_with_the_word() {
         let refusals = [
             ("1 2 4", "4 is no column"),
-            ("0 1", "0 is no column"),
+            ("0 1 3", "line 1, character 1: 0 is no column"),
+            ("2Q1/Q3/3Q/1Q2 Qb4", "`Qb4` behind a FEN"),
+            ("a1 b3\n c3 q", "line 2, character 5: `q` is no square"),
             ("1 b2", "b2 is no column"),
             ("2Q/3/11Q", "`11Q` is no rank of a board of 3 ranks"),
             ("2Q/3/K2", "`K2` is no rank"),
@@ -449,7 +532,7 @@ mod tests {
         for text in
             ["2 2 # on one file", "2\n2\n", "[2, 2]", "QQ/2 w KQ e3 bm Qd1", "[2, 2] # a [b] c"]
         {
-            let (n, squares) = read_queens(text).expect("queens may attack");
+            let QueensRead { n, squares, .. } = read_queens(text).expect("queens may attack");
             assert_eq!((n, squares.len()), (Some(2), 2), "{text}");
         }
     }

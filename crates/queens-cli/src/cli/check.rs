@@ -1,22 +1,25 @@
 //! `queens check`: whether given queens are a placement.
 
+use board::squares::Square;
 use clap::Args;
 use serde_json::json;
-use solve::attack;
+use solve::{QueensRead, attack};
 
 use super::queens_input::{self, QueensArgs};
 use super::rules::RulesArgs;
 use super::show::plural;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
   queens check 2 4 6 8 3 1 7 5
   queens check --problem toroidal 1 3 5 2 4
-  queens list 13 --limit 5 --format fen | queens check --board -
+  queens list 13 --limit 5 --format fen | queens check
+  queens check FILE                  in any notation of docs/PLACEMENTS.md, or what a solver prints
 
-Exit codes: 0 no queen attacks another and there are as many as rows; 1 one of these is not so, and the reason is printed.";
+Exit codes: 0 no queen attacks another and there are as many as rows; 1 one of these is not so, and the reason is printed; \
+2 the text is not understood whole, and nothing is said of its queens.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -47,12 +50,20 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
 
 /// Prints that the queens are a placement, or returns the reason why they are none.
 fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
-    let (said, queens) = queens_input::read(board, source, false)?;
+    let QueensRead { n: said, squares: queens, counted_from } =
+        queens_input::read(board, source, false)?;
     // Squares do not say how large their board is. A placement has as many rows as queens, so that
     // number is taken.
     let n = said.unwrap_or(queens.len() as u32);
-    let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;
-    let reason = if let Some(square) = queens.iter().find(is_off) {
+    let is_off = |square: &&Square| square.column >= n || square.row >= n;
+    let off = queens.iter().find(is_off);
+    // Words such as `queen1` name a file of several letters, and are hardly meant as squares.
+    if let Some(square) = off.filter(|square| said.is_none() && square.column >= 26 && n <= 26) {
+        return usage(format!(
+            "{source}: the file of {square} has several letters, and {n} queens need no such file"
+        ));
+    }
+    let reason = if let Some(square) = off {
         Some(format!("{square} is off the board of size {n}, which {n} queens need"))
     } else if let Some([one, other]) = attack(n, &queens, args.rules.rules) {
         Some(if one == other {
@@ -65,11 +76,16 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
     } else {
         None
     };
+    let note = match counted_from {
+        Some(0) => "; its columns are counted from 0",
+        Some(_) if reason.is_some() => "; its columns are counted from 1",
+        _ => "",
+    };
     if reason.is_none() && args.json {
         output::print(json!({"problem": args.rules.name(), "n": n, "placement": true}))?;
     } else if reason.is_none() {
         let plural = plural(n.into(), "s");
-        output::print(format!("a placement of {n} queen{plural} ({})", args.rules.name()))?;
+        output::print(format!("a placement of {n} queen{plural} ({}){note}", args.rules.name()))?;
     }
-    Ok(reason)
+    Ok(reason.map(|reason| format!("{reason}{note}")))
 }

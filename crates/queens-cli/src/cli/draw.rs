@@ -8,6 +8,7 @@ use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
 use console::Term;
 use service::write_file;
+use solve::QueensRead;
 use solve::draw::{self, Diagram};
 
 use super::queens_input::{self, QueensArgs};
@@ -23,7 +24,7 @@ Examples:
   queens draw 2 4 6 8 3 1 7 5 --out queens.svg
   queens draw --size 8 --attacks a1 c2 b3 --out attacks.svg
   queens draw --by-file 7 4 2 8 6 1 3 5
-  queens list 12 --limit 1 --format fen | queens draw --board - --out first.svg";
+  queens list 12 --limit 1 | queens draw --out first.svg";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -97,7 +98,8 @@ impl DrawArgs {
                  a board of this size"
             ));
         }
-        let (said, queens) = queens_input::read(&text, &source, self.by_file)?;
+        let QueensRead { n: said, squares: queens, .. } =
+            queens_input::read(&text, &source, self.by_file)?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size
         {

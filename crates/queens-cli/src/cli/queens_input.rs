@@ -1,9 +1,9 @@
 //! Reads the queens that the user gives, as options or files.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{anyhow, ensure};
 use board::squares::{Square, parse_squares};
@@ -11,15 +11,14 @@ use clap::Args;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
+use service::open_file;
+use solve::QueensRead;
 
 use crate::failure::{Failure, usage};
 
 /// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve`
 /// prints, take 0.83 GiB.
 const MOST_BYTES: u64 = 1 << 30;
-
-/// The size of the board, if the text says it, and the queens on it.
-pub(super) type Queens = (Option<u32>, Vec<Square>);
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
@@ -34,6 +33,9 @@ pub(crate) struct GivenArgs {
     /// `--json` prints of a placement.
     #[arg(long, value_name = "FILE", conflicts_with = "given")]
     board: Option<PathBuf>,
+    /// What was read: standard input can be read only once.
+    #[arg(skip)]
+    queens: OnceLock<QueensRead>,
 }
 
 impl GivenArgs {
@@ -42,32 +44,46 @@ impl GivenArgs {
     }
 
     /// Reads the given queens: at least one, or `None` if neither option was given.
-    pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
+    pub(super) fn read(&self) -> Result<Option<&QueensRead>, Failure> {
+        if let Some(queens) = self.queens.get() {
+            return Ok(Some(queens));
+        }
         let wrong = |error| Failure::Usage(format!("--given: {error}"));
-        let (option, (size, queens)) = match (&self.board, &self.given) {
+        let (option, queens) = match (&self.board, &self.given) {
             (Some(path), _) => {
                 let (text, name) = text_of(path)?;
                 ("--board", read(&text, &name, false)?)
             }
-            (None, Some(given)) => ("--given", (None, parse_squares(given).map_err(wrong)?)),
+            (None, Some(given)) => {
+                let squares = parse_squares(given).map_err(wrong)?;
+                ("--given", QueensRead { n: None, squares, counted_from: None })
+            }
             (None, None) => return Ok(None),
         };
-        if queens.is_empty() {
+        if queens.squares.is_empty() {
             return usage(format!(
                 "there is no queen in {option}: give at least one, or leave {option} out"
             ));
         }
-        Ok(Some((size, queens)))
+        Ok(Some(self.queens.get_or_init(|| queens)))
+    }
+
+    /// The size of the given board, or `n`, if it is given. They must agree.
+    pub(super) fn size(&self, n: Option<u32>) -> Result<u32, Failure> {
+        match (n, self.read()?.and_then(|queens| queens.n)) {
+            (Some(n), Some(size)) if n != size => {
+                usage(format!("the given board has size {size}, not {n}: leave out {n}"))
+            }
+            (n, size) => n.or(size).ok_or_else(|| {
+                Failure::Usage("squares do not say how large the board is: give N".into())
+            }),
+        }
     }
 
     /// Reads the given queens of a board of size `n`, and refuses those of a board of another size.
     pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
-        match self.read()? {
-            Some((Some(size), _)) if size != n => {
-                usage(format!("the queens are given on a board of size {size}, and N is {n}"))
-            }
-            given => Ok(given.map(|(_, queens)| queens)),
-        }
+        self.size(Some(n))?;
+        Ok(self.read()?.map(|queens| queens.squares.clone()))
     }
 }
 
@@ -76,11 +92,13 @@ impl GivenArgs {
 pub(super) struct QueensArgs {
     /// Squares (a1 b5), columns (2 4 1 3) or a FEN
     ///
-    /// The columns are those on each rank, a FEN is as in 3Q/Q3/….
+    /// The columns are those on each rank, a FEN is as in 3Q/Q3/…. Or the name of a file, as for
+    /// --board. [default: standard input, unless it is a terminal]
     queens: Vec<String>,
     /// Read the queens from this file (-: standard input)
     ///
-    /// It has a drawn board, any of these notations or JSON; `check` takes several boards.
+    /// It has a drawn board, any of these notations, JSON or what solvers print; `check` takes
+    /// several boards.
     #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
 }
@@ -88,18 +106,25 @@ pub(super) struct QueensArgs {
 impl QueensArgs {
     /// The text of the queens, and its name in errors.
     pub(super) fn text(&self) -> Result<(String, String), Failure> {
-        match &self.board {
-            Some(board) => text_of(board),
-            None if self.queens.is_empty() => usage(
+        match (&self.board, self.queens.as_slice()) {
+            (Some(board), _) => text_of(board),
+            (None, []) if !io::stdin().is_terminal() => text_of(Path::new("-")),
+            (None, []) => usage(
                 "no queens are given: name them, as in a1 b5, or their file with --board FILE",
             ),
-            None => {
+            (None, [word]) if is_file(word) => text_of(Path::new(word)),
+            (None, words) => {
                 // A word with spaces is a whole permutation, so each word is a line of its own.
-                let are_many = self.queens.iter().any(|word| word.contains(' '));
-                Ok((self.queens.join(if are_many { "\n" } else { " " }), "the queens".into()))
+                let are_many = words.iter().any(|word| word.contains(' '));
+                Ok((words.join(if are_many { "\n" } else { " " }), "the queens".into()))
             }
         }
     }
+}
+
+/// Whether a single word names a file, or standard input, and no queens.
+fn is_file(word: &str) -> bool {
+    word == "-" || Path::new(word).exists() && read(word, "", false).is_err()
 }
 
 /// The texts of the single boards of a text, each in any notation.
@@ -128,8 +153,10 @@ pub(super) fn boards(text: &str) -> Vec<&str> {
 
 /// Where the first line begins that starts with a JSON object, or with an array of objects.
 fn begin_of_json(text: &str) -> Option<usize> {
+    // A list may have such brackets, too.
     let is_json = |text: &str| {
-        text.trim_start_matches(|c: char| c == '[' || c.is_whitespace()).starts_with('{')
+        let object = text.trim_start_matches(|c: char| c == '[' || c.is_whitespace());
+        object.strip_prefix('{').is_some_and(|it| it.trim_start().starts_with(['"', '}']))
     };
     let mut at = 0;
     text.split_inclusive('\n').find_map(|line| {
@@ -156,7 +183,7 @@ struct PlacementJson {
 
 /// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a
 /// board. A permutation is the rank on each file if it is read `by_file`. Errors name `source`.
-pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Failure> {
+pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<QueensRead, Failure> {
     let queens = match begin_of_json(text) {
         Some(_) => match boards(text)[..] {
             [board] => of_json(board, by_file),
@@ -170,7 +197,7 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
         None => solve::read_queens(text).map_err(anyhow::Error::from),
     };
     match queens.map_err(|error| Failure::Usage(format!("{source}: {error}")))? {
-        (None, none) if none.is_empty() => {
+        QueensRead { n: None, squares, .. } if squares.is_empty() => {
             usage(format!("{source}: there is no queen; name at least one, as in a1"))
         }
         queens => Ok(queens),
@@ -179,7 +206,7 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<Queens, Fa
 
 /// Reads a placement in JSON. Squares beside a permutation must agree with it as columns on ranks
 /// or as ranks on files. Without squares, `by_file` says how the permutation is read.
-fn of_json(object: &str, by_file: bool) -> anyhow::Result<Queens> {
+fn of_json(object: &str, by_file: bool) -> anyhow::Result<QueensRead> {
     let PlacementJson { n, squares, permutation } =
         serde_json::from_str(object).map_err(|error| {
             anyhow!("this JSON is not whole, or no placement ({error}); give all of it")
@@ -187,9 +214,10 @@ fn of_json(object: &str, by_file: bool) -> anyhow::Result<Queens> {
     let squares = squares.map(|squares| parse_squares(&squares.join(" "))).transpose()?;
     let ranks = permutation.map(|ranks| ranks.iter().map(u32::to_string).collect::<Vec<_>>());
     let by_files = ranks.map(|ranks| solve::read_ranks(&ranks.join(" "))).transpose()?;
-    let Some((size, by_files)) = by_files else {
+    let Some(QueensRead { n: size, squares: by_files, counted_from }) = by_files else {
         let missing = "this JSON is no placement: give `squares` or `permutation`";
-        return Ok((Some(n), squares.ok_or_else(|| anyhow!(missing))?));
+        let squares = squares.ok_or_else(|| anyhow!(missing))?;
+        return Ok(QueensRead { n: Some(n), squares, counted_from: None });
     };
     ensure!(size == Some(n), "this JSON has n = {n} and another size of its permutation");
     let swap = |queen: &Square| Square { column: queen.row, row: queen.column };
@@ -197,14 +225,15 @@ fn of_json(object: &str, by_file: bool) -> anyhow::Result<Queens> {
     let set = |queens: &[Square]| queens.iter().copied().collect::<BTreeSet<_>>();
     let agree = |it: &Vec<Square>| set(it) == set(&by_files) || set(it) == set(&by_ranks);
     ensure!(squares.iter().all(agree), "this JSON has other squares than its permutation");
-    Ok((Some(n), squares.unwrap_or(if by_file { by_files } else { by_ranks })))
+    let squares = squares.unwrap_or(if by_file { by_files } else { by_ranks });
+    Ok(QueensRead { n: Some(n), squares, counted_from })
 }
 
 /// The text of a file, or of standard input if it is called `-`, and its name in errors.
 fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
-    let bytes = if stdin { whole(io::stdin()) } else { File::open(path).and_then(whole) };
+    let bytes = if stdin { whole(io::stdin()) } else { open_file(path).and_then(whole) };
     let text = bytes.and_then(decoded);
     let text = text.map_err(|error| {
         Failure::Usage(format!("cannot read {name} ({error}); give a text file that can be read"))

@@ -115,13 +115,7 @@ const LARGEST_HELD: u32 = 10_000_000;
 
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let given = args.given.read()?;
-    let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
-    let Some(n) = args.n.or(drawn) else {
-        return usage("squares do not say how large the board is: give N");
-    };
-    if let Some(drawn) = drawn.filter(|&drawn| drawn != n) {
-        return usage(format!("the drawn board has size {drawn}, not {n}: leave out {n}"));
-    }
+    let n = args.given.size(args.n)?;
     let usual = if n <= 26 { Notation::Squares } else { Notation::Columns };
     let notation = args.format.notation(n, usual)?;
     let is_searched = given.is_some()
@@ -152,7 +146,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let mut fields: Vec<(&str, u64)> = Vec::new();
     fields.extend(args.random.then_some(("seed", seed.into())));
     if is_searched {
-        let queens = given.map(|(_, queens)| queens).unwrap_or_default();
+        let queens = given.map(|given| given.squares.clone()).unwrap_or_default();
         let start = match args.random_given {
             Some(given) if given > n => {
                 return usage(format!(

@@ -3,5 +3,6 @@
 
 mod complete;
 mod listing;
+mod notations;
 mod symmetry;
 mod unique_jobs;

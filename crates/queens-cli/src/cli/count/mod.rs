@@ -37,9 +37,9 @@ pub(super) struct CountArgs {
     /// Board size, 0 to 32, or sizes as in 18..22
     ///
     /// With given queens or --blocked squares, N may be up to 10000. From 65 on, a plain search on
-    /// one thread counts them. With --ranks, N is at most 64.
-    #[arg(value_parser = sizes)]
-    n: RangeInclusive<u32>,
+    /// one thread counts them. With --ranks, N is at most 64. A drawn board says its own.
+    #[arg(value_parser = sizes, required_unless_present = "board")]
+    n: Option<RangeInclusive<u32>>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -166,7 +166,7 @@ impl CountArgs {
     }
 
     /// Refuses options that have no meaning together.
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, largest: u32) -> Result<(), Failure> {
         if self.are_many() && self.ledger.is_some() {
             return usage("a ledger is for one board: leave out --ledger, or give one size");
         }
@@ -179,7 +179,7 @@ impl CountArgs {
             return usage("--memory is for --method states: other methods take some MiB a thread");
         }
         // A board that is too large is refused before smaller ones are counted.
-        let (given, n) = (&self.problem.given, *self.n.end());
+        let (given, n) = (&self.problem.given, largest);
         if n > MAX_N && !given.is_given() && !self.blocked.is_given() && self.ranks.is_none() {
             return Err(PlanError::BoardTooLarge { n }.into());
         }
@@ -187,7 +187,7 @@ impl CountArgs {
     }
 
     fn are_many(&self) -> bool {
-        self.n.start() < self.n.end()
+        self.n.as_ref().is_some_and(|sizes| sizes.start() < sizes.end())
     }
 
     /// Prints the result of the board of size `n` as JSON or as text, which names the board if
@@ -228,9 +228,13 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     // before the end of the time.
     let begun = Instant::now();
     let mut stops = stops(args.time_limit);
-    args.check()?;
+    let sizes = match &args.n {
+        Some(sizes) => sizes.clone(),
+        None => args.problem.given.size(None).map(|n| n..=n)?,
+    };
+    args.check(*sizes.end())?;
     let mut all: Option<Took> = None;
-    for n in args.n.clone() {
+    for n in sizes {
         let is_over = || args.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
         let of_many = if args.are_many() { format!("N={n} ") } else { String::new() };
         let limit = |text| format!("the time limit is over: {of_many}{text}");
