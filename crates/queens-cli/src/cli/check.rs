@@ -1,5 +1,7 @@
 //! `queens check`: whether given queens are a placement.
 
+use std::collections::HashSet;
+
 use board::squares::Square;
 use clap::Args;
 use serde_json::json;
@@ -76,9 +78,11 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
     } else {
         None
     };
+    let is_each_once =
+        queens.iter().map(|it| it.column).collect::<HashSet<_>>().len() == queens.len();
     let note = match counted_from {
         Some(0) => "; its columns are counted from 0",
-        Some(_) if reason.is_some() => "; its columns are counted from 1",
+        Some(_) if !is_each_once => "; its columns are counted from 1",
         _ => "",
     };
     if reason.is_none() && args.json {

@@ -46,7 +46,7 @@ fn wrong_arguments_get_one_line_with_advice() {
         ("token create --role viewer --owner x --days 1h", "give 1day or more"),
         ("coordinator --listen 127.0.0.1:99999", "cannot listen on 127.0.0.1:99999: invalid port"),
         ("coordinator --listen 99999", "99999 is neither a port"),
-        ("check", "no queens are given: name them, as in a1 b5, or their file with --board"),
+        ("check", "standard input: there is no queen"),
         ("submit 8 --name caf\u{e9}", "a name has 1 to 128 visible ASCII"),
     ] {
         with(args, &[]).refusal(2, &[reason]);

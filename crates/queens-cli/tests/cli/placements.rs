@@ -159,8 +159,7 @@ fn missing_queens_and_several_boards_are_refused() {
         run_with_input(&mut queens(args), "\n").refusal(2, &["there is no queen"]);
     }
     run(&mut queens(&["check", ""])).refusal(2, &["there is no queen"]);
-    for (nothing, said) in
-        [("# nothing\n", "no queen"), (", ,\n", "no queen"), ("[]", "`[]` is no square")]
+    for (nothing, said) in [("# nothing\n", "no queen"), (", ,\n", "no queen"), ("[]", "no queen")]
     {
         for args in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
             run_with_input(&mut queens(args), nothing).refusal(2, &[said]);
@@ -207,5 +206,40 @@ fn json_stands_beside_other_forms_and_does_not_contradict_itself() {
     ];
     for (text, said) in refusals {
         run_with_input(&mut queens(&["count", "4", "--board", "-"]), text).refusal(2, &[said]);
+    }
+}
+
+#[test]
+fn boards_are_read_from_a_pipe_and_from_a_named_file() {
+    let placement = run(&mut queens(&["solve", "8"])).success();
+    assert!(run_with_input(&mut queens(&["draw"]), &placement).success().starts_with("8 "));
+    let said = "a placement of 8 queens (total)\n";
+    assert_eq!(run_with_input(&mut queens(&["check"]), &placement).success(), said);
+    let scratch = Scratch::new();
+    let file = scratch.path("board");
+    std::fs::write(&file, run(&mut queens(&["solve", "8", "--format", "board"])).success())
+        .expect("it can be written");
+    assert_eq!(run(queens(&["check"]).arg(&file)).success(), said);
+    assert_eq!(run(queens(&["count", "--board"]).arg(&file)).success(), "1\n");
+    run_with_input(&mut queens(&["count", "--board", "-"]), &placement).refusal(2, &["give N"]);
+}
+
+#[test]
+fn a_verdict_is_given_only_on_a_text_that_is_understood_whole() {
+    for (text, code, said) in [
+        ("[2,4,1,3].", 0, ""),
+        ("Qb1 Qd2 Qa3 Qc4", 0, ""),
+        ("[\"..Q.\",\"Q...\",\"...Q\",\".Q..\"]", 0, ""),
+        ("[1,3,0,2]", 0, ""),
+        ("[1,1,2]", 1, "its columns are counted from 1"),
+        ("queen(1,1) queen(2,2)", 1, "attack each other"),
+        ("queen1 queen2", 2, "several letters"),
+        (".", 2, "one square without a queen"),
+        ("2Q1/Q3/3Q/1Q2 rubbish", 2, "line 1, character 15"),
+        ("v 1 2 -3 0", 2, "give all n^2"),
+    ] {
+        let outcome = run_with_input(&mut queens(&["check"]), text);
+        assert_eq!(outcome.code, Some(code), "{text}: {outcome:?}");
+        assert!(outcome.stderr.contains(said), "{text}: {outcome:?}");
     }
 }
