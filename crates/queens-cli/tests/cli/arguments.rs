@@ -11,7 +11,7 @@ fn with(args: &str, exported: &[(&str, &str)]) -> Outcome {
 #[test]
 fn wrong_arguments_get_one_line_with_advice() {
     for (args, reason) in [
-        ("count ten", "invalid value 'ten' for '<N>': give a size"),
+        ("count ten", "invalid value 'ten' for '[N]': give a size"),
         ("count", "arguments were not provided: <N>; `queens count -h` says more"),
         ("count 8 --threads 0", "invalid value '0' for '--threads <T>': give 1 or more; `queens"),
         ("bench -t 100000", "for '--threads <T>': give at most 4096"),

@@ -47,7 +47,7 @@ fn given_queens_and_limits_choose() {
     let from_file = run(queens(&["list", "6", "--board"]).arg(&board)).success();
     assert_eq!(from_file.lines().collect::<Vec<_>>(), wanted);
     assert_eq!(run(&mut queens(&["list", "6", "--given", "a1"])).success(), "");
-    run(queens(&["list", "7", "--board"]).arg(&board)).refusal(2, &["board of size 6"]);
+    run(queens(&["list", "7", "--board"]).arg(&board)).refusal(2, &["has size 6, not 7"]);
     run(&mut queens(&["list", "8", "--given", "a1,b2"])).refusal(2, &["attack each other"]);
     run(&mut queens(&["list", "8", "--given", "a1", "--board", "x"])).usage("--board");
     run(&mut queens(&["list", "10001"])).usage("10001");
