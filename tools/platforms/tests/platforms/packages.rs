@@ -31,8 +31,8 @@ fn a_farm_is_joined_by_name_on_debian_13_and_a_device_counts() {
 
     let devices = root.run(&["queens", "bench", "--list"]);
     assert!(devices.contains("\nopencl:0 "), "{devices}");
-    let total = root.run(&["queens", "count", "12", "--backend", "opencl"]);
-    assert_eq!(total, format!("{}\n", testkit::vectors::total(12)));
+    let count = ["queens", "count", "14", "--method", "colours", "--backend", "opencl"];
+    assert_eq!(root.run(&count), format!("{}\n", testkit::vectors::total(14)));
 }
 
 #[test]
@@ -153,7 +153,8 @@ fn with_end(folder: &Path, end: &str) -> PathBuf {
 const FARM: &str = r"
 set -eu
 queens coordinator --listen 127.0.0.1:0 --ledger /tmp/farm.db 2>/tmp/log &
-until grep -q '127\.0\.0\.1:' /tmp/log; do sleep 0.1; done
+coordinator=$!
+until grep -q '127\.0\.0\.1:' /tmp/log; do kill -0 $coordinator; sleep 0.1; done
 farm=http://farm.localhost:$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/p' /tmp/log | head -n 1)
 queens worker --coordinator $farm 2>/tmp/worker.log &
 queens submit 12 --wait --coordinator $farm
