@@ -293,12 +293,14 @@ impl Ledger {
         let columns = store.all(queries::TEXTS_AND_BLOBS, [], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
         })?;
-        for (table, column, wrong) in columns {
-            // The names of tables and columns are those of `schema.sql`.
-            let query = format!("SELECT 1 FROM {table} WHERE {}", wrong.replace("COLUMN", &column));
+        // Each table is read once. Its name and those of its columns are those of `schema.sql`.
+        for of_table in columns.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let wrong = of_table.iter().map(|(_, column, wrong)| wrong.replace("COLUMN", column));
+            let wrong = wrong.collect::<Vec<_>>().join(" OR ");
+            let table = &of_table[0].0;
+            let query = format!("SELECT 1 FROM {table} WHERE {wrong}");
             if self.db.prepare(&query)?.exists([format::MOST_BYTES])? {
-                let text =
-                    format!("the column {column} of its table {table} has what no ledger has");
+                let text = format!("its table {table} has a text or a blob that no ledger has");
                 return Err(LedgerFault::Content(text));
             }
         }

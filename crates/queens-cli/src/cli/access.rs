@@ -76,15 +76,13 @@ pub(super) struct Access {
 }
 
 impl AccessArgs {
-    /// Checks that the options fit together and that no key is lost, and returns whether to serve
-    /// TLS. Nothing is made but the ledger, if there is none: see [`make_ledger`]. Plain text without a token is only for addresses that are all on
-    /// loopback.
+    /// Checks that the options fit together, and returns whether to serve TLS. Plain text without a
+    /// token is only for addresses that are all on loopback.
     pub(super) fn check(
         &self,
         listen: &[SocketAddr],
         keys: &KeyFolder,
         ledger: &Path,
-        anew: bool,
     ) -> Result<bool, Failure> {
         let main = published(listen);
         let has_tls = self.tls || (!main.ip().is_loopback() && !self.insecure);
@@ -105,14 +103,25 @@ impl AccessArgs {
                  write for Prometheus: leave --monitor-folder out, or give --tls or --token-file",
             );
         }
-        // The keys come after the ledger, so that keys without a ledger mean that it was lost.
-        // Nothing is created beside a ledger that another process uses.
+        Ok(has_tls)
+    }
+
+    /// Makes the ledger if there is none, as [`make_ledger`] says, and checks that no key of an old
+    /// one is lost. The keys come after the ledger, so that keys without a ledger mean that it was
+    /// lost. Nothing is created beside a ledger that another process uses.
+    pub(super) fn begin(
+        &self,
+        has_tls: bool,
+        keys: &KeyFolder,
+        ledger: &Path,
+        anew: bool,
+    ) -> Result<(), Failure> {
         let locked = make_ledger(ledger, anew).and_then(|()| LedgerLock::of(ledger));
         drop(locked.map_err(|fault| fault.at(Some(ledger)))?);
         if !self.new_keys {
             require_keys(ledger, keys, has_tls, self.token_file.as_deref())?;
         }
-        Ok(has_tls)
+        Ok(())
     }
 
     /// Refuses options by which the coordinator would overwrite its ledger, a key, or what another

@@ -103,13 +103,14 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ));
     }
     let keys = KeyFolder::beside(&args.ledger);
-    let has_tls = args.access.check(&addresses, &keys, &args.ledger, args.new)?;
+    let has_tls = args.access.check(&addresses, &keys, &args.ledger)?;
     // Signals are caught before the log says that the coordinator serves, because whoever reads
     // that may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
     let listener = Listener::bind(&addresses, Limits::default()).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
+    args.access.begin(has_tls, &keys, &args.ledger, args.new)?;
     let access = args.access.open(has_tls, keys.clone())?;
 
     // Health is served while the ledger is being read, and everything else afterwards.

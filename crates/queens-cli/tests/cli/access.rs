@@ -149,6 +149,7 @@ async fn no_method_answers_without_the_token() {
     let calls = paths.iter().flat_map(|(path, calls)| {
         let path = path.strip_prefix("/api/v1").expect("it is of the API");
         let path = path.replace("{job}", "1").replace("{word}", "pause").replace("{token}", "0");
+        let path = path.replace("{worker}", "w");
         assert!(!path.contains('{'), "{path}");
         let methods = calls.as_object().expect("they are methods").keys();
         methods.map(move |method| (method.to_uppercase(), path.clone()))

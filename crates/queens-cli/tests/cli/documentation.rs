@@ -80,6 +80,7 @@ const PAGES: [Page; 11] = [
         name: "docs/FARM.md",
         instead: &[
             ("submit 17", "submit 10"),
+            ("--wait-for-workers 4", "--wait-for-workers 1"),
             // The environment has the farm's address, which differs from the one in the join file.
             ("queens worker --join-file", "unset QUEENS_COORDINATOR; queens worker --join-file"),
         ],
@@ -90,6 +91,7 @@ const PAGES: [Page; 11] = [
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
+            ("queens workers drain", "cli/owners.rs"),
         ],
     },
     Page { name: "docs/FROM-MCSHARP.md", instead: &[("submit 14", "submit 10")], elsewhere: &[] },
@@ -165,6 +167,7 @@ impl Reader {
         }
         let board = ["........\n".repeat(4), "....Q...\n".into(), "........\n".repeat(3)];
         fs::write(within("FILE"), board.concat()).expect("files can be written");
+        fs::write(within("answers"), "2 4 1 3\n3 1 4 2\n").expect("files can be written");
         let farm = Farm::new("", "").with_ledger(within("farm.db"));
         Reader { folder, farm, running: Vec::new() }
     }

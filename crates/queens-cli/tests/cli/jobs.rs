@@ -157,7 +157,7 @@ fn a_watch_ends_if_its_number_gets_another_plan() {
     coordinator.stop();
     let other = farm.ledger().with_extension("other");
     fs::rename(farm.ledger(), &other).expect("it was closed");
-    let coordinator = farm.start_coordinator();
+    let coordinator = farm.serve(farm.coordinator().arg("--new"));
     farm.submit(12, 4, 0);
     let mut watch = watch(&farm);
 

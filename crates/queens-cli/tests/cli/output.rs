@@ -204,7 +204,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
 #[test]
 fn a_file_without_an_end_is_refused() {
     let args = ["check", "--board", "/dev/zero"];
-    run(&mut queens(&args)).refusal(2, &["cannot read /dev/zero (it has more than 1 GiB)"]);
+    run(&mut queens(&args)).refusal(2, &["cannot read /dev/zero (it is no regular file)"]);
     let verify = run(&mut queens(&["verify", "/dev/zero"]));
     verify.refusal(2, &["cannot read the bundle /dev/zero (it is no regular file)"]);
 }

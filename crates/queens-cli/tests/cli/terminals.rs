@@ -240,8 +240,8 @@ fn a_watch_of_several_jobs_names_those_that_go_on() {
     }
     farm.client(&["cancel", "1"]).success();
     let cases = [
-        ("2 3", "jobs 2, 3 go on; `queens watch 2 3` shows them again"),
-        ("2", "job 2 goes on; `queens watch 2` shows it again"),
+        ("2 3", "jobs 2, 3 go on; `queens watch 2 3 --coordinator "),
+        ("2", "job 2 goes on; `queens watch 2 --coordinator "),
         ("1 2 3", "jobs 2, 3 go on;"),
     ];
     at_once(cases, |(jobs, said)| {
@@ -253,7 +253,7 @@ fn a_watch_of_several_jobs_names_those_that_go_on() {
     });
     let submit = format!("{PROGRAM} submit 18 --rows 2 --coordinator {}", farm.url());
     let text = on_a_terminal((24, 80), "xterm", &submit);
-    assert!(text.contains("`queens watch 4` follows it"), "{text}");
+    assert!(text.contains("`queens watch 4 --coordinator "), "{text}");
     let text = on_a_terminal((24, 80), "xterm", &format!("{submit} --quiet"));
     assert!(!text.contains("follows"), "{text}");
 }

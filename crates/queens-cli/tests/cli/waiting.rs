@@ -18,8 +18,8 @@ fn a_job_without_workers_names_what_it_waits_for() {
         Process::start(watch.args(["--coordinator", &farm.url()]), farm.new_log())
     };
     let mut watched = watch(&["watch", "1"]);
-    watched
-        .wait_for_line("job 1 waits for a worker: none is connected; `queens worker` starts one");
+    let starts_one = format!("none is connected; `queens worker --coordinator {}`", farm.url());
+    watched.wait_for_line(&format!("job 1 waits for a worker: {starts_one}"));
     assert!(!watched.said().contains("WARN"), "it is no line of a log: {}", watched.said());
     drop(watched);
 

@@ -156,7 +156,7 @@ impl Outcome {
     /// command itself was given one on its command line. JSON is for programs, which know it.
     #[track_caller]
     fn assert_advice_is_complete(&self) {
-        const WITHOUT: [&str; 4] = ["coordinator", "count", "solve", "help"];
+        const WITHOUT: [&str; 5] = ["bench", "coordinator", "count", "solve", "help"];
         let is_client = !self.command.contains(r#""coordinator""#);
         let is_typed =
             [r#""--coordinator"#, r#""--join"#].iter().any(|it| self.command.contains(it));

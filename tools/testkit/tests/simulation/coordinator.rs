@@ -206,7 +206,7 @@ impl World {
             }
         };
         self.model.asked(request, wanted, job);
-        let by = format!("client {}", request.0);
+        let by = format!("client-{}", request.0);
         self.step(Event::Asked(request, by, ask));
     }
 
