@@ -37,8 +37,8 @@ pub fn reason(text: &str) -> Result<String, String> {
 }
 
 /// The text with an escape in place of each character that a terminal would obey, that nobody would
-/// see, or that would change the direction of the text around it. Whatever comes from a file or from
-/// the network passes through here before a person sees it.
+/// see, or that would change the direction of the text around it. Whatever comes from a file or
+/// from the network passes through here before a person sees it.
 pub fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,10 +1,10 @@
 //! Checks a whole ledger.
 //!
 //! SQLite checks the structure of the file. Then each row is read and compared with its checksum,
-//! and all rows are summed again. This begins with what every opening of a ledger does, so that what
-//! stops a start is found here. Opening a ledger checks less, because it has to be quick: it does not
-//! read second counts, settled disputes and the counts of single tasks, and does not compare indices
-//! with their tables.
+//! and all rows are summed again. This begins with what every opening of a ledger does, so that
+//! what stops a start is found here. Opening a ledger checks less, because it has to be quick: it
+//! does not read second counts, settled disputes and the counts of single tasks, and does not
+//! compare indices with their tables.
 
 use std::path::Path;
 

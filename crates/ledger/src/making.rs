@@ -1,9 +1,9 @@
 //! Makes a new ledger, and refuses to where an earlier one was lost.
 //!
 //! A ledger is made under another name and gets its own when it is whole. So a file without a byte
-//! is never a ledger that has just begun, and an absent one with something of a ledger beside it was
-//! lost: whoever began a new one there would hide the loss, and SQLite would take the log of the
-//! lost ledger for a part of the new one.
+//! is never a ledger that has just begun, and an absent one with something of a ledger beside it
+//! was lost: whoever began a new one there would hide the loss, and SQLite would take the log of
+//! the lost ledger for a part of the new one.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use super::backup::Unfinished;
 use super::place::{self, LOGS, with_suffix};
 use super::{LedgerFault, LedgerLock, Result, format};
 
-/// The ends of the names of what is left beside a ledger that was lost: the logs of SQLite, the lock
-/// of a process that was killed, and the keys with which it was served.
+/// The ends of the names of what is left beside a ledger that was lost: the logs of SQLite, the
+/// lock of a process that was killed, and the keys with which it was served.
 const REMAINS: [&str; 4] = [LOGS[0], LOGS[1], "-lock", "-keys"];
 
-/// Makes a new ledger in the file `path` if there is none. With `anew`, an earlier one may have been
-/// lost there: its file has no byte, or is missing while something of it is there. Its logs then get
-/// names that end in `.lost`.
+/// Makes a new ledger in the file `path` if there is none. With `anew`, an earlier one may have
+/// been lost there: its file has no byte, or is missing while something of it is there. Its logs
+/// then get names that end in `.lost`.
 ///
 /// # Errors
 ///

@@ -115,8 +115,8 @@ impl CheckedLedger {
         let db = &ledger.db;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
-        // The epoch is written and rolled back, to find out whether the ledger can be written before
-        // anything in it changes.
+        // The epoch is written and rolled back, to find out whether the ledger can be written
+        // before anything in it changes.
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         record_epoch(&transaction)?;
         transaction.rollback()?;
@@ -181,9 +181,10 @@ impl Ledger {
         Ok(lock)
     }
 
-    /// Fails with [`LedgerFault::Taken`] if another opening of the ledger is the latest one. This is
-    /// called at the beginning of every transaction that writes. Where the lock of one process does
-    /// not keep out another one, as between two machines that share a disk, only one of them goes on.
+    /// Fails with [`LedgerFault::Taken`] if another opening of the ledger is the latest one. This
+    /// is called at the beginning of every transaction that writes. Where the lock of one process
+    /// does not keep out another one, as between two machines that share a disk, only one of them
+    /// goes on.
     pub(crate) fn check_opening(&self) -> Result<()> {
         let Some(own) = self.opening else { return Ok(()) };
         let latest = "SELECT epoch, opening FROM epochs ORDER BY epoch DESC LIMIT 1";
@@ -252,9 +253,9 @@ impl Ledger {
         if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
     }
 
-    /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound. Both a
-    /// start and a check of a ledger do this; see [`check_file`](super::check_file()) for what only
-    /// a check does.
+    /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound. Both
+    /// a start and a check of a ledger do this; see [`check_file`](super::check_file()) for what
+    /// only a check does.
     fn check_and_read(&self) -> Result<Restored> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check(&self.db)?;

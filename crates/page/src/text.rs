@@ -68,8 +68,8 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{:02}%", hundredths / 100, hundredths % 100)
 }
 
-/// A Unix time in milliseconds, to be read at `now_ms`: the time in UTC, with the date if the day is
-/// not today. The script `live.js` shows it as that of the reader's place, in the same form, and
+/// A Unix time in milliseconds, to be read at `now_ms`: the time in UTC, with the date if the day
+/// is not today. The script `live.js` shows it as that of the reader's place, in the same form, and
 /// keeps the title.
 pub(crate) fn moment(now_ms: i64, unix_ms: i64) -> Markup {
     clock(now_ms, unix_ms, "HH:MM:SS".len())

@@ -132,8 +132,8 @@ impl Endpoint {
         }
     }
 
-    /// Why what was asked in plain text gave no answer: that its port serves TLS or, if it does not,
-    /// `reason`.
+    /// Why what was asked in plain text gave no answer: that its port serves TLS or, if it does
+    /// not, `reason`.
     pub async fn why_silent(&self, reason: String) -> String {
         if !matches!(self.found, Found::Url(_)) {
             return reason;

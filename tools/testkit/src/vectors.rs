@@ -1,5 +1,5 @@
-//! The known counts of the farm, `crates/farm/src/known/counts.json`, so that no test writes one down a
-//! second time.
+//! The known counts of the farm, `crates/farm/src/known/counts.json`, so that no test writes one
+//! down a second time.
 //!
 //! Every function panics if the file has no count for its arguments.
 

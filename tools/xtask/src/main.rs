@@ -78,7 +78,8 @@ enum Task {
     Size,
     /// Runs the tests of the counting libraries for 64-bit ARM under an emulator, on Debian
     Emulate {
-        /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and queens-farm]
+        /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and
+        /// queens-farm]
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

@@ -244,8 +244,8 @@ fn deb(target: Target) -> Result<(), u8> {
     step.args([target.folder()]).env("CARGO_TARGET_DIR", absolute("target")).run()
 }
 
-/// The program is built again. The linkers of maturin and cargo-zigbuild have paths of their own, so
-/// that in one folder, each of them would build everything that the other one has built.
+/// The program is built again. The linkers of maturin and cargo-zigbuild have paths of their own,
+/// so that in one folder, each of them would build everything that the other one has built.
 fn wheel(target: Target) -> Result<(), u8> {
     let step = target.compiling(tool("maturin").args(["build"]));
     let step = step.env("CARGO_TARGET_DIR", absolute(FOLDER).join("build"));

@@ -77,8 +77,8 @@ pub(super) struct SubmitArgs {
     ///
     /// It is run without a shell, by this command, which waits for it. QUEENS_JOB_ID,
     /// QUEENS_JOB_STATE and QUEENS_JOB_TOTAL tell it of the job; the total is empty if there is
-    /// none. What it prints goes to standard error. If it fails, one line says so, and the exit code
-    /// stays that of the job.
+    /// none. What it prints goes to standard error. If it fails, one line says so, and the exit
+    /// code stays that of the job.
     #[arg(hide_short_help = true, long, value_names = ["CMD", "ARG"], num_args = 1..,
           allow_hyphen_values = true, requires = "wait")]
     on_end: Option<Vec<OsString>>,

@@ -118,8 +118,8 @@ impl JobApi {
         }
     }
 
-    /// Leases nothing more to the connected workers of this name, which the identity's owner has or,
-    /// for an admin, which anybody has. Returns them.
+    /// Leases nothing more to the connected workers of this name, which the identity's owner has
+    /// or, for an admin, which anybody has. Returns them.
     pub(super) async fn drain(
         &self,
         identity: &Identity,

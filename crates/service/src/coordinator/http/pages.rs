@@ -47,8 +47,8 @@ pub(super) fn routes() -> Router<Web> {
     })
 }
 
-/// The evidence of a job for a browser, which the API does not know by its cookie. Its first byte may
-/// take long.
+/// The evidence of a job for a browser, which the API does not know by its cookie. Its first byte
+/// may take long.
 pub(super) fn downloads(web: &Web) -> Router<Web> {
     let admit = from_fn_with_state(web.clone(), login::admit);
     Router::new().route("/jobs/{id}/bundle", get(bundle)).route_layer(admit)
@@ -228,8 +228,8 @@ impl Show {
         self.pages.get(view.clone(), self.farm.changes(), self.render(view)).await
     }
 
-    /// The page for everybody, which names these owners. However many strangers ask, it is made once
-    /// a second.
+    /// The page for everybody, which names these owners. However many strangers ask, it is made
+    /// once a second.
     pub(super) async fn public(&self, named: &[String]) -> Result<Arc<str>, Refused> {
         let made = async {
             let snapshot = self.snapshot().await?;
@@ -311,8 +311,8 @@ impl Show {
     }
 }
 
-/// The columns of the queens of a placement, row by row, if one is found soon. It is always the same
-/// one.
+/// The columns of the queens of a placement, row by row, if one is found soon. It is always the
+/// same one.
 fn placement(problem: Problem) -> Option<Vec<u32>> {
     /// The longest search, in steps of about a millisecond.
     const LONGEST: u32 = 10;
