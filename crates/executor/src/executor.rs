@@ -278,7 +278,7 @@ mod tests {
     fn lease(lease: u64, plan: Plan) -> Lease {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         let fingerprint = plan.fingerprint();
-        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+        let token = LeaseToken::new(range, LeaseKind::Count, [0; 16]);
         Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
     }
 

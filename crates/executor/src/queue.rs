@@ -95,7 +95,7 @@ mod tests {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 1_000 };
         let (job, fingerprint) = (JobId(lease), plan.fingerprint());
         let range = Range::new(0, 1_000).expect("it has tasks");
-        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+        let token = LeaseToken::new(range, LeaseKind::Count, [0; 16]);
         Lease { id: LeaseId(lease), job, plan, fingerprint, range, token, recount: None }
     }
 

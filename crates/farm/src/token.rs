@@ -22,49 +22,48 @@ pub enum LeaseKind {
     Recount,
 }
 
-/// What a worker was leased, and the farm's MAC of it. A worker sends it with every report and
-/// holding.
+/// What a worker was leased, and the bytes that prove it. A worker sends them with every report and
+/// holding. Only the farm that signed them reads them; a worker takes the terms from its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseToken {
     /// The whole range that was leased.
     pub range: Range,
     /// What for.
     pub kind: LeaseKind,
-    /// Keyed hash over the terms of the lease.
-    pub mac: [u8; 16],
+    /// The token as it is sent. Of this farm's tokens, they are start, end and kind, and a keyed
+    /// hash over the terms of the lease; numbers have their lowest byte first.
+    pub bytes: [u8; LeaseToken::LEN],
 }
 
 impl LeaseToken {
     /// Bytes of a token in a message.
     pub const LEN: usize = 33;
 
-    /// Whether it is that of a recount.
-    pub fn is_recount(&self) -> bool {
-        self.kind == LeaseKind::Recount
-    }
-
-    /// The token as it is sent: start, end, kind and mac, numbers lowest byte first.
-    pub fn to_bytes(&self) -> [u8; LeaseToken::LEN] {
+    /// A token of this farm's form.
+    pub fn new(range: Range, kind: LeaseKind, mac: [u8; 16]) -> LeaseToken {
         let mut bytes = [0; LeaseToken::LEN];
-        bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.range.end().to_le_bytes());
-        bytes[16] = self.kind as u8;
-        bytes[17..].copy_from_slice(&self.mac);
-        bytes
+        bytes[..8].copy_from_slice(&range.start().to_le_bytes());
+        bytes[8..16].copy_from_slice(&range.end().to_le_bytes());
+        bytes[16] = kind as u8;
+        bytes[17..].copy_from_slice(&mac);
+        LeaseToken { range, kind, bytes }
     }
 
-    /// The token that was sent as these bytes, if it was one.
-    pub fn from_bytes(bytes: [u8; LeaseToken::LEN]) -> Option<LeaseToken> {
+    /// The token that came with a message about this part of a lease. If another program made it,
+    /// it may have any form: it is then taken for one of the part, and [`LeaseKey::recognizes`] it
+    /// as little as a forged one.
+    pub fn of_part(part: Range, bytes: [u8; LeaseToken::LEN]) -> LeaseToken {
         let number = |at: usize| {
             u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))
         };
-        let kind = match bytes[16] {
-            0 => LeaseKind::Count,
-            1 => LeaseKind::Recount,
-            _ => return None,
-        };
-        let mac = bytes[17..].try_into().expect("these are sixteen bytes");
-        Some(LeaseToken { range: Range::new(number(0), number(8))?, kind, mac })
+        let range = Range::new(number(0), number(8)).unwrap_or(part);
+        let kind = if bytes[16] == 1 { LeaseKind::Recount } else { LeaseKind::Count };
+        LeaseToken { range, kind, bytes }
+    }
+
+    /// Whether it is that of a recount.
+    pub fn is_recount(&self) -> bool {
+        self.kind == LeaseKind::Recount
     }
 }
 
@@ -81,7 +80,7 @@ impl LeaseKey {
     /// Signs a lease to this owner. What its token says of the range and of its kind holds for the
     /// whole lease.
     pub fn sign(&self, lease: &Holding, owner: &str) -> LeaseToken {
-        LeaseToken { mac: self.mac(lease, owner), ..lease.token }
+        LeaseToken::new(lease.token.range, lease.token.kind, self.mac(lease, owner))
     }
 
     /// Whether this farm has leased to this owner what it holds, as it says.
@@ -89,8 +88,8 @@ impl LeaseKey {
     pub fn recognizes(&self, held: &Holding, owner: &str) -> bool {
         let is_part = held.token.range.intersect(held.range) == Some(held.range);
         // Comparing hashes takes the same time wherever they differ.
-        let given = blake3::Hash::from_bytes(padded(held.token.mac));
-        is_part && given == blake3::Hash::from_bytes(padded(self.mac(held, owner)))
+        let signed = blake3::hash(&self.sign(held, owner).bytes);
+        is_part && signed == blake3::hash(&held.token.bytes)
     }
 
     fn mac(&self, held: &Holding, owner: &str) -> [u8; 16] {
@@ -107,12 +106,6 @@ impl LeaseKey {
         let (mac, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
         *mac
     }
-}
-
-fn padded(mac: [u8; 16]) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&mac);
-    bytes
 }
 
 impl fmt::Debug for LeaseKey {
@@ -141,7 +134,7 @@ mod tests {
             job: JobId(3),
             fingerprint: Fingerprint([7; 32]),
             range,
-            token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
+            token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
         };
         leased.token = KEY.sign(&leased, OWNER);
         leased
@@ -149,13 +142,21 @@ mod tests {
 
     #[test]
     fn a_token_comes_back_as_it_was_sent() {
+        let part = range(11, 12);
         for kind in [LeaseKind::Count, LeaseKind::Recount] {
-            let range = Range::new(10, u64::MAX).expect("not empty");
-            let token = LeaseToken { range, kind, mac: [7; 16] };
-            assert_eq!(LeaseToken::from_bytes(token.to_bytes()), Some(token));
+            let token = LeaseToken::new(range(10, u64::MAX), kind, [7; 16]);
+            assert_eq!(LeaseToken::of_part(part, token.bytes), token);
         }
-        assert_eq!(LeaseToken::from_bytes([0; LeaseToken::LEN]), None);
-        assert_eq!(LeaseToken::from_bytes([255; LeaseToken::LEN]), None);
+    }
+
+    #[test]
+    fn a_token_of_another_program_is_recognized_by_nobody() {
+        let leased = leased();
+        for bytes in [[0; LeaseToken::LEN], [255; LeaseToken::LEN], [1; LeaseToken::LEN]] {
+            let token = LeaseToken::of_part(leased.range, bytes);
+            assert_eq!(token.bytes, bytes);
+            assert!(!KEY.recognizes(&Holding { token, ..leased }, OWNER));
+        }
     }
 
     #[test]
@@ -185,9 +186,9 @@ mod tests {
         assert!(!with(|held| held.token.kind = LeaseKind::Recount));
         assert!(!KEY.recognizes(&leased(), "rack8") && !KEY.recognizes(&leased(), ""));
         assert!(!LeaseKey([2; 32]).recognizes(&leased(), OWNER));
-        for bit in 0..128 {
+        for bit in 0..8 * LeaseToken::LEN {
             let mut forged = leased();
-            forged.token.mac[bit / 8] ^= 1 << (bit % 8);
+            forged.token.bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(!KEY.recognizes(&forged, OWNER), "bit {bit}");
         }
     }

@@ -109,7 +109,7 @@ pub(crate) fn report(range: Range, count: u64) -> Report {
         fingerprint: fingerprint(),
         // Each range has its own lease, so that neighbours do not become one row.
         lease: LeaseId((1 << 40) + 1 + range.start()),
-        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
+        token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
         range,
         checked_count: checked_count(range, count),
         task_counts: TaskCounts::default(),

@@ -152,7 +152,7 @@ fn report(range: Range) -> Report {
         job: JOB,
         fingerprint,
         lease: LeaseId(1),
-        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
+        token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
         range,
         checked_count: checked_count.expect("the counts are small"),
         task_counts: TaskCounts::default(),

@@ -322,7 +322,7 @@ impl Farm {
         self.queue.note_lease(spec.priority, &spec.origin.owner, job, self.next_lease, ns);
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
-        let token = LeaseToken { range, kind, mac: [0; 16] };
+        let token = LeaseToken::new(range, kind, [0; 16]);
         let mut lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
         let owner = &self.sessions[&session].principal().owner;
         lease.token = self.key.sign(&Holding::of_lease(&lease), owner);

@@ -28,7 +28,7 @@ fn lease(lease: u64, job: u64, tasks: u64, whole: bool) -> Lease {
         plan: plan(tasks),
         fingerprint: plan(tasks).fingerprint(),
         range: range(0, tasks),
-        token: LeaseToken { range: range(0, tasks), kind, mac: [7; 16] },
+        token: LeaseToken::new(range(0, tasks), kind, [7; 16]),
         recount: whole.then_some(recount),
     }
 }
@@ -114,7 +114,7 @@ fn a_lease_number_given_again_after_a_restore_is_another_lease() {
     // Given: the second lease follows the first one. Only range and token distinguish them.
     let mut agent = connected();
     let leased = |start, end, mac| {
-        let token = LeaseToken { range: range(start, end), kind: LeaseKind::Count, mac: [mac; 16] };
+        let token = LeaseToken::new(range(start, end), LeaseKind::Count, [mac; 16]);
         Lease { range: token.range, token, ..lease(1, 1, 8, false) }
     };
     let [old, new] = [leased(0, 4, 1), leased(4, 8, 2)];

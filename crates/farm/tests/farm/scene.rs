@@ -361,7 +361,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         job,
         fingerprint: plan.fingerprint(),
         lease: LeaseId(0),
-        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
+        token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
         range,
         checked_count: checked_count(plan, range, 0),
         task_counts: TaskCounts::default(),

@@ -223,7 +223,7 @@ fn play(
     let said = |job, name, kind, session, (range, count): (Range, u64)| {
         // Each range has its own lease, so that neighbours do not become one row.
         let lease = LeaseId(1 + range.start());
-        let token = LeaseToken { range, kind, mac: [0; 16] };
+        let token = LeaseToken::new(range, kind, [0; 16]);
         let report = Report { job, lease, token, kernel: kernel(name), ..report(range, count) };
         let token = key().sign(&Holding::of_report(&report), OWNER);
         Event::Said(SessionId(session), WorkerMessage::Report(Report { token, ..report }))

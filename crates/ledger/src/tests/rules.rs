@@ -366,7 +366,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         fingerprint: plan().fingerprint(),
         // Each row has its own lease, so that neighbours are not joined.
         lease: LeaseId(start),
-        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
+        token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
         range,
         checked_count: checked_count(range, count),
         task_counts: TaskCounts::default(),

@@ -280,7 +280,7 @@ pub(crate) fn hello() -> v1::Hello {
 /// A lease token of valid form without a valid signature.
 fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
-    farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
+    farm::LeaseToken::new(range, farm::LeaseKind::Count, [0; 16]).bytes.to_vec()
 }
 
 pub(crate) fn report() -> v1::Report {

@@ -74,6 +74,8 @@ async fn a_lease_is_reported_by_its_owner_with_its_token_and_by_nobody_else() {
     for (secret, report) in [
         (&thief, lease.clone()),
         (&holder, v1::Report { token: made_up, ..lease.clone() }),
+        // The tokens of other programs have another form.
+        (&holder, v1::Report { token: vec![7; 33], ..lease.clone() }),
         (&holder, v1::Report { job: 2, ..lease.clone() }),
         (&holder, v1::Report { fingerprint: vec![7; 32], ..lease.clone() }),
     ] {

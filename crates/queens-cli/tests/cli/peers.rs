@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use board::PlanIndex;
-use farm::{LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem, TasksBlock};
+use farm::{LeaseId, Method, Plan, Problem, TasksBlock};
 use service::wire::v1;
 use service::wire::v1::farm_service_server::FarmService;
 use service::wire::v1::work_response::Message;
@@ -90,7 +90,7 @@ fn a_worker_leaves_a_coordinator_with_which_it_cannot_work() {
 
     let mut other_tasks = lease();
     other_tasks.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
-    let refused = worker_at(Ok(vec![leased(other_tasks)]), &[]);
+    let refused = worker_at(Ok(vec![Message::Lease(other_tasks)]), &[]);
     refused.refusal(12, &["fingerprint", "total N=8 by rows M=2", "enumerate tasks alike"]);
 }
 
@@ -122,24 +122,25 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
         worker_at(Ok(answer), &["--credit", "10"]).refusal(12, words);
     };
     for (lease, tasks) in cases {
-        let answer = vec![leased(lease), Message::Tasks(tasks)];
+        let answer = vec![Message::Lease(lease), Message::Tasks(tasks)];
         refused(answer, &["tasks that its plan does not have", "another coordinator"]);
     }
 
     // The blocks of tasks are: out of order, longer than the lease, and with weights that no
     // symmetry gives.
     let late = v1::Tasks { start: 1, ..tasks() };
-    refused(vec![leased(lease()), Message::Tasks(late)], &["[1, 4)", "[0, 3) was due"]);
+    refused(vec![Message::Lease(lease()), Message::Tasks(late)], &["[1, 4)", "[0, 3) was due"]);
     let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
-    refused(vec![leased(lease()), Message::Tasks(too_many)], &["different lengths"]);
+    refused(vec![Message::Lease(lease()), Message::Tasks(too_many)], &["different lengths"]);
     let weightless = v1::Tasks { weight: vec![0; 3], ..masks(0b11) };
-    refused(vec![leased(lease()), Message::Tasks(weightless)], &["`weight`"]);
+    refused(vec![Message::Lease(lease()), Message::Tasks(weightless)], &["`weight`"]);
 
     // The leases are: a range beyond the plan, and leases without an end.
     let beyond = v1::OrdinalRange { start: 40, end: 43 };
     let beyond = v1::Lease { range: Some(beyond), ..lease() };
-    refused(vec![leased(beyond)], &["`range`", "[40, 43)"]);
-    let leases: Vec<Message> = (1..100).map(|id| leased(v1::Lease { id, ..lease() })).collect();
+    refused(vec![Message::Lease(beyond)], &["`range`", "[40, 43)"]);
+    let leases: Vec<Message> =
+        (1..100).map(|id| Message::Lease(v1::Lease { id, ..lease() })).collect();
     refused(leases, &["more than 10 ranges without their tasks"]);
 }
 
@@ -158,23 +159,14 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
         Message::Tasks(TasksBlock { lease: LeaseId(1), start, tasks }.into())
     };
     let (a, b) = (tasks / 3, 2 * tasks / 3);
-    let end = leased(v1::Lease { plan: None, ..lease() });
-    let answer = vec![leased(recount), block(0, a), block(a, b), block(b, tasks), end];
+    let end = Message::Lease(v1::Lease { plan: None, ..lease() });
+    let answer = vec![Message::Lease(recount), block(0, a), block(a, b), block(b, tasks), end];
 
     // When it is sent to a worker that holds one task at a time
     let ended = worker_at(Ok(answer), &["--credit", "1"]);
 
     // Then the worker reaches that message.
     ended.refusal(12, &["lacks its field `plan`"]);
-}
-
-/// A lease with the token that belongs to it.
-fn leased(lease: v1::Lease) -> Message {
-    let v1::OrdinalRange { start, end } = lease.range.expect("it has one");
-    let range = farm::Range::new(start, end).expect("it is not empty");
-    let kind = if lease.recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
-    let token = LeaseToken { range, kind, mac: [0; 16] }.to_bytes().to_vec();
-    Message::Lease(v1::Lease { token, ..lease })
 }
 
 /// Three tasks of a small plan.
@@ -186,7 +178,7 @@ fn lease() -> v1::Lease {
         job: 1,
         plan: Some((&plan).into()),
         range: Some(v1::OrdinalRange { start: 0, end: 3 }),
-        token: Vec::new(),
+        token: vec![0; 33],
         recount: None,
     }
 }

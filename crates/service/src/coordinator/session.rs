@@ -289,7 +289,7 @@ mod tests {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();
-        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [7; 16] };
+        let token = LeaseToken::new(range, LeaseKind::Count, [7; 16]);
         Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
     }
 

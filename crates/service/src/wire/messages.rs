@@ -107,12 +107,13 @@ fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
 }
 
 fn holding(holding: v1::Holding) -> Result<Holding, WireError> {
+    let range = range(holding.range)?;
     Ok(Holding {
         lease: LeaseId(id("lease", holding.lease)?),
         job: JobId(id("job", holding.job)?),
         fingerprint: fingerprint(&holding.fingerprint)?,
-        range: range(holding.range)?,
-        token: token(&holding.token)?,
+        range,
+        token: LeaseToken::of_part(range, token(&holding.token)?),
     })
 }
 
@@ -120,12 +121,13 @@ impl TryFrom<v1::Report> for Report {
     type Error = WireError;
 
     fn try_from(report: v1::Report) -> Result<Self, WireError> {
+        let range = range(report.range)?;
         let report = Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
-            token: token(&report.token)?,
-            range: range(report.range)?,
+            token: LeaseToken::of_part(range, token(&report.token)?),
+            range,
             checked_count: CheckedCount {
                 count: report.count,
                 residue: id("residue", report.residue)?,
@@ -154,11 +156,9 @@ impl TryFrom<v1::Lease> for Lease {
         if range.end() > plan.tasks {
             return Err(WireError::out_of_bounds("range", range));
         }
-        let token = token(&lease.token)?;
         let recount = lease.recount.map(recount).transpose()?;
-        if token.range != range || (token.kind == LeaseKind::Recount) != recount.is_some() {
-            return Err(WireError::out_of_bounds("token", "that of another lease"));
-        }
+        let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
+        let token = LeaseToken { range, kind, bytes: token(&lease.token)? };
         Ok(Lease {
             id: LeaseId(lease.id),
             job: JobId(lease.job),
@@ -254,9 +254,8 @@ fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
 }
 
-fn token(bytes: &[u8]) -> Result<LeaseToken, WireError> {
-    let token = bytes.try_into().ok().and_then(LeaseToken::from_bytes);
-    token.ok_or(WireError::Missing("token"))
+fn token(bytes: &[u8]) -> Result<[u8; LeaseToken::LEN], WireError> {
+    bytes.try_into().map_err(|_| WireError::Missing("token"))
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {
@@ -353,7 +352,7 @@ impl From<Holding> for v1::Holding {
             job: holding.job.0,
             fingerprint: bytes(holding.fingerprint),
             range: Some(holding.range.into()),
-            token: holding.token.to_bytes().to_vec(),
+            token: holding.token.bytes.to_vec(),
         }
     }
 }
@@ -365,7 +364,7 @@ impl From<Report> for v1::Report {
             job: report.job.0,
             fingerprint: bytes(report.fingerprint),
             range: Some(report.range.into()),
-            token: report.token.to_bytes().to_vec(),
+            token: report.token.bytes.to_vec(),
             count: report.checked_count.count,
             residue: report.checked_count.residue,
             digest: report.checked_count.digest.0.to_le_bytes().to_vec(),
@@ -411,7 +410,7 @@ impl From<Lease> for v1::Lease {
             job: lease.job.0,
             plan: Some((&lease.plan).into()),
             range: Some(lease.range.into()),
-            token: lease.token.to_bytes().to_vec(),
+            token: lease.token.bytes.to_vec(),
             recount: lease.recount.map(|recount| v1::Recount {
                 unlike: recount.unlike.to_string(),
                 by_reference: recount.by_reference,

@@ -50,11 +50,8 @@ pub(super) fn holding() -> impl Strategy<Value = Holding> {
 
 pub(super) fn token() -> impl Strategy<Value = LeaseToken> {
     let kind = prop_oneof![Just(LeaseKind::Count), Just(LeaseKind::Recount)];
-    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, mac)| LeaseToken {
-        range,
-        kind,
-        mac,
-    })
+    (range(), kind, any::<[u8; 16]>())
+        .prop_map(|(range, kind, mac)| LeaseToken::new(range, kind, mac))
 }
 
 pub(super) fn report() -> impl Strategy<Value = Report> {
@@ -116,11 +113,12 @@ pub(super) fn order() -> impl Strategy<Value = CoordinatorMessage> {
 }
 
 pub(super) fn lease() -> impl Strategy<Value = Lease> {
-    (any::<u64>(), any::<u64>(), plan(), range(), token(), prop::option::of(recount())).prop_map(
-        |(lease, job, plan, range, token, recount)| {
+    let bytes = any::<[u8; LeaseToken::LEN]>();
+    (any::<u64>(), any::<u64>(), plan(), range(), bytes, prop::option::of(recount())).prop_map(
+        |(lease, job, plan, range, bytes, recount)| {
             let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
             let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
-            let token = LeaseToken { range, kind, ..token };
+            let token = LeaseToken { range, kind, bytes };
             Lease {
                 id: LeaseId(lease),
                 job: JobId(job),

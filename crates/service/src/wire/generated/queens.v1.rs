@@ -196,8 +196,8 @@ pub struct Lease {
     /// whole range must be in one Report.
     #[prost(message, optional, tag = "5")]
     pub recount: ::core::option::Option<Recount>,
-    /// 33 bytes by which the coordinator recognizes the lease. The worker need not understand them. It
-    /// repeats them in every Report and Holding of the lease.
+    /// 33 bytes by which the coordinator recognizes the lease. They have no meaning for the worker,
+    /// which repeats them in every Report and Holding of the lease.
     #[prost(bytes = "vec", tag = "6")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }

@@ -103,7 +103,7 @@ async fn a_lease_is_not_leased_again_before_its_tasks_are_there() {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 10 };
         let range = Range::new(0, 5).expect("it has tasks");
         let (lease, job, fingerprint) = (LeaseId(1), JobId(1), Fingerprint([1; 32]));
-        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [mac; 16] };
+        let token = LeaseToken::new(range, LeaseKind::Count, [mac; 16]);
         let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
         Ok(CoordinatorMessage::Lease(lease))
     };
