@@ -333,6 +333,7 @@ mod tests {
             threads: 1,
             credit: 10,
             holding: Vec::new(),
+            methods: Vec::new(),
         };
         Session::new("rack".into(), false, &hello, Millis(0))
     }

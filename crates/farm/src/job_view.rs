@@ -33,7 +33,7 @@ pub struct JobView {
     /// Sessions that work on it.
     pub workers: usize,
     /// Sessions that may be leased ranges of the job while it runs: all but those that are
-    /// draining.
+    /// draining, or whose workers do not know its method.
     pub able_workers: usize,
     /// Microseconds that the sessions that work on the job will take for the rest of it, without
     /// audits. JSON has seconds. `None` if there are no such sessions, and before this can be

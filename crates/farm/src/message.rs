@@ -1,6 +1,6 @@
 //! What the two ends of a session say to each other: one type for each direction.
 
-use board::Task;
+use board::{MethodChoice, Task};
 
 use crate::{Fingerprint, JobId, Lease, LeaseId, LeaseToken, Pace, Range, Report};
 
@@ -38,6 +38,9 @@ pub struct Hello {
     pub credit: u64,
     /// What it still works on from an earlier session.
     pub holding: Vec<Holding>,
+    /// The methods by which it can count, each without its parameter. It is leased only tasks of
+    /// these. Empty if it knows all.
+    pub methods: Vec<MethodChoice>,
 }
 
 impl Hello {

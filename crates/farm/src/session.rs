@@ -6,7 +6,9 @@ use std::iter::Sum;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Hello, JobId, LeaseId, Millis, Principal, Provenance};
+use board::MethodChoice;
+
+use crate::{Hello, JobId, LeaseId, Method, Millis, Principal, Provenance};
 
 /// One connection of one worker.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct Session {
     pub(crate) process: Process,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
+    /// The methods by which the worker can count. Empty if it knows all.
+    methods: Vec<MethodChoice>,
     /// How many tasks of each job the session holds, and the thread time that they were expected to
     /// take, nanoseconds. Jobs with 0 tasks are left out.
     held: BTreeMap<JobId, (u64, u128)>,
@@ -79,6 +83,7 @@ impl Session {
             is_trusted,
             process,
             credit: hello.credit,
+            methods: hello.methods.clone(),
             held: BTreeMap::new(),
             most_held: 0,
             work: Work::default(),
@@ -93,6 +98,16 @@ impl Session {
     /// Who answers for its counts.
     pub(crate) fn principal(&self) -> &Principal {
         &self.seen.provenance.principal
+    }
+
+    /// Whether the worker can count by this method.
+    pub(crate) fn knows(&self, method: Method) -> bool {
+        self.methods.is_empty() || self.methods.iter().any(|known| known.allows(method))
+    }
+
+    /// Whether the session may be leased tasks of this method.
+    pub(crate) fn may_count(&self, method: Method) -> bool {
+        !self.seen.draining && self.knows(method)
     }
 
     /// What people may see of the worker. The `rate` comes from the jobs that it counts.

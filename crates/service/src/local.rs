@@ -205,6 +205,7 @@ impl LocalCount {
                 threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
                 credit: 1 << 20,
                 holding: Vec::new(),
+                methods: Vec::new(),
             },
             report_ms: 200,
             resend_ms: 60_000,

@@ -21,6 +21,7 @@ pub(crate) fn hello(worker: &str) -> Hello {
         threads: 1,
         credit: 100,
         holding: Vec::new(),
+        methods: Vec::new(),
     }
 }
 

@@ -49,6 +49,7 @@ pub(crate) async fn idle(
             threads: 1,
             credit,
             holding: Vec::new(),
+            methods: Vec::new(),
         },
         report_ms: 0,
         resend_ms: 3_600_000,

@@ -206,8 +206,7 @@ impl Farm {
     }
 
     fn view(&self, id: JobId, job: &Job) -> JobView {
-        let stays = |session: &&Session| !session.seen.draining;
-        let able = self.sessions.values().filter(stays);
+        let able = self.sessions.values().filter(|session| session.may_count(job.spec.plan.method));
         let threads = |session| self.sessions[&session].threads();
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();

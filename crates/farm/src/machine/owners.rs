@@ -164,8 +164,8 @@ impl Farm {
         self.accounts.iter().map(of).collect()
     }
 
-    /// The jobs of which something may be leased, in the order in which this session is to be
-    /// leased of them.
+    /// The jobs of which something may be leased to this session, because its worker knows their
+    /// method, in the order in which the session is to be leased of them.
     pub(super) fn in_turn(&self, id: SessionId) -> impl Iterator<Item = JobId> + '_ {
         let session = &self.sessions[&id];
         let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));
@@ -176,14 +176,15 @@ impl Farm {
             let ahead = if stays == Some(owner) { stay_ns } else { 0 };
             self.accounts[owner].turn(self.now).saturating_sub(ahead)
         };
-        self.queue.0.values().flat_map(move |level| {
+        let jobs = self.queue.0.values().flat_map(move |level| {
             // There may be a thousand of them, and mostly something of the first can be leased.
             let owners = level.iter();
             let owners = owners.map(|(owner, line)| Reverse((turn(owner), first(line), owner)));
             let mut owners: BinaryHeap<_> = owners.collect();
             std::iter::from_fn(move || owners.pop())
                 .flat_map(|Reverse((_, _, owner))| level[owner].in_order())
-        })
+        });
+        jobs.filter(|job| session.knows(self.jobs[job].spec.plan.method))
     }
 
     fn owner_of(&self, job: JobId) -> &str {

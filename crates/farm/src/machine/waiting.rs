@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::Farm;
 use super::owners::SHARE;
 use crate::job::Job;
+use crate::session::Session;
 use crate::{AuditScope, JobId, JobState, JobView};
 
 impl Farm {
@@ -22,6 +23,10 @@ impl Farm {
         }
         let is_idle = view.workers == 0;
         match view.able_workers {
+            0 if is_idle && self.sessions.values().any(|session| !session.seen.draining) => {
+                let method = view.spec.plan.method.name();
+                Some(format!("a worker that counts by {method}: those that are connected do not"))
+            }
             0 if is_idle => Some("a worker: none is connected; `queens worker` starts one".into()),
             _ if view.audits_stranded > Some(0) => Some(second_counts(view)),
             _ if !is_running || !is_idle => None,
@@ -73,9 +78,13 @@ impl Farm {
         if before.len() > MOST {
             return None;
         }
-        let able = self.sessions.iter().filter(|(_, session)| !session.seen.draining);
-        let able: Vec<_> = able.map(|(&id, session)| (id, session.threads())).collect();
-        let us: Option<u64> = before.into_iter().map(|job| job.us_left(&able)).sum();
+        let us_left = |job: &Job| {
+            let able = |session: &Session| session.may_count(job.spec.plan.method);
+            let able = self.sessions.iter().filter(|(_, session)| able(session));
+            let able: Vec<_> = able.map(|(&id, session)| (id, session.threads())).collect();
+            job.us_left(&able)
+        };
+        let us: Option<u64> = before.into_iter().map(us_left).sum();
         // Some of the leases meanwhile are of this job.
         us.map(|us| us.saturating_add(us / (SHARE as u64 - 1)))
     }
@@ -96,15 +105,16 @@ fn about(us: u64) -> String {
 fn second_counts(view: &JobView) -> String {
     let ranges = view.audits_stranded.unwrap_or(0);
     let s = if ranges == 1 { "" } else { "s" };
+    let method = view.spec.plan.method.name();
     let withdraw = format!("`queens audit {} --withdraw` does without", view.id);
     match view.audit.map(|audit| audit.across).unwrap_or_default() {
         AuditScope::Machines => format!(
-            "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
-             itself; {withdraw}"
+            "a worker on another machine to count {ranges} range{s} again: none that counts by {method} is \
+             connected, and no machine checks itself; {withdraw}"
         ),
         AuditScope::Owners => format!(
-            "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks \
-             itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
+            "a worker of another owner to count {ranges} range{s} again: none that counts by {method} is \
+             connected, and no owner checks itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
         ),
     }
 }

@@ -273,6 +273,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         threads: 1,
         credit,
         holding: Vec::new(),
+        methods: Vec::new(),
     }
 }
 

@@ -1,11 +1,15 @@
 //! Tests of what a job waits for.
 
+use board::MethodChoice;
 use farm::{
-    AuditPolicy, AuditScope, Change, Event, JobId, JobState, Known, RequestId, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, Hello, JobId, JobState, Known, Method, Plan, RequestId,
+    SessionId, WorkerMessage,
 };
 
 use crate::fair::{Model, step};
-use crate::scene::{AUDIT_ALL, Scene, audit, change, plan, spec, submission_by, total};
+use crate::scene::{
+    AUDIT_ALL, OWNER, Scene, audit, change, hello, plan, spec, submission_by, total,
+};
 
 fn waits_for(scene: &Scene, job: JobId) -> Option<String> {
     scene.farm.job(job).expect("it exists").waits_for
@@ -31,6 +35,54 @@ fn a_job_that_is_worked_on_waits_for_nobody() {
     assert!(!scene.farm.job(job).expect("it exists").is_waiting());
     scene.act(change(RequestId(1), job, Change::Pause));
     assert_eq!(waits_for(&scene, job), Some(format!("`queens resume {job}`: it is paused")));
+}
+
+#[test]
+fn a_worker_is_leased_only_jobs_by_the_methods_that_it_knows() {
+    // Given a job by `rows`, and a worker that knows only others
+    let mut scene = Scene::new();
+    let job = scene.submit(100, 5);
+    let methods = vec![MethodChoice::Colours, MethodChoice::Prefixes { rows: None }];
+    let stranger = SessionId(1);
+    scene.join_as(stranger, OWNER, Hello { methods, ..hello("w1", 10) });
+
+    // Then the worker is leased nothing of it, and the job says for whom it waits.
+    assert_eq!(scene.leases(stranger), []);
+    let view = scene.farm.job(job).expect("it exists");
+    assert_eq!((view.able_workers, view.is_waiting()), (0, true));
+    let missing = "a worker that counts by rows: those that are connected do not";
+    assert_eq!(view.waits_for.as_deref(), Some(missing));
+
+    // When there is a job of its methods, although of lower priority, then it is leased that one.
+    let by_colours = Plan { method: Method::Colours, ..plan(100) };
+    let other = scene.submit_spec(spec(by_colours), None, Known::nothing());
+    assert_eq!(scene.last_lease(stranger).job, other);
+    assert_eq!(waits_for(&scene, job).as_deref(), Some(missing));
+
+    // And when somebody comes who knows `rows`, the job waits no more.
+    let methods = vec![MethodChoice::Rows { rows: None }];
+    scene.join_as(SessionId(2), OWNER, Hello { methods, ..hello("w2", 10) });
+    assert_eq!(scene.last_lease(SessionId(2)).job, job);
+    assert_eq!(waits_for(&scene, job), None);
+}
+
+/// An audit and a tail that is leased twice are no way around it.
+#[test]
+fn a_second_count_waits_for_a_worker_that_knows_the_method() {
+    let mut scene = Scene::new();
+    let job = scene.submit_audited(4);
+    let worker = scene.join("w1", 100);
+    let methods = vec![MethodChoice::Colours];
+    scene.join_as(SessionId(2), OWNER, Hello { methods, ..hello("w2", 10) });
+    while scene.farm.job(job).expect("it exists").tasks_done < 4 {
+        let lease = scene.last_lease(worker);
+        scene.finish(worker, &lease, 1_000);
+    }
+    assert_eq!(scene.leases(SessionId(2)), []);
+    let why = waits_for(&scene, job).expect("it waits");
+    assert!(why.contains("none that counts by rows is connected"), "{why}");
+    let third = scene.join("w3", 100);
+    assert!(scene.last_lease(third).recount.is_some());
 }
 
 #[test]

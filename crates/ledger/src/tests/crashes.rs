@@ -215,6 +215,7 @@ fn play(
             threads: 1,
             credit: 1,
             holding: Vec::new(),
+            methods: Vec::new(),
         };
         let (session, owner) = (SessionId(session), OWNER.into());
         history.go_on(vec![Event::Joined { session, owner, is_trusted: false, hello }]);

@@ -144,6 +144,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
             threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
             credit: args.credit,
             holding: Vec::new(),
+            methods: Vec::new(),
         },
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,

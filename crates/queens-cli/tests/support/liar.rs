@@ -53,6 +53,7 @@ async fn lie(
             threads: 1,
             credit: 1 << 16,
             holding: Vec::new(),
+            methods: Vec::new(),
         },
         report_ms: 0,
         resend_ms: 60_000,

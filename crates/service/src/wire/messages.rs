@@ -1,7 +1,7 @@
 //! Turns messages into the farm's types, and the farm's types into messages. A malformed message is
 //! an error.
 
-use board::{Prefix, Task};
+use board::{MethodChoice, Prefix, Task};
 use farm::{
     Ack, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello, Holding, JobId, KernelName,
     Lease, LeaseId, LeaseKind, LeaseToken, Method, Pace, Plan, Problem, Range, Recount, Report,
@@ -81,6 +81,12 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.holding.len() > Hello::MAX_HOLDINGS {
             return Err(WireError::out_of_bounds("holding", hello.holding.len()));
         }
+        if hello.methods.len() > MethodChoice::all().count() {
+            return Err(WireError::out_of_bounds("methods", hello.methods.len()));
+        }
+        let known = |name: String| {
+            named("methods", &name, |name| MethodChoice::all().find(|it| it.name() == name))
+        };
         Ok(Hello {
             worker: name("worker", hello.worker)?,
             machine: name("machine", hello.machine)?,
@@ -90,6 +96,7 @@ impl TryFrom<v1::Hello> for Hello {
             threads: hello.threads,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(holding).collect::<Result<_, _>>()?,
+            methods: hello.methods.into_iter().map(known).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -341,6 +348,7 @@ impl From<Hello> for v1::Hello {
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
             backend: hello.backend,
+            methods: hello.methods.iter().map(|method| method.name().into()).collect(),
         }
     }
 }

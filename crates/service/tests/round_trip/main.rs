@@ -103,6 +103,7 @@ fn the_largest_messages_fit_the_limit() {
         threads: 4096,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
+        methods: board::MethodChoice::all().collect(),
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let record = Prefix { left: u32::MAX, down: u32::MAX, right: u32::MAX };
@@ -220,6 +221,22 @@ fn a_worker_takes_any_33_bytes_for_a_token_and_repeats_them() {
             let held = v1::Holding::from(Holding::of_lease(&lease));
             assert_eq!(held.token, token);
         }
+    }
+}
+
+#[test]
+fn a_worker_that_knows_a_method_which_does_not_exist_is_refused() {
+    let methods = |methods: &[&str]| {
+        let methods = methods.iter().map(ToString::to_string).collect();
+        let (worker, machine) = ("w".into(), "m".into());
+        let (protocol, threads) = (PROTOCOL, 1);
+        let hello = v1::Hello { protocol, worker, machine, threads, methods, ..Default::default() };
+        Hello::try_from(hello)
+    };
+    assert!(methods(&[]).is_ok() && methods(&["rows", "prefixes", "colours"]).is_ok());
+    for wrong in [&["columns"][..], &["Rows"], &["rows", ""], &["rows"; 4]] {
+        let refused = methods(wrong).expect_err("there is no such method").to_string();
+        assert!(refused.contains("`methods`"), "{refused}");
     }
 }
 

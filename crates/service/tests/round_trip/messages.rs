@@ -1,6 +1,6 @@
 //! Random messages of all kinds.
 
-use board::{Given, Prefix, Square, Task};
+use board::{Given, MethodChoice, Prefix, Square, Task};
 use farm::{
     Ack, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello, Holding, JobId, KernelName,
     Lease, LeaseId, LeaseKind, LeaseToken, Method, Pace, Plan, Problem, Range, Recount, Report,
@@ -22,16 +22,10 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
 pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
     let numbers = (any::<u64>(), 1..=4096u32, any::<u64>());
-    (names, numbers, vec(holding(), 0..5)).prop_map(
-        |((worker, machine, build, backend), (instance, threads, credit), holding)| Hello {
-            worker,
-            machine,
-            build,
-            backend,
-            instance,
-            threads,
-            credit,
-            holding,
+    let methods = prop::sample::subsequence(MethodChoice::all().collect::<Vec<_>>(), 0..=3);
+    (names, numbers, vec(holding(), 0..5), methods).prop_map(
+        |((worker, machine, build, backend), (instance, threads, credit), holding, methods)| {
+            Hello { worker, machine, build, backend, instance, threads, credit, holding, methods }
         },
     )
 }

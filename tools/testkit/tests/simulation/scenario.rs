@@ -369,6 +369,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                     threads: random.between(1, 4) as u32,
                     credit: random.scaled(1, 500),
                     holding: Vec::new(),
+                    methods: Vec::new(),
                 },
                 report_ms: if lying { 0 } else { report_ms },
                 resend_ms: random.scaled(50, 2_000),

@@ -151,6 +151,10 @@ pub struct Hello {
     /// each other, because both may be the same machine.
     #[prost(string, tag = "9")]
     pub machine: ::prost::alloc::string::String,
+    /// The methods by which the worker can count, in the words of plan.proto. It is leased only tasks
+    /// of these. Empty if it knows all of them. A word that is no method is refused.
+    #[prost(string, repeated, tag = "10")]
+    pub methods: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Holding {
