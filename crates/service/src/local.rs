@@ -12,7 +12,7 @@ use count::Backend;
 use executor::Devices;
 use farm::{
     AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, Known, LeaseKey, Origin,
-    Plan, Problem, Refusal, Request, RestoredJob, Shard, Submission,
+    Plan, Problem, Refusal, Request, RestoredJob, Shard, Submission, WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault, make_ledger};
 use tokio::sync::{mpsc, watch};
@@ -338,10 +338,11 @@ struct InProcess {
 }
 
 impl Connect for InProcess {
-    async fn open(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self, hello: WorkerMessage) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);
-        let messages_in = Box::pin(ReceiverStream::new(incoming).map(Ok));
+        let incoming = tokio_stream::once(hello).chain(ReceiverStream::new(incoming));
+        let messages_in = Box::pin(incoming.map(Ok));
         let owner = LOCAL_OWNER.into();
         let (is_trusted, ended) = (false, Box::pin(std::future::pending()));
         let peer = Peer { owner, is_trusted, messages: messages_in, ended };

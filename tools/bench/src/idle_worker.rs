@@ -98,15 +98,12 @@ async fn begin(endpoint: &mut Endpoint, agent: &mut Agent) -> Result<Link> {
     const TRIES: u32 = 100;
     let mut reason = String::new();
     for _ in 0..TRIES {
-        let lost = match endpoint.open().await {
-            Ok(mut link) => {
-                let _ = link.messages.send(agent.connected()).await;
-                match link.orders.next().await {
-                    Some(Ok(_)) => return Ok(link),
-                    Some(Err(end)) => end,
-                    None => LinkEnd::Lost("the connection broke".into()),
-                }
-            }
+        let lost = match endpoint.open(agent.connected()).await {
+            Ok(mut link) => match link.orders.next().await {
+                Some(Ok(_)) => return Ok(link),
+                Some(Err(end)) => end,
+                None => LinkEnd::Lost("the connection broke".into()),
+            },
             Err(end) => end,
         };
         agent.disconnected();

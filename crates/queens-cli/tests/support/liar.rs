@@ -58,11 +58,10 @@ async fn lie(
         report_ms: 0,
         resend_ms: 60_000,
     });
-    let Link { mut orders, messages } = match endpoint.open().await {
+    let Link { mut orders, messages } = match endpoint.open(agent.connected()).await {
         Ok(link) => link,
         Err(end) => return end,
     };
-    let _ = messages.send(agent.connected()).await;
     loop {
         let order = tokio::time::timeout(Duration::from_millis(100), orders.next()).await;
         match order {

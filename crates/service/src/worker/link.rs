@@ -23,7 +23,7 @@ const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Link {
     /// The coordinator's messages. The stream ends or fails when the session does.
     pub orders: Pin<Box<dyn Stream<Item = Result<CoordinatorMessage, LinkEnd>> + Send>>,
-    /// The worker's messages.
+    /// The worker's messages after its Hello.
     pub messages: mpsc::Sender<WorkerMessage>,
 }
 
@@ -45,13 +45,13 @@ pub enum LinkEnd {
 
 /// Opens sessions with a coordinator.
 pub trait Connect {
-    /// Makes one attempt to open a session.
-    fn open(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
+    /// Makes one attempt to open a session, which begins with `hello`.
+    fn open(&mut self, hello: WorkerMessage) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
 }
 
 /// Over gRPC.
 impl Connect for Endpoint {
-    async fn open(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self, hello: WorkerMessage) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
         let (endpoint, shown) = (self.clone(), self.secret());
         let channel = self.connect().await.map_err(|error| match error {
@@ -65,7 +65,9 @@ impl Connect for Endpoint {
             end => end,
         };
         let (messages, outgoing) = mpsc::channel(OUTGOING);
-        let requests = ReceiverStream::new(outgoing).map(v1::WorkRequest::from);
+        // A coordinator may send nothing, not even headers, before it has the Hello.
+        let requests = tokio_stream::once(hello).chain(ReceiverStream::new(outgoing));
+        let requests = requests.map(v1::WorkRequest::from);
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -109,5 +111,47 @@ fn ended(url: &str, status: Status) -> LinkEnd {
             Some(cause) => innermost(cause),
             None => reason,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+    use tokio_stream::wrappers::TcpListenerStream;
+    use tonic::transport::Server;
+    use tonic::{Request, Response, Streaming};
+
+    use super::*;
+    use crate::wire::v1::farm_service_server::{FarmService, FarmServiceServer};
+
+    /// A coordinator of another program.
+    struct Stranger;
+
+    #[tonic::async_trait]
+    impl FarmService for Stranger {
+        type WorkStream = Pin<Box<dyn Stream<Item = Result<v1::WorkResponse, Status>> + Send>>;
+
+        async fn work(
+            &self,
+            request: Request<Streaming<v1::WorkRequest>>,
+        ) -> Result<Response<Self::WorkStream>, Status> {
+            let first = request.into_inner().next().await.expect("there is a first message")?;
+            assert!(matches!(first.try_into(), Ok(WorkerMessage::Hello(_))));
+            let welcome = CoordinatorMessage::Welcome { leases_in_ms: 0 };
+            Ok(Response::new(Box::pin(tokio_stream::once(Ok(welcome.into())))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_coordinator_may_send_not_even_headers_before_the_hello() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("some port is free");
+        let url = listener.local_addr().expect("it is bound").to_string();
+        let server = Server::builder().add_service(FarmServiceServer::new(Stranger));
+        tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        let hello = WorkerMessage::Hello(crate::tests::hello("w1"));
+        let mut link = Endpoint::new(&url, None).open(hello).await.expect("it is welcomed");
+        let first = link.orders.next().await;
+        let welcome = CoordinatorMessage::Welcome { leases_in_ms: 0 };
+        assert!(matches!(first, Some(Ok(message)) if message == welcome));
     }
 }

@@ -106,7 +106,8 @@ impl Worker {
         let mut backoff = Backoff::new();
         let mut had_session = false;
         loop {
-            let end = match self.until(connector.open()).await? {
+            let hello = self.agent.connected();
+            let end = match self.until(connector.open(hello)).await? {
                 None => return Ok(()),
                 Some(Err(end)) => end,
                 Some(Ok(link)) => {
@@ -182,13 +183,10 @@ impl Worker {
 
     /// Serves one session. Returns why it ended, or `None` when it is time to leave.
     async fn session(&mut self, mut link: Link) -> Result<Option<LinkEnd>, ServiceError> {
-        let hello = self.agent.connected();
         let broke = || Ok(Some(LinkEnd::Lost("the connection broke".into())));
-        let mut due = vec![hello];
         loop {
             self.look_at_time();
-            due.extend(self.agent.poll(self.now()));
-            for message in due.drain(..) {
+            for message in self.agent.poll(self.now()) {
                 // What is due is sent before the worker may leave. While it waits for room it may
                 // be asked to stop, as everywhere.
                 let room = match link.messages.try_reserve() {

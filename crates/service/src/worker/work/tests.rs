@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use farm::{Fingerprint, JobId, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
+use farm::{
+    Fingerprint, JobId, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range, WorkerMessage,
+};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -20,7 +22,7 @@ struct Answers {
 }
 
 impl Connect for Answers {
-    async fn open(&mut self) -> Result<Link, LinkEnd> {
+    async fn open(&mut self, _: WorkerMessage) -> Result<Link, LinkEnd> {
         let answer = self.answers.pop_front();
         self.taken.fetch_add(usize::from(answer.is_some()), Ordering::Relaxed);
         answer.unwrap_or_else(|| Err(LinkEnd::Lost("nobody answers".into())))
