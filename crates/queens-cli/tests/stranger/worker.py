@@ -84,6 +84,7 @@ def main():
     requests, leases, waiting = queue.Queue(), {}, 0
     hello = farm.Hello(
         protocol=1, worker="stranger", machine="stranger", instance=random.getrandbits(64), threads=1, credit=4096,
+        methods=["colours"],
     )  # fmt: skip
     requests.put(farm.WorkRequest(hello=hello))
     with grpc.insecure_channel(sys.argv[1]) as channel:

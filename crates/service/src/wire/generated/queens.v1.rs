@@ -40,10 +40,12 @@ pub struct Plan {
     /// How many tasks there are; ordinals are 0 to tasks - 1.
     #[prost(uint64, tag = "3")]
     pub tasks: u64,
-    /// BLAKE3 over all of the above and the enumeration's version, 32 bytes. A program that computes
-    /// another fingerprint from the same fields must not take part. A worker that counts the tasks
-    /// that it is sent need not compute it: it only repeats it in Holding and Report, and uses it for
-    /// the digest.
+    /// BLAKE3 over all of the above and the enumeration's version, 32 bytes: over the ASCII text
+    /// `queens plan; enumeration 1; problem TEXT; n N; method NAME; rows M; tasks T`, with numbers in
+    /// decimal digits, and without `; rows M` for `colours`. A program that computes another
+    /// fingerprint from the same fields must not take part, and workers of this project refuse it. A
+    /// worker that counts the tasks that it is sent need not compute it: it only repeats it in Holding
+    /// and Report, and uses it for the digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
 }
