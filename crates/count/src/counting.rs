@@ -1,5 +1,6 @@
-//! Counts a whole problem on the threads of this process.
+//! Counts a whole problem, or a shard of it, on the threads of this process.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZero;
 use std::ops::Range;
@@ -9,7 +10,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use board::{Given, Method, MethodChoice, PlanError, PlanIndex, Problem, Square};
+use board::{Given, Method, MethodChoice, PlanError, PlanIndex, Problem, Shard, Square};
 use thiserror::Error;
 
 use crate::pool::{Pool, RefusedThread, fair_chunk, next_chunk};
@@ -56,6 +57,11 @@ pub enum CountingError {
     /// The sum over all tasks gives no answer.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// A shard of a problem that counts orbits. An orbit may have placements in several shards.
+    #[error(
+        "orbits are not counted by shards: add up the shards of the total, and derive the orbits from the sum"
+    )]
+    Orbits,
     /// The system refuses to start as many threads as were asked for.
     #[error(transparent)]
     Threads(#[from] RefusedThread),
@@ -64,7 +70,7 @@ pub enum CountingError {
     Stopped {
         /// The number of tasks that were counted.
         tasks_done: u64,
-        /// The number of tasks of the problem.
+        /// The number of tasks of the problem, or of its shard.
         tasks: u64,
     },
 }
@@ -75,7 +81,7 @@ pub enum CountingError {
 pub struct Progress {
     /// The number of tasks that have been counted.
     pub tasks_done: u64,
-    /// The number of all tasks. The costs of tasks differ by large factors, so the share of counted
+    /// The number of all tasks of the problem, or of its shard. The costs of tasks differ by large factors, so the share of counted
     /// tasks is only roughly the share of time.
     pub tasks: u64,
     /// The sum over the counted tasks.
@@ -88,13 +94,13 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Counted {
-    /// The answer to the problem.
+    /// The answer to the problem. Of a shard, it is the part of the answer that the shard adds.
     pub answer: Answer,
     /// The number of threads that counted.
     pub threads: usize,
 }
 
-/// A count of a whole problem on the threads of this process.
+/// A count of a problem, or of a shard of it, on the threads of this process.
 ///
 /// ```
 /// use queens_count::Counting;
@@ -125,6 +131,7 @@ pub struct Counted {
 pub struct Counting<'a> {
     problem: Problem,
     blocked: &'a [Square],
+    shard: Shard,
     backend: Backend,
     threads: usize,
     on_progress: Box<dyn FnMut(Progress) + 'a>,
@@ -139,6 +146,7 @@ impl<'a> Counting<'a> {
         Counting {
             problem: problem.into(),
             blocked: &[],
+            shard: Shard::ALL,
             backend: Backend::detect(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             on_progress: Box::new(|_| {}),
@@ -162,6 +170,28 @@ impl<'a> Counting<'a> {
     #[must_use]
     pub fn blocking(given: Given, blocked: &'a [Square]) -> Counting<'a> {
         Counting { blocked, ..Counting::new(Problem::Completions(given)) }
+    }
+
+    /// Counts only this shard of the problem. The answers of all shards add up to the answer of the
+    /// whole problem, if the same version of this crate counts them; processors and backends may
+    /// differ. All shards take about as long. A problem that counts orbits has no shards: for
+    /// [`Problem::Fundamental`], give the sum over the shards of [`Problem::Total`] to
+    /// [`Answer::new`].
+    ///
+    /// ```
+    /// use queens_count::{Counting, count};
+    /// use queens_count::board::Shard;
+    ///
+    /// let mut sum = 0;
+    /// for index in 1..=3 {
+    ///     sum += Counting::new(12).shard(Shard::new(index, 3)?).run()?.answer.count();
+    /// }
+    /// assert_eq!(sum, count(12)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn shard(self, shard: Shard) -> Counting<'a> {
+        Counting { shard, ..self }
     }
 
     /// Counts by this backend.
@@ -210,11 +240,15 @@ impl<'a> Counting<'a> {
             [] => MethodChoice::suggested(self.problem),
             _ => MethodChoice::Colours,
         };
+        if self.problem.counts_orbits() && !self.shard.is_all() {
+            return Err(CountingError::Orbits);
+        }
         self_test(self.backend, [choice])?;
         let method = choice.for_problem(self.problem);
         let index = PlanIndex::new(self.problem, method)?;
-        let threads = index.len().max(1).min(self.threads as u64) as usize;
-        let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads };
+        let left = Left::new(self.shard.ordinals(index.len()));
+        let threads = left.tasks.max(1).min(self.threads as u64) as usize;
+        let done = Progress { tasks_done: 0, tasks: left.tasks, placements: 0, threads };
         let tasks = Tasks {
             problem: self.problem,
             method,
@@ -222,7 +256,7 @@ impl<'a> Counting<'a> {
             backend: self.backend,
             threads,
             index,
-            next: Mutex::new(0),
+            left: Mutex::new(left),
         };
         Sum { done, answering: None, stop: self.stop, on_progress: self.on_progress }.of(tasks)
     }
@@ -258,8 +292,33 @@ struct Tasks {
     backend: Backend,
     threads: usize,
     index: PlanIndex,
-    /// The first task that no thread has taken.
-    next: Mutex<u64>,
+    left: Mutex<Left>,
+}
+
+/// The tasks that no thread has taken.
+struct Left {
+    ranges: VecDeque<Range<u64>>,
+    tasks: u64,
+}
+
+impl Left {
+    fn new(ranges: impl Iterator<Item = Range<u64>>) -> Left {
+        let ranges: VecDeque<Range<u64>> = ranges.collect();
+        let tasks = ranges.iter().map(|range| range.end - range.start).sum();
+        Left { ranges, tasks }
+    }
+
+    /// Takes up to `most` neighbouring tasks.
+    fn take(&mut self, most: u64) -> Option<Range<u64>> {
+        let range = self.ranges.front_mut()?;
+        let taken = range.start..range.end.min(range.start + most);
+        range.start = taken.end;
+        if range.is_empty() {
+            self.ranges.pop_front();
+        }
+        self.tasks -= taken.end - taken.start;
+        Some(taken)
+    }
 }
 
 impl Tasks {
@@ -297,11 +356,9 @@ impl Tasks {
 
     /// Takes up to `most` tasks.
     fn take(&self, most: usize) -> Option<Range<u64>> {
-        let mut next = self.next.lock().expect("no thread panics while holding it");
-        let waiting = usize::try_from(self.index.len() - *next).unwrap_or(usize::MAX);
-        let start = *next;
-        *next += fair_chunk(most, waiting, self.threads) as u64;
-        (start < *next).then_some(start..*next)
+        let mut left = self.left.lock().expect("no thread panics while holding it");
+        let waiting = usize::try_from(left.tasks).unwrap_or(usize::MAX);
+        left.take(fair_chunk(most, waiting, self.threads) as u64)
     }
 }
 

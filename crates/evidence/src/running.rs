@@ -75,7 +75,7 @@ impl Running {
             content: Content::default(),
             plan,
             fingerprint: plan.fingerprint(),
-            shard: shard.ordinals(plan.tasks),
+            shard: plan.ordinals(shard),
             known: Known::of(&plan, shard),
             drawing,
             distrusted: Distrusted::default(),

@@ -117,7 +117,7 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn new(spec: JobSpec, policy: Option<AuditPolicy>, known: Known) -> Job {
         let plan = spec.plan;
-        let pool = spec.shard.ordinals(plan.tasks);
+        let pool = plan.ordinals(spec.shard);
         Job {
             spec,
             fingerprint: plan.fingerprint(),
@@ -193,7 +193,7 @@ impl Job {
     /// Whether a range lies in the job's shard of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
         let JobSpec { plan, shard, .. } = self.spec;
-        range.end() <= plan.tasks && (shard.is_all() || shard.ordinals(plan.tasks).contains(range))
+        range.end() <= plan.tasks && (shard.is_all() || plan.ordinals(shard).contains(range))
     }
 
     /// Leases at most `tasks` free ordinals in one piece, from the stratum whose turn it is for the

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use utoipa::ToSchema;
 
+use crate::shard::ShardText;
 use crate::{Plan, PlanText, Shard};
 
 /// A job as it is submitted, stored and shown.
@@ -22,7 +23,8 @@ pub struct JobSpec {
     #[schema(value_type = PlanText)]
     pub plan: Plan,
     /// The shard that is wanted of it.
-    #[serde(flatten)]
+    #[serde(flatten, with = "crate::shard")]
+    #[schema(value_type = ShardText)]
     pub shard: Shard,
     /// Jobs of higher priority are served first.
     pub priority: i32,

@@ -117,7 +117,7 @@ impl JobView {
 
     /// Number of tasks of its shard of the plan.
     pub fn tasks(&self) -> u64 {
-        self.spec.shard.ordinals(self.spec.plan.tasks).len()
+        self.spec.plan.ordinals(self.spec.shard).len()
     }
 
     /// The share of its tasks whose counts are durable, 0 to 100.

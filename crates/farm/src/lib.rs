@@ -66,7 +66,7 @@ mod text;
 mod timeouts;
 mod token;
 
-pub use board::{Method, Problem};
+pub use board::{Method, NoShard, Problem, Shard};
 
 pub use account::{Hours, OwnerView};
 pub use agent::{Agent, AgentConfig};
@@ -99,7 +99,6 @@ pub use report::Report;
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{Check, CountedRange, DisputeState, EvidenceRecord, Row, tiled};
 pub use session::{Rate, WorkerView};
-pub use shard::{NoShard, Shard};
 pub use stats::Stats;
 pub use task_counts::TaskCounts;
 pub use text::{MAX_TEXT, is_name, is_text, reason, rule_of_names, visible};

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use board::{Method, Problem};
+use board::{Method, Problem, Shard};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::{IntervalSet, Range};
 
 /// A problem, a method and their parameters: the ordered list of tasks, without the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,6 +36,12 @@ impl Plan {
             self.tasks,
         );
         Fingerprint(*blake3::hash(identity.as_bytes()).as_bytes())
+    }
+
+    /// The ordinals of a shard of it.
+    pub fn ordinals(&self, shard: Shard) -> IntervalSet {
+        let ranges = shard.ordinals(self.tasks);
+        ranges.filter_map(|range| Range::new(range.start, range.end)).collect()
     }
 
     /// Thread time that the whole plan usually takes, microseconds: a nanosecond for each of

@@ -142,7 +142,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
     let mut in_order: Vec<&Part> = parts.iter().collect();
     in_order.sort_by_key(|Part { job, .. }| {
         let JobSpec { plan, shard, .. } = &job.stored.spec;
-        let is_complete = job.accepted.len() == shard.ordinals(plan.tasks).len();
+        let is_complete = job.accepted.len() == plan.ordinals(*shard).len();
         Reverse((is_complete, job.accepted.len()))
     });
     let mut absorbed = Vec::new();
@@ -154,7 +154,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part]) -> Result<Joined, LedgerErr
             ledger.in_one_go(|| ledger.absorb(JOB, &part.evidence, part.job.stored.id, &wrong));
         absorbed.push(taken.map_err(|fault| fault.between(part.path(), ledger.path()))?);
     }
-    let mut missing: IntervalSet = shard.ordinals(plan.tasks);
+    let mut missing = plan.ordinals(shard);
     let total = ledger.for_each_row(JOB, |row| drop(missing.remove(row.range)));
     let total = total.map_err(at_ledger)?;
     let (tasks, is_complete) = (plan.tasks, missing.is_empty());

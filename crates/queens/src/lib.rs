@@ -26,6 +26,7 @@
 //! |---|---|---|---|
 //! | the number of placements | a [`Problem`] | [`count()`] | 32 |
 //! | the same with progress, a stop flag or fewer threads | a [`Problem`] | [`Counting`] | 32 |
+//! | one of several parts of it, for each process of a cluster | a [`Problem`] and a [`Shard`] | [`Counting::shard`] | 32 |
 //! | the number around given queens | [`Problem::completions`] | [`count()`] | 64 |
 //! | the number up to symmetry, and of each symmetry | [`Problem::Fundamental`] | [`Counting`], [`Answer::census`] | 32 |
 //! | the number with blocked squares, or of other rules around given queens | a [`Start`] | [`solutions()`]`.count()` | any |
@@ -66,7 +67,7 @@
 
 #![forbid(unsafe_code)]
 
-pub use board::{Census, Given, PlanError, Problem, Square, SquaresError};
+pub use board::{Census, Given, NoShard, PlanError, Problem, Shard, Square, SquaresError};
 pub use count::{
     Answer, AnswerError, Backend, CountError, Counted, Counting, CountingError, KernelError,
     MissingBackend, Progress, SelfTestError, UnknownBackend, count,

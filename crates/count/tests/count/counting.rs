@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use board::Problem;
-use queens_count::{Backend, Counting, CountingError, count};
+use board::{Problem, Shard};
+use queens_count::{Answer, Backend, Counting, CountingError, count};
 
 #[test]
 fn every_problem_has_the_known_counts() {
@@ -59,6 +59,58 @@ fn progress_rises_to_the_whole_and_its_sum_to_the_total() {
     let last = reports.last().expect("there is one");
     assert_eq!((last.tasks_done, last.placements), (last.tasks, testkit::vectors::total(13)));
     assert!(reports.iter().all(|progress| progress.threads == 2));
+}
+
+/// The sum over `of` shards, which different numbers of threads count.
+fn sum_of_shards(problem: Problem, of: u32) -> u128 {
+    let shard = |index| {
+        let shard = Shard::new(index, of).expect("it is one");
+        let counted = Counting::new(problem).shard(shard).threads(index as usize % 3 + 1).run();
+        counted.expect("it counts").answer.count()
+    };
+    (1..=of).map(shard).sum()
+}
+
+#[test]
+fn the_shards_of_a_board_add_up_to_its_total() {
+    // Up to N = 14 a board is cut by rows, and then by colours.
+    for n in [0, 1, 4, 12, 15] {
+        for of in [1, 2, 5] {
+            let sum = sum_of_shards(Problem::Total { n }, of);
+            assert_eq!(sum, testkit::vectors::total(n), "N = {n} in {of} shards");
+        }
+    }
+    let toroidal = sum_of_shards(Problem::Toroidal { n: 11 }, 7);
+    assert_eq!(toroidal, testkit::vectors::toroidal(11));
+    let superqueens = sum_of_shards(Problem::Superqueens { n: 12 }, 7);
+    assert_eq!(superqueens, testkit::vectors::superqueens(12));
+    let corner = Problem::completions(11, &["a1".parse().expect("it is a square")]);
+    let corner = corner.expect("it may stand");
+    assert_eq!(Ok(sum_of_shards(corner, 7)), count(corner));
+}
+
+#[test]
+fn each_shard_counts_a_part() {
+    let shard = Shard::new(2, 5).expect("it is one");
+    let mut last = None;
+    let counting = Counting::new(15).shard(shard).on_progress(|progress| last = Some(progress));
+    let part = counting.run().expect("it counts").answer.count();
+    let last = last.expect("there is a report");
+    assert_eq!((last.tasks_done, last.placements), (last.tasks, part));
+    let whole = testkit::vectors::total(15);
+    assert!((whole / 10..whole / 3).contains(&part), "{part} of {whole}");
+}
+
+#[test]
+fn orbits_are_counted_from_the_shards_of_the_total_and_not_by_shards() {
+    let (n, shard) = (12, Shard::new(2, 5).expect("it is one"));
+    let refused = Counting::new(Problem::Fundamental { n }).shard(shard).run();
+    assert_eq!(refused, Err(CountingError::Orbits));
+    let total = sum_of_shards(Problem::Total { n }, 5);
+    let answer = Answer::new(Problem::Fundamental { n }, total).expect("it is the total");
+    assert_eq!(answer.count(), testkit::vectors::fundamental(n));
+    let whole = Counting::new(Problem::Fundamental { n }).shard(Shard::ALL).run();
+    assert_eq!(whole.map(|counted| counted.answer), Ok(answer));
 }
 
 #[test]

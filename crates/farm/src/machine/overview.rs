@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Farm;
 use crate::job::Job;
-use crate::{Cell, JobId, JobState, KernelName, Overview, PlanMap, Progress, Stats, WorkerView};
+use crate::{
+    Cell, JobId, JobSpec, JobState, KernelName, Overview, PlanMap, Progress, Stats, WorkerView,
+};
 
 impl Farm {
     /// The most ended jobs that are shown at a time.
@@ -39,8 +41,8 @@ impl Farm {
     /// each run of neighbouring ordinals in the same state.
     pub fn map(&self, id: JobId) -> Option<PlanMap> {
         let job = self.jobs.get(&id)?;
-        let tasks = job.spec.plan.tasks;
-        let mut map = PlanMap::new(tasks, &job.spec.shard.ordinals(tasks));
+        let JobSpec { plan, shard, .. } = &job.spec;
+        let mut map = PlanMap::new(plan.tasks, &plan.ordinals(*shard));
         for range in job.accepted().iter() {
             map.paint(range, |cell, tasks| cell.accepted += tasks);
         }

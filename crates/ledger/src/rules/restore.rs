@@ -36,9 +36,8 @@ pub(crate) fn restore(store: &Store<'_>) -> Result<Restored> {
 
 fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<RestoredJob> {
     let StoredJob { id, state, total, .. } = job;
-    let tasks = job.spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
-    let wanted = job.spec.shard.ordinals(tasks);
+    let wanted = job.spec.plan.ordinals(job.spec.shard);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
     // One pass over the rows: a job may have millions.

@@ -128,7 +128,7 @@ fn incomplete_parts(plan: &Plan, shards: &[Shard], missing: &IntervalSet) -> Vec
         return Vec::new();
     };
     let lacks_tasks = |shard: &Shard| {
-        let own = shard.ordinals(plan.tasks);
+        let own = plan.ordinals(*shard);
         own.iter().any(|range| missing.within(range).next().is_some())
     };
     (1..=of).filter_map(|index| Shard::new(index, of).ok()).filter(lacks_tasks).collect()

@@ -88,7 +88,7 @@ impl Book {
     pub fn new(spec: &JobSpec, policy: Option<AuditPolicy>) -> Book {
         let JobSpec { plan, shard, priority, .. } = spec;
         let tasks = plan.tasks as usize;
-        let ordinals = shard.ordinals(plan.tasks);
+        let ordinals = plan.ordinals(*shard);
         Book {
             fingerprint: plan.fingerprint(),
             free: ordinals.len(),

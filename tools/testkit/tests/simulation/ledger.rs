@@ -329,7 +329,7 @@ impl Ledger {
                 let known = LedgerJob {
                     plan: *plan,
                     shard: *shard,
-                    ordinals: shard.ordinals(plan.tasks),
+                    ordinals: plan.ordinals(*shard),
                     fingerprint: plan.fingerprint(),
                     truth: self.truths.of(plan),
                 };

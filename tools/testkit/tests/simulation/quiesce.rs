@@ -65,7 +65,7 @@ impl World {
         let held: Vec<_> = held.map(|view| view.id).collect();
         let running: Vec<_> = views.iter().filter(|view| view.state == JobState::Running).collect();
         let is_stuck = |view: &JobView| {
-            let tasks = view.spec.shard.ordinals(view.spec.plan.tasks).len();
+            let tasks = view.spec.plan.ordinals(view.spec.shard).len();
             view.failed > 0 && view.tasks_done + view.failed == tasks
         };
         let is_stuck = running.iter().all(|view| is_stuck(view));

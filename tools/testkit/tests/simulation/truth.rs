@@ -119,7 +119,7 @@ impl Truths {
 
     /// The known facts about a plan. The totals of some plans are treated as published.
     pub fn known(&mut self, plan: &Plan, shard: Shard) -> Known {
-        let value = self.of(plan).total(&shard.ordinals(plan.tasks));
+        let value = self.of(plan).total(&plan.ordinals(shard));
         let fact = Fact::Published { value, source: "the truth" };
         let facts = if is_published(plan) { vec![fact] } else { Vec::new() };
         Known { facts, ..Known::nothing() }
